@@ -1,0 +1,181 @@
+"""CAFE: does a promptable segmenter accept a misleading concept after surface, context or
+material was changed? (Liang et al., "From Pixels to Concepts: Do Segmentation Models Understand
+What They Segment?")
+
+One `images` entry is an (image, phrase) pair. A misleading negative names its positive in
+`fp_source_id`; in the release its id is also the positive's plus 1,000,000,000, which is taken
+where the field is absent. Several files are several annotators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from groundfault.coco import AnnotationFile, Image, index_images, read_annotations, regions_by_image
+from groundfault.errors import DataError, UnknownName
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+
+__all__ = ["CARD", "EDIT_TYPES", "read"]
+
+AnyPath = str | PathLike[str]
+
+EDIT_TYPES = {
+    "Superficial Mimicry": "SM",
+    "Context Conflict": "CC",
+    "Ontological Conflict": "OC",
+}
+NEGATIVE_OFFSET = 1_000_000_000
+
+CARD = Card(
+    name="cafe",
+    title="CAFE: Counterfactual Attribute Factuality Evaluation",
+    source="hub dataset teemosliang/CAFE (CAFEval2026)",
+    licence="see the dataset card; images from COCO, LVIS and SA-Co under their own terms",
+    citation="Liang et al., From Pixels to Concepts: Do Segmentation Models Understand What They Segment?",
+    main_metric="cgF1",
+)
+
+
+def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
+    """Read CAFE annotations: the full file, or one file per subset, from one annotator or more."""
+    path, data = paths[0], read_annotations(paths[0])
+    position = index_images(path, data)
+    regions, normalised = regions_by_image(path, data, position, verify=verify)
+    notes = [f"The boxes of {path} are normalised (0–1) and were scaled to pixels."] if normalised else []
+    source = [_source(path, data, position, number) for number in range(len(data.images))]
+    others = [_other_annotator(other, data) for other in paths[1:]]
+
+    negatives: dict[int, list[int]] = {}
+    for number, origin in enumerate(source):
+        if origin is not None:
+            negatives.setdefault(origin, []).append(number)
+    _note_oddities(data, regions, source, notes)
+
+    cases, items = [], []
+    for number, image in enumerate(data.images):
+        if source[number] is not None:
+            continue
+        asked = negatives.get(number, [])
+        edit = data.images[asked[0]].edit_type if asked else image.edit_type
+        case = Case(id=str(image.id), intervention=_abbreviation(path, image, edit))
+        cases.append(case)
+        target = regions[number][0] if regions[number] else None
+        for place in [number, *asked]:
+            role = Role.POSITIVE if place == number else Role.NEGATIVE
+            items.append(_item(data.images[place], case, role, target, regions[place], others, place))
+    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items), notes=tuple(notes))
+
+
+def _source(path: AnyPath, data: AnnotationFile, position: dict[str, int], number: int) -> int | None:
+    """The positive that an entry is the misleading negative of; None for positives."""
+    image = data.images[number]
+    if image.fp_source_id is not None:
+        origin = position.get(str(image.fp_source_id))
+        if origin is None or origin == number:
+            raise DataError(
+                path,
+                f"its fp_source_id {image.fp_source_id} is not the id of a positive",
+                record=f"images[{number}] (id {image.id})",
+                remedy="add the positive, or drop this negative",
+            )
+        return origin
+    if isinstance(image.id, int) and image.id > NEGATIVE_OFFSET:
+        origin = position.get(str(image.id - NEGATIVE_OFFSET))
+        if origin is not None and data.images[origin].file_name == image.file_name:
+            return origin
+    return None
+
+
+def _abbreviation(path: AnyPath, image: Image, edit_type: str | None) -> str:
+    if edit_type is None:
+        return ""
+    if edit_type in EDIT_TYPES:
+        return EDIT_TYPES[edit_type]
+    if edit_type in EDIT_TYPES.values():
+        return edit_type
+    raise DataError(
+        path,
+        str(UnknownName("edit_type", edit_type, EDIT_TYPES)).rstrip("."),
+        record=f"image {image.id}",
+        remedy="use one of the three edit types, or score without them: groundfault score saco",
+    )
+
+
+def _other_annotator(
+    path: AnyPath, reference: AnnotationFile
+) -> list[tuple[tuple[Region, ...] | None, bool]]:
+    """(regions, exhaustive) of another annotator's file, in the order of the first file."""
+    data = read_annotations(path)
+    position = index_images(path, data)
+    regions, _ = regions_by_image(path, data, position)
+    places = [position.get(str(image.id)) for image in reference.images]
+    return [
+        (None, True) if p is None else (regions[p], bool(data.images[p].is_instance_exhaustive))
+        for p in places
+    ]
+
+
+def _item(
+    image: Image,
+    case: Case,
+    role: Role,
+    target: Region | None,
+    regions: tuple[Region, ...],
+    others: Sequence[Sequence[tuple[tuple[Region, ...] | None, bool]]],
+    number: int,
+) -> Item:
+    height_px, width_px = image.height, image.width
+    if not height_px and target is not None and target.mask is not None:
+        height_px, width_px = target.mask["size"]
+    return Item(
+        id=str(image.id),
+        case_id=case.id,
+        role=role,
+        image=image.file_name,
+        height_px=height_px,
+        width_px=width_px,
+        query=image.text_input,
+        regions=regions,
+        target=target,
+        alternatives=tuple(other[number][0] for other in others),
+        exhaustive=bool(image.is_instance_exhaustive) and all(other[number][1] for other in others),
+    )
+
+
+def _note_oddities(
+    data: AnnotationFile,
+    regions: Sequence[tuple[Region, ...]],
+    source: Sequence[int | None],
+    notes: list[str],
+) -> None:
+    """Say what is unusual, with an example of each."""
+    positives = [number for number, origin in enumerate(source) if origin is None]
+    asked = {origin for origin in source if origin is not None}
+    several = [n for n in positives if len(regions[n]) > 1]
+    if several:
+        notes.append(
+            f"{len(several)} positives have more than one mask, e.g. image {data.images[several[0]].id}: "
+            "target-aware metrics take the first, the cgF1 family all."
+        )
+    bare = [n for n in asked if not regions[n]]
+    if bare:
+        notes.append(
+            f"{len(bare)} positives of a pair have no mask, e.g. image {data.images[bare[0]].id}: their "
+            "pairs are left out of target-aware metrics; the cgF1 family counts them as negatives."
+        )
+    annotated = [n for n, origin in enumerate(source) if origin is not None and regions[n]]
+    if annotated:
+        notes.append(
+            f"{len(annotated)} negatives have masks of their own, e.g. image "
+            f"{data.images[annotated[0]].id}: the cgF1 family counts them as positives."
+        )
+    mixed = [
+        n
+        for n, origin in enumerate(source)
+        if origin is not None and data.images[n].edit_type != data.images[origin].edit_type
+    ]
+    if mixed:
+        notes.append(
+            f"{len(mixed)} pairs mix edit types, e.g. image {data.images[mixed[0]].id}: the negative's decides."
+        )

@@ -1,0 +1,162 @@
+"""CAFE's target-aware metrics: does an accepted answer land on the edited target?
+
+For a pair (p⁺, p⁻) with target mask M*, score threshold t and overlap threshold τ (both ≥):
+
+    p⁺   accepted and aligned by one prediction → TA-TP;  else accepted → UA-P;
+         else some prediction aligned → TA-FN;  else UA-FN.   "lost" = not TA-TP
+    p⁻   accepted and aligned by one prediction → TA-FP;  else accepted → UA-FP;  else TN
+
+AFPR = TA-FP/N, UFPR = UA-FP/N, IL-FPR = AFPR + UFPR; ACSR and UCSR count TA-FP and UA-FP of pairs
+whose p⁺ is lost, CSR = ACSR + UCSR; SoftSwap = share of pairs whose highest score under p⁻
+exceeds that under p⁺, no prediction being 0.0.
+
+Outcomes: an abstention predicts nothing. An unparsed answer is wrong: UA-FN under p⁺, UA-FP
+under p⁻ (never TN). A pair with a failed item is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groundfault.overlaps import FAILED, UNPARSED, Overlaps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = [
+    "CELLS",
+    "COLUMNS",
+    "METRICS",
+    "PairScores",
+    "Pairs",
+    "contributions",
+    "impute",
+    "metrics",
+    "score",
+]
+
+POSITIVE_CELLS = ("TA-TP", "UA-P", "TA-FN", "UA-FN")
+NEGATIVE_CELLS = ("TA-FP", "UA-FP", "TN")
+CELLS = (*POSITIVE_CELLS, *NEGATIVE_CELLS)
+_RATES = ("AFPR", "UFPR", "IL-FPR", "ACSR", "UCSR", "CSR", "SoftSwap")
+METRICS = (*CELLS, "lost", *_RATES)
+COLUMNS = ("pairs", *CELLS, "aligned_swaps", "unaligned_swaps", "soft_swaps")
+"""What a pair contributes; every metric is a function of sums of these."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Item indices of each pair; (pairs,) each."""
+
+    positive: Ints
+    negative: Ints
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """One entry per pair."""
+
+    positive_cell: Ints
+    """Index into POSITIVE_CELLS."""
+    negative_cell: Ints
+    """Index into NEGATIVE_CELLS."""
+    positive_score: Floats
+    """Highest score under p⁺, 0.0 without a prediction."""
+    negative_score: Floats
+    soft_swap: Flags
+    counted: Flags
+    """False where an item of the pair failed."""
+
+
+def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScores:
+    """Put every pair into its two cells."""
+    accepted = overlaps.score >= t
+    aligned = overlaps.target_iou >= tau
+
+    def any_of(flags: Flags) -> Flags:
+        return np.bincount(overlaps.item[flags], minlength=overlaps.n_items) > 0
+
+    hit, answered, near = any_of(accepted & aligned), any_of(accepted), any_of(aligned)
+    unparsed = overlaps.outcome == UNPARSED
+    highest = np.full(overlaps.n_items, -np.inf)
+    np.maximum.at(highest, overlaps.item, overlaps.score)
+    highest[np.isneginf(highest)] = 0.0
+
+    positive = np.select([unparsed, hit, answered, near], [3, 0, 1, 2], default=3)
+    negative = np.select([unparsed, hit, answered], [1, 0, 1], default=2)
+    failed = overlaps.outcome == FAILED
+    p, n = pairs.positive, pairs.negative
+    return PairScores(
+        positive_cell=positive[p],
+        negative_cell=negative[n],
+        positive_score=highest[p],
+        negative_score=highest[n],
+        soft_swap=(highest[n] > highest[p]) | unparsed[n],
+        counted=~(failed[p] | failed[n]),
+    )
+
+
+def impute(scores: PairScores, positive_failed: Flags, negative_failed: Flags, how: str) -> PairScores:
+    """The scores as if every failed item had ended "right", "wrong" on the target, or "astray"."""
+    right = how == "right"
+    positive = np.where(positive_failed, 0 if right else 3, scores.positive_cell)
+    wrong_cell = {"right": 2, "wrong": 0, "astray": 1}[how]
+    return replace(
+        scores,
+        positive_cell=positive,
+        negative_cell=np.where(negative_failed, wrong_cell, scores.negative_cell),
+        soft_swap=np.where(positive_failed | negative_failed, not right, scores.soft_swap),
+        counted=np.ones(len(positive), bool),
+    )
+
+
+def contributions(scores: PairScores) -> Floats:
+    """(pairs, len(COLUMNS)) what each pair adds to the sums; zero for pairs left out."""
+    lost = scores.positive_cell != 0
+    columns = [
+        np.ones(len(lost)),
+        *(scores.positive_cell == cell for cell in range(len(POSITIVE_CELLS))),
+        *(scores.negative_cell == cell for cell in range(len(NEGATIVE_CELLS))),
+        lost & (scores.negative_cell == 0),
+        lost & (scores.negative_cell == 1),
+        scores.soft_swap,
+    ]
+    stacked = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+    return stacked * scores.counted[:, None]
+
+
+def metrics(sums: Floats) -> dict[str, Floats]:
+    """Every metric from (…, len(COLUMNS)) sums; NaN where there is no pair.
+
+    Two pairs, one fooled on the target while p⁺ is lost, one right:
+
+    >>> sums = np.array([[2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1.0]])
+    >>> {name: float(value[0]) for name, value in metrics(sums).items() if name in _RATES[:4]}
+    {'AFPR': 0.5, 'UFPR': 0.0, 'IL-FPR': 0.5, 'ACSR': 0.5}
+    """
+    column = {name: sums[..., k] for k, name in enumerate(COLUMNS)}
+    pairs = column["pairs"]
+    some = pairs > 0
+
+    def share(*names: str) -> Floats:
+        parts = [np.divide(column[n], pairs, out=np.full(pairs.shape, np.nan), where=some) for n in names]
+        return sum(parts[1:], start=parts[0])
+
+    values = {cell: np.where(some, column[cell], np.nan) for cell in CELLS}
+    values["lost"] = np.where(some, pairs - column["TA-TP"], np.nan)
+    return values | {
+        "AFPR": share("TA-FP"),
+        "UFPR": share("UA-FP"),
+        "IL-FPR": share("TA-FP", "UA-FP"),
+        "ACSR": share("aligned_swaps"),
+        "UCSR": share("unaligned_swaps"),
+        "CSR": share("aligned_swaps", "unaligned_swaps"),
+        "SoftSwap": share("soft_swaps"),
+    }

@@ -1,0 +1,160 @@
+"""Do the published numbers follow from each other?
+
+`checks` derives again what can be derived from the published tables; `conformance_markdown` writes
+the result as the page `docs/conformance.md`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import log10
+
+from groundfault.published import PublishedRow, published_rows, sources
+from groundfault.published.checking import Cells, Check, Claim
+from groundfault.published.reactbench_checks import reactbench_checks
+from groundfault.published.reactbench_claims import CLAIMS as REACTBENCH_CLAIMS
+from groundfault.published.reactbench_claims import SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3
+from groundfault.published.segmentation_checks import CLAIMS as SEGMENTATION_CLAIMS
+from groundfault.published.segmentation_checks import segmentation_checks
+
+__all__ = ["CLAIMS", "Check", "checks", "conformance_markdown"]
+
+CLAIMS: tuple[Claim, ...] = SEGMENTATION_CLAIMS + REACTBENCH_CLAIMS
+SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
+"""Three readings of one column; the page shows them in one table."""
+
+INTRODUCTION = """\
+# Do the published numbers follow from each other?
+
+This page is generated from the tables in `groundfault.published`. Each claim below is something
+that should hold between numbers that the papers print. The derived number is made from other
+printed numbers only.
+
+A printed number stands for every number that rounds to it, so 53.0 means 53.0 ± 0.05. That half
+unit is carried through each sum, product, ratio or mean at its worst, and the tolerance is the
+half unit of the published number plus that of the derived one. A difference inside the tolerance
+agrees; where a cell that the claim needs is not printed, it is undecidable. All numbers are in the
+units that the paper prints. A disagreement says that two printed numbers do not fit each other,
+not which of them is right."""
+
+NOT_CHECKED = """\
+## What cannot be checked
+
+- ΔIoU = IoU_fact - IoU_textual and ΔIoU = IoU_fact - IoU_visual: neither the poster nor the
+  supplement prints an IoU.
+- CAFE's overall pmF1: it is not a mean of the subsets' values."""
+
+
+def checks(rows: Iterable[PublishedRow] | None = None) -> tuple[Check, ...]:
+    """Every claim at every cell it speaks about, for the published rows or for given ones."""
+    cells = Cells(published_rows() if rows is None else rows)
+    return (*segmentation_checks(cells), *reactbench_checks(cells))
+
+
+def conformance_markdown(checks: Sequence[Check]) -> str:
+    """The page: how it is done, one line per claim, then the disagreements claim by claim."""
+    sections = [INTRODUCTION, _summary(checks)]
+    sections += [
+        _disagreements(claim, failed)
+        for claim in CLAIMS
+        if claim not in SCORE_CLAIMS
+        and (failed := [c for c in checks if c.claim == claim.name and c.verdict == "disagrees"])
+    ]
+    sections += [_react_score(checks), NOT_CHECKED, _notes()]
+    return "\n\n".join(sections) + "\n"
+
+
+def _summary(checks: Sequence[Check]) -> str:
+    counts = Counter((check.claim, check.verdict) for check in checks)
+    lines = [
+        (
+            claim.name,
+            _tables(check.source_table for check in checks if check.claim == claim.name),
+            *(
+                str(counts[claim.name, verdict])
+                for verdict in ("agrees", "disagrees", "undecidable")
+            ),
+            claim.rule,
+        )
+        for claim in CLAIMS
+    ]
+    header = ("claim", "table", "agree", "disagree", "undecidable", "how")
+    return "## Summary\n\n" + _table(header, lines)
+
+
+def _disagreements(claim: Claim, failed: Sequence[Check]) -> str:
+    lines = [
+        (
+            _tables([check.source_table]),
+            " · ".join(filter(None, (check.model, check.row, check.setting, check.metric))),
+            *_numbers(check),
+            check.note,
+        )
+        for check in failed
+    ]
+    header = ("table", "where", "published", "derived", "tolerance", "note")
+    return f"## {claim.name}\n\n{claim.finding}\n\n{_table(header, lines)}"
+
+
+def _react_score(checks: Sequence[Check]) -> str:
+    """Published React-Score beside the formula and the plain accuracies."""
+    by_claim = {
+        claim.name: {check.model: check for check in checks if check.claim == claim.name}
+        for claim in SCORE_CLAIMS
+    }
+    lines = []
+    nearer_to_plain = 0
+    for model, formula in by_claim[SCORE.name].items():
+        plain = by_claim[SCORE_PLAIN.name][model]
+        is_plain = _gap(plain) < _gap(formula)
+        nearer_to_plain += is_plain
+        published, _, tolerance = _numbers(formula)
+        derived = [_numbers(by_claim[claim.name][model])[1] for claim in SCORE_CLAIMS]
+        nearer = "plain" if is_plain else "formula"
+        lines.append((model, published, *derived, tolerance, nearer))
+    header = (
+        *("model", "published", "formula", "plain", "plain, from Table 3"),
+        *("tolerance", "formula or plain"),
+    )
+    findings = "\n".join(f"- {claim.name}: {claim.finding}" for claim in SCORE_CLAIMS)
+    return (
+        "## ReactBench: which React-Score is published?\n\n"
+        f"Of {len(lines)} published scores, {nearer_to_plain} lie nearer to the plain accuracies "
+        f"than to the formula.\n\n{findings}\n\n{_table(header, lines)}"
+    )
+
+
+def _gap(check: Check) -> float:
+    if check.published is None or check.derived is None:
+        return float("inf")
+    return abs(check.published - check.derived)
+
+
+def _numbers(check: Check) -> tuple[str, str, str]:
+    """Published, derived and tolerance; the derived number with one more place than printed."""
+    if check.published is None or check.derived is None or check.tolerance is None:
+        return "", "", ""
+    places = max(0, round(-log10(check.tolerance))) if check.tolerance else 0
+    more = places + 1 if places else 0
+    return (
+        f"{check.published:.{places}f}",
+        f"{check.derived:.{more}f}",
+        f"{check.tolerance:.2g}" if places else f"{check.tolerance:.0f}",
+    )
+
+
+def _notes() -> str:
+    lines = [
+        (_tables([source.table]), source.caption, " ".join(source.notes)) for source in sources()
+    ]
+    return "## The tables\n\n" + _table(("table", "what it shows", "notes"), lines)
+
+
+def _tables(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(name.replace("/", " ") for name in names))
+
+
+def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)

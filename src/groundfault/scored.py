@@ -1,0 +1,76 @@
+"""A benchmark scored case by case, before any averaging.
+
+A metric is a function of summed contributions, so any subset, resample, bound or comparison of
+models is a sum away, and the case table on disk is enough to make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Metrics = Callable[[Floats], Mapping[str, Floats]]
+
+__all__ = ["Ragged", "Scored", "by_case"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A benchmark scored case by case, before any averaging."""
+
+    benchmark: str
+    settings: dict[str, object]
+    columns: dict[str, Sequence[Any] | NDArray[Any]]
+    """The table behind cases.parquet: one entry per case and column."""
+    contributions: Floats
+    """(cases, k)"""
+    contribution_names: tuple[str, ...]
+    case: NDArray[np.int64]
+    """(cases,) entries with the same number are resampled together."""
+    rows: dict[str, NDArray[np.bool_]]
+    """Which cases each line of the table is about."""
+    metrics: Metrics
+    support: Callable[[Floats], Mapping[str, int]]
+    """Summed contributions → how many things each metric is about."""
+    outcomes: dict[str, int] = field(default_factory=dict)
+    imputed: tuple[Floats, ...] = ()
+    """Contributions under each way the failed items could have ended."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A column of lists: slices of one flat array."""
+
+    values: NDArray[Any]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def to_arrow(self) -> Any:
+        """The column as an Arrow list array."""
+        import pyarrow as pa
+
+        lengths = self.last - self.first
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        index = np.arange(offsets[-1]) + np.repeat(self.first - offsets[:-1], lengths)
+        return pa.ListArray.from_arrays(offsets, pa.array(self.values[index]))
+
+
+def by_case(contributions: Floats, case: NDArray[np.int64]) -> Floats:
+    """Sum the entries that belong to one case."""
+    if not len(case) or (np.diff(case) > 0).all():
+        return contributions
+    _, number = np.unique(case, return_inverse=True)
+    sums = np.zeros((int(number.max()) + 1, contributions.shape[1]))
+    np.add.at(sums, number, contributions)
+    return sums

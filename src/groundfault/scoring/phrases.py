@@ -1,0 +1,236 @@
+"""Image–phrase benchmarks (CAFE, SA-Co): the cgF1 family and the target-aware metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groundfault.metrics import pcs, target_aware
+from groundfault.overlaps import FAILED, OUTCOME_NAMES, Overlaps
+from groundfault.records import Benchmark, Role
+from groundfault.scored import Ragged, Scored
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from groundfault.scored import Floats, Metrics
+
+__all__ = ["CAFE_ROWS", "phrase_metrics", "score"]
+
+CAFE_ROWS = ("SM", "CC", "OC")
+
+
+def score(
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    *,
+    t: float,
+    tau: float,
+    iou: str,
+    variant: str,
+    target_metrics: bool,
+) -> Scored:
+    """Score an image–phrase benchmark: the cgF1 family and, for CAFE, the target-aware metrics."""
+    layout = _Layout.of(benchmark)
+    exhaustive = np.fromiter((item.exhaustive for item in benchmark.items), bool, len(benchmark.items))
+    counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
+    pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
+    pair_scores = target_aware.score(overlaps, pairs, t=t, tau=tau) if target_metrics else None
+
+    def contributions(
+        counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None
+    ) -> Floats:
+        sums = np.zeros((layout.n_entries, len(pcs.COLUMNS)))
+        np.add.at(sums, layout.entry_of_item, pcs.contributions(counts, variant=variant))
+        if pair_scores is None:
+            return sums
+        aware = np.zeros((layout.n_entries, len(target_aware.COLUMNS)))
+        aware[layout.entry_of_pair] = target_aware.contributions(pair_scores)
+        return np.hstack([sums, aware])
+
+    imputed: tuple[Floats, ...] = ()
+    failed = overlaps.outcome == FAILED
+    if failed.any():
+        imputed = tuple(
+            contributions(
+                pcs.impute(counts, failed & exhaustive, right=how == "right"),
+                pair_scores
+                and target_aware.impute(
+                    pair_scores, failed[pairs.positive], failed[pairs.negative], how
+                ),
+            )
+            for how in ("right", "wrong", "astray")
+        )
+    names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
+    if target_metrics:
+        names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
+    intervention = np.array([benchmark.cases[c].intervention for c in layout.case_of_entry], dtype=str)
+    rows = {"Overall": np.ones(layout.n_entries, bool)}
+    if target_metrics or any(intervention):
+        rows |= {name: intervention == name for name in CAFE_ROWS}
+    outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
+    settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
+    return Scored(
+        benchmark=benchmark.card.name,
+        settings=settings,
+        columns=_case_table(benchmark, overlaps, layout, counts, pair_scores),
+        contributions=contributions(counts, pair_scores),
+        contribution_names=names,
+        case=layout.case_of_entry,
+        rows=rows,
+        metrics=phrase_metrics(settings, target_metrics=target_metrics),
+        support=_support,
+        outcomes=outcomes,
+        imputed=imputed,
+        notes=(*benchmark.notes, *overlaps.notes, *_silence(overlaps), *_failures(outcomes)),
+    )
+
+
+def phrase_metrics(settings: Mapping[str, object], *, target_metrics: bool) -> Metrics:
+    """The metric function of an image–phrase benchmark."""
+    width, variant = len(pcs.COLUMNS), str(settings["variant"])
+
+    def metrics(sums: Floats) -> dict[str, Floats]:
+        values = pcs.metrics(sums[..., :width], variant=variant)
+        empty = sums[..., width - 5 : width - 1].sum(axis=-1) == 0
+        values = {name: np.where(empty, np.nan, value) for name, value in values.items()}
+        return values | target_aware.metrics(sums[..., width:]) if target_metrics else values
+
+    return metrics
+
+
+def _support(sums: Floats) -> dict[str, int]:
+    width = len(pcs.COLUMNS)
+    column = dict(zip(pcs.COLUMNS, sums[:width], strict=True))
+    asked = int(sum(column[f"il_{cell}"] for cell in ("tp", "fp", "tn", "fn")))
+    positive = int(column["il_tp"] + column["il_fn"])
+    support = dict.fromkeys(pcs.METRICS, asked)
+    for name in pcs.METRICS:
+        if "macro" in name:
+            support[name] = int(column["macro_pairs"])
+        elif name.startswith(("recall", "positive_micro", "IL_recall")):
+            support[name] = positive
+        elif name == "IL_FPR":
+            support[name] = asked - positive
+    if len(sums) > width:
+        support |= dict.fromkeys(target_aware.METRICS, int(sums[width]))
+    return support
+
+
+def _silence(overlaps: Overlaps) -> list[str]:
+    if not overlaps.n_silent:
+        return []
+    return [
+        f"{overlaps.n_silent} of {overlaps.n_items} image–phrase pairs have no prediction. A results "
+        "file cannot say why; they are counted as abstentions."
+    ]
+
+
+def _failures(outcomes: Mapping[str, int]) -> list[str]:
+    failed, total = outcomes["failed"], sum(outcomes.values())
+    if not failed:
+        return []
+    return [
+        f"{failed} of {total} items failed: the scores are of {total - failed} of {total}; `bounds` "
+        "has the lowest and highest value that the failed ones could lead to."
+    ]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which items make which entry of the case table: one per pair, or per lone item."""
+
+    n_entries: int
+    case_of_entry: NDArray[np.int64]
+    entry_of_item: NDArray[np.int64]
+    positive: NDArray[np.int64]
+    """(entries,) the item asked with p⁺."""
+    negative: NDArray[np.int64]
+    """(entries,) the item asked with p⁻, or −1."""
+    entry_of_pair: NDArray[np.int64]
+    pair_positive: NDArray[np.int64]
+    pair_negative: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> _Layout:
+        case_number = {case.id: number for number, case in enumerate(benchmark.cases)}
+        case_of_entry: list[int] = []
+        positive: list[int] = []
+        negative: list[int] = []
+        entry_of_item: list[int] = []
+        for number, item in enumerate(benchmark.items):
+            if item.role is Role.NEGATIVE and positive:
+                if negative[-1] < 0:
+                    negative[-1] = number
+                else:
+                    case_of_entry.append(case_of_entry[-1])
+                    positive.append(positive[-1])
+                    negative.append(number)
+            else:
+                case_of_entry.append(case_number[item.case_id])
+                positive.append(number)
+                negative.append(-1)
+            entry_of_item.append(len(positive) - 1)
+        entry_positive, entry_negative = np.array(positive), np.array(negative)
+        has_target = np.fromiter((item.target is not None for item in benchmark.items), bool)
+        paired = (entry_negative >= 0) & has_target[entry_positive]
+        return cls(
+            n_entries=len(positive),
+            case_of_entry=np.array(case_of_entry),
+            entry_of_item=np.array(entry_of_item),
+            positive=entry_positive,
+            negative=entry_negative,
+            entry_of_pair=np.flatnonzero(paired),
+            pair_positive=entry_positive[paired],
+            pair_negative=entry_negative[paired],
+        )
+
+
+def _case_table(
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    layout: _Layout,
+    counts: pcs.PcsCounts,
+    pair_scores: target_aware.PairScores | None,
+) -> dict[str, Sequence[Any] | NDArray[Any]]:
+    """What cases.parquet says about each case, with scores and overlaps of every prediction."""
+    items, cases = benchmark.items, benchmark.cases
+    positive = [items[i] for i in layout.positive]
+    negative = [items[i] if i >= 0 else None for i in layout.negative]
+    starts = overlaps.item_start
+    table: dict[str, Sequence[Any] | NDArray[Any]] = {
+        "case_id": [cases[c].id for c in layout.case_of_entry],
+        "intervention": [cases[c].intervention for c in layout.case_of_entry],
+        "image": [item.image for item in positive],
+        "positive_id": [item.id for item in positive],
+        "positive_query": [item.query for item in positive],
+        "negative_id": [item and item.id for item in negative],
+        "negative_query": [item and item.query for item in negative],
+        "n_objects": counts.n_objects[layout.positive],
+    }
+    for side, index in (("positive", layout.positive), ("negative", layout.negative)):
+        there = index >= 0
+        first, last = starts[index] * there, starts[index + 1] * there
+        table[f"{side}_outcome"] = [
+            OUTCOME_NAMES[int(overlaps.outcome[i])] if i >= 0 else None for i in index
+        ]
+        table[f"{side}_n_accepted"] = np.where(there, counts.n_predicted[index], 0)
+        table[f"{side}_scores"] = Ragged(overlaps.score, first, last)
+        table[f"{side}_target_ious"] = Ragged(overlaps.target_iou, first, last)
+    if pair_scores is not None:
+        cells: dict[str, list[str | None]] = {}
+        for side, names, cell in (
+            ("positive", target_aware.POSITIVE_CELLS, pair_scores.positive_cell),
+            ("negative", target_aware.NEGATIVE_CELLS, pair_scores.negative_cell),
+        ):
+            column: list[str | None] = [None] * layout.n_entries
+            for entry, value, counted in zip(
+                layout.entry_of_pair.tolist(), cell.tolist(), pair_scores.counted.tolist(), strict=True
+            ):
+                column[entry] = names[value] if counted else None
+            cells[f"{side}_cell"] = column
+        table |= cells
+    return table

@@ -1,0 +1,142 @@
+"""Records on disk. Whatever is written appears whole or not at all, even under kill -9.
+
+Files are written beside their place and renamed into it; folders likewise. Tables are Parquet,
+everything else JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from groundfault.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "atomic_file",
+    "new_folder",
+    "read_json",
+    "read_table",
+    "write_bytes",
+    "write_json",
+    "write_table",
+]
+
+AnyPath = str | PathLike[str]
+T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def atomic_file(path: AnyPath) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: AnyPath) -> Iterator[Path]:
+    """A temporary folder that becomes `path`, which must not exist or be empty."""
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path}: exists and is not an empty folder; name another one")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        temporary.replace(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_bytes(path: AnyPath, content: bytes) -> None:
+    """Write a file in one piece."""
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_json(path: AnyPath, value: object) -> None:
+    """Write a value as indented JSON; undefined numbers are null."""
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def read_json(path: AnyPath, type_: type[T]) -> T:
+    """Read what `write_json` wrote."""
+    path = Path(path)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=type_)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:
+        raise DataError(
+            path, f"not readable ({problem})", remedy="make it again with the command that wrote it"
+        ) from None
+
+
+def write_table(
+    path: AnyPath, columns: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write equally long columns (arrays, lists, or anything with `to_arrow`) as Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = {
+        name: column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
+        for name, column in columns.items()
+    }
+    table = pa.table(arrays)
+    if metadata:
+        table = table.replace_schema_metadata(dict(metadata))
+    with atomic_file(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a Parquet table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = Path(path)
+    try:
+        return pq.read_table(path, columns=None if columns is None else list(columns))
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (pa.ArrowException, OSError, KeyError) as problem:
+        raise DataError(
+            path,
+            f"not a readable table ({str(problem).splitlines()[0]})",
+            remedy="make it again with the command that wrote it",
+        ) from None

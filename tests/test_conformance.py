@@ -1,0 +1,311 @@
+"""The re-derivations: their verdicts, their tolerances, and that a changed number is noticed."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundfault.published import ALL_MODELS, PublishedRow, published_rows
+from groundfault.published.checking import Check, Rounded, weighted_mean
+from groundfault.published.conformance import CLAIMS, checks, conformance_markdown
+from groundfault.published.reactbench_checks import IMAGES, LAYOUT, attainable, cells_on_one_factor
+from groundfault.published.segmentation_checks import pooled_mcc, smallest_largest_miss
+
+PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
+
+# claim: agree, disagree, undecidable
+VERDICTS = {
+    "CAFE: FPR = AFPR + UFPR": (6, 0, 18),
+    "CAFE: overall UFPR from the subsets": (6, 0, 0),
+    "CAFE: overall rates from the subsets": (18, 0, 0),
+    "CAFE: ACSR ≤ AFPR ≤ FPR and UCSR ≤ UFPR": (54, 0, 18),
+    "CAFE: cgF1 = pmF1 · IL_MCC": (24, 0, 0),
+    "CAFE: overall IL_MCC from the subsets": (6, 0, 0),
+    "CAFE: printed gains over SAM 3": (2, 0, 0),
+    "HalluSegBench: CCMS = CMS_fact / CMS_counterfact": (6, 0, 0),
+    "HalluSegBench: poster inside the sizes of the supplement": (24, 0, 0),
+    "HalluSegBench: one mix of sizes gives the poster": (0, 4, 0),
+    "HalluSegBench: interval = mean ± half-width": (8, 0, 0),
+    "HalluSegBench: pooled mean inside the tables it pools": (4, 0, 0),
+    "ReactBench: Δ = CoT - Std": (43, 1, 8),
+    "ReactBench: average of the four tasks": (24, 0, 2),
+    "ReactBench: accuracy from the questions": (69, 27, 8),
+    "ReactBench: erasure accuracy, thirteen columns": (23, 1, 2),
+    "ReactBench: question types and dimensions from the questions": (0, 25, 0),
+    "ReactBench: types and dimensions have the same mean": (0, 4, 0),
+    "ReactBench: Table 4, closest reading found": (12, 2, 0),
+    "ReactBench: React-Score by its formula": (0, 13, 0),
+    "ReactBench: React-Score from plain accuracies": (0, 13, 0),
+    "ReactBench: React-Score from the accuracies of Table 3": (2, 11, 0),
+    "ReactBench: sub-cause shares add up to 100": (4, 0, 0),
+    "ReactBench: sub-cause shares from the pooled counts": (1, 15, 0),
+    "ReactBench: sub-cause shares as the mean over models": (0, 16, 0),
+    "ReactBench: sub-cause counts add up": (76, 0, 0),
+    "ReactBench: sub-cause totals = wrong CoT answers": (25, 27, 0),
+    "ReactBench: CoT effect = -Δ of Table 3": (43, 1, 0),
+    "ReactBench: CoT effect from the questions": (32, 12, 0),
+    "ReactBench: erasure CoT effect, thirteen columns": (10, 1, 0),
+    "ReactBench: CoT effect averaged over the tasks": (11, 0, 0),
+    "ReactBench: rates are whole numbers of images": (11, 37, 0),
+    "ReactBench: two models' rates are not one factor apart": (521, 11, 0),
+}
+
+# A changed cell (table, model, row, setting, metric, new text) and the claim that must notice it.
+PERTURBATIONS = [
+    ("cafe/table3", "SAM 3", "Overall", "", "IL-FPR", "21.5", "CAFE: FPR = AFPR + UFPR"),
+    ("cafe/table3", "SAM 3", "SM", "", "IL-FPR", "10.9", "CAFE: overall UFPR from the subsets"),
+    ("cafe/table3", "OpenSeeD", "OC", "", "ACSR", "59.6", "CAFE: overall rates from the subsets"),
+    ("cafe/table3", "SAM 3", "CC", "", "ACSR", "7.6", "CAFE: ACSR ≤ AFPR ≤ FPR and UCSR ≤ UFPR"),
+    ("cafe/table2", "SAM 3", "SM", "", "cgF1", "53.4", "CAFE: cgF1 = pmF1 · IL_MCC"),
+    ("cafe/table2", "SAM 3", "SM", "", "IL_MCC", "0.787", "CAFE: overall IL_MCC from the subsets"),
+    ("cafe/table2", "SAM 3", "Overall", "", "cgF1", "38.9", "CAFE: printed gains over SAM 3"),
+    (
+        *("halluseg/poster", "LISA-7B", "referring", "", "CCMS", "0.4212"),
+        "HalluSegBench: CCMS = CMS_fact / CMS_counterfact",
+    ),
+    (
+        *("halluseg/poster", "LISA-7B", "referring", "", "dIoU_visual", "0.3310"),
+        "HalluSegBench: poster inside the sizes of the supplement",
+    ),
+    (
+        *("halluseg/supp-table3", ALL_MODELS, "Overall", "", "CMS_fact_high", "0.4111"),
+        "HalluSegBench: interval = mean ± half-width",
+    ),
+    (
+        *("reactbench/table3", "Qwen3VL-4B", "tracing", "", "delta", "-4.4"),
+        "ReactBench: Δ = CoT - Std",
+    ),
+    (
+        *("reactbench/table3", "Qwen3VL-4B", "Overall", "", "accuracy_std", "57.3"),
+        "ReactBench: average of the four tasks",
+    ),
+    (
+        *("reactbench/table14", "LLaVA-OV-7B", "counting", "cot", "hallucination_Q3", "66.4"),
+        "ReactBench: accuracy from the questions",
+    ),
+    (
+        *("reactbench/table6", "LLaVA-OV-7B", "erasure", "cot", "SC2_count", "3625"),
+        "ReactBench: sub-cause counts add up",
+    ),
+    (
+        *("reactbench/table5", ALL_MODELS, "erasure", "cot", "SC2_share", "33.5"),
+        "ReactBench: sub-cause shares add up to 100",
+    ),
+    (
+        *("reactbench/table10", "Qwen3VL-4B", "Overall", "", "hallucination_delta", "+4.6"),
+        "ReactBench: CoT effect averaged over the tasks",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def published_checks() -> tuple[Check, ...]:
+    return checks()
+
+
+def test_verdicts(published_checks: tuple[Check, ...]) -> None:
+    counts = Counter((check.claim, check.verdict) for check in published_checks)
+    found = {
+        claim.name: tuple(
+            counts[claim.name, verdict] for verdict in ("agrees", "disagrees", "undecidable")
+        )
+        for claim in CLAIMS
+    }
+    assert found == VERDICTS
+    assert len(published_checks) == sum(map(sum, VERDICTS.values()))
+
+
+def test_claims_with_disagreements_say_what_was_found() -> None:
+    assert all(claim.finding for claim in CLAIMS if VERDICTS[claim.name][1])
+
+
+def test_verdict_follows_from_the_numbers(published_checks: tuple[Check, ...]) -> None:
+    for check in published_checks:
+        missing = check.published is None or check.derived is None
+        assert missing == (check.verdict == "undecidable") == (check.tolerance is None)
+
+
+@pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p[-1])
+def test_changed_number_is_noticed(
+    published_checks: tuple[Check, ...], perturbation: tuple[str, ...]
+) -> None:
+    *cell, claim = perturbation
+    changed = checks(_with_cell(*cell))
+    assert _disagreeing(changed, claim) > _disagreeing(published_checks, claim)
+
+
+def test_missing_number_is_undecidable(published_checks: tuple[Check, ...]) -> None:
+    changed = checks(_with_cell("cafe/table2", "SAM 3", "SM", "", "IL_MCC", ""))
+    claim = "CAFE: cgF1 = pmF1 · IL_MCC"
+    verdicts = Counter(check.verdict for check in changed if check.claim == claim)
+    assert verdicts == {"agrees": 23, "undecidable": 1}
+    assert len(changed) == len(published_checks)
+
+
+def test_page_is_the_generated_text(published_checks: tuple[Check, ...]) -> None:
+    assert PAGE.read_text(encoding="utf-8") == conformance_markdown(published_checks)
+
+
+def test_page_shows_every_disagreement(published_checks: tuple[Check, ...]) -> None:
+    page = conformance_markdown(published_checks)
+    for claim in CLAIMS:
+        assert f"| {claim.name} |" in page
+        if VERDICTS[claim.name][1]:
+            assert claim.finding in page
+    # One line per disagreement; the three readings of React-Score share thirteen lines.
+    shown = sum(
+        line.startswith(("| reactbench table", "| halluseg poster | (all"))
+        for line in page.splitlines()
+    )
+    in_summary_of_tables = 12
+    disagreements = sum(row[1] for name, row in VERDICTS.items() if "React-Score" not in name)
+    assert shown == disagreements + in_summary_of_tables
+
+
+def test_react_score_example_of_the_protocols(published_checks: tuple[Check, ...]) -> None:
+    (check,) = (
+        check
+        for check in published_checks
+        if check.claim == "ReactBench: React-Score from the accuracies of Table 3"
+        and check.model == "Qwen3VL-32B-Thinking"
+    )
+    assert check.derived == pytest.approx(65.25)
+    assert check.published == 65.3
+    assert check.verdict == "agrees"
+
+
+def test_react_score_formula_by_hand(published_checks: tuple[Check, ...]) -> None:
+    """MiMO-VL-7B has one mode only; its rates typed in again from Tables 11-14."""
+    rates = {
+        "erasure": [20.9, 18.2, 32.8, 61.9, 69.3, 67.6, 84.4, 80.4, 38.2, 33.7, 10.6, 44.0],
+        "attribute": [33.1, 23.5, 37.8, 60.5, 65.4, 72.6, 92.7, 77.5, 31.3, 22.9, 20.9, 52.3],
+        "tracing": [0.1, 0.0, 9.1, 26.2, 5.9, 3.8, 75.6, 51.3, 74.7, 16.1, 23.1, 32.0],
+        "counting": [44.4, 43.0, 32.3, 11.7, 81.7, 53.2, 60.9, 43.4],
+    }
+    blocks = {"erasure": (4, 8), "attribute": (4, 8), "tracing": (6, 9), "counting": (4, 6)}
+    score = 0.0
+    for task, weight in (("erasure", 0.3), ("attribute", 0.2), ("tracing", 0.2), ("counting", 0.3)):
+        end_yn, end_sa = blocks[task]
+        right = [100 - rate for rate in rates[task]]
+        yn, sa, mc = right[:end_yn], right[end_yn:end_sa], right[end_sa:]
+        typed = 0.25 * sum(yn) / len(yn) + 0.5 * sum(sa) / len(sa) + 0.25 * sum(mc) / len(mc)
+        score += weight * typed
+    (check,) = (
+        check
+        for check in published_checks
+        if check.claim == "ReactBench: React-Score by its formula" and check.model == "MiMO-VL-7B"
+    )
+    assert check.derived == pytest.approx(score)
+
+
+@pytest.mark.parametrize("task", LAYOUT)
+def test_types_and_dimensions_each_cover_every_question_once(task: str) -> None:
+    types = sorted(n for name, part in LAYOUT[task].items() if name.isupper() for n in part)
+    dimensions = sorted(n for name, part in LAYOUT[task].items() if name.islower() for n in part)
+    assert types == dimensions == list(range(1, 9 if task == "counting" else 13))
+
+
+numbers = st.floats(min_value=-100, max_value=100).map(lambda x: round(x, 2))
+errors = st.sampled_from([0.0, 0.0005, 0.05])
+rounded = st.builds(Rounded, numbers, errors)
+
+
+@given(rounded, rounded)
+def test_error_covers_every_number_that_rounds_to_the_operands(
+    left: Rounded, right: Rounded
+) -> None:
+    results = {"+": left + right, "-": left - right, "*": left * right, "mean": _mean(left, right)}
+    if abs(right.value) > 1:
+        results["/"] = left / right
+    for a, b in product(_ends(left), _ends(right)):
+        exact = {"+": a + b, "-": a - b, "*": a * b, "mean": (a + 2 * b) / 3}
+        if "/" in results:
+            exact["/"] = a / b
+        for name, result in results.items():
+            assert abs(exact[name] - result.value) <= result.error + 1e-9
+
+
+def _mean(left: Rounded, right: Rounded) -> Rounded:
+    return weighted_mean([left, right], [1, 2])
+
+
+def _ends(number: Rounded) -> tuple[float, float]:
+    return number.value - number.error, number.value + number.error
+
+
+@pytest.mark.parametrize(
+    ("text", "error"), [("53.0", 0.05), ("0.777", 0.0005), ("+14.5", 0.05), ("3807", 0.0)]
+)
+def test_half_a_unit_of_the_last_printed_place(text: str, error: float) -> None:
+    assert Rounded.parse(text).error == pytest.approx(error)
+
+
+counts = st.tuples(st.integers(1, 99), st.integers(1, 99))
+
+
+@given(st.lists(counts, min_size=2, max_size=3))
+def test_pooled_mcc_from_counts(accepted: list[tuple[int, int]]) -> None:
+    """100 positive and 100 negative phrases per subset, some of each accepted."""
+
+    def mcc(tp: int, fp: int, n: int) -> float:
+        fn, tn = n - tp, n - fp
+        return (tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+
+    pooled = pooled_mcc(
+        tuple(Rounded(mcc(tp, fp, 100)) for tp, fp in accepted),
+        tuple(Rounded(float(fp)) for _, fp in accepted),
+        (100,) * len(accepted),
+    )
+    tp, fp = (sum(column) for column in zip(*accepted, strict=True))
+    assert pooled.value == pytest.approx(mcc(tp, fp, 100 * len(accepted)), abs=1e-6)
+
+
+points = st.lists(st.tuples(*[st.floats(-1, 1)] * 3), min_size=3, max_size=6)
+
+
+@given(points, st.floats(-2, 2), st.floats(-2, 2))
+def test_no_mix_misses_by_less(
+    points: list[tuple[float, float, float]], a: float, b: float
+) -> None:
+    largest = max(abs(a * x + b * y - z) for x, y, z in points)
+    assert largest >= smallest_largest_miss(points) - 1e-6
+
+
+@given(st.integers(0, 1000), st.sampled_from(sorted(IMAGES.values())))
+def test_attainable_means_that_some_count_rounds_to_it(tenths: int, images: int) -> None:
+    text = f"{tenths // 10}.{tenths % 10}"
+    possible = any(abs(1000 * count - tenths * images) * 2 <= images for count in range(images + 1))
+    assert attainable(Rounded.parse(text), images) == possible
+
+
+@given(st.lists(st.integers(50, 900), min_size=3, max_size=13), st.floats(0.5, 1.1))
+def test_scaled_line_is_found(tenths: list[int], factor: float) -> None:
+    left = [Rounded.parse(f"{t / 10:.1f}") for t in tenths]
+    right = [Rounded.parse(f"{t / 10 * factor:.1f}") for t in tenths]
+    count, found = cells_on_one_factor(left, right)
+    assert count == len(tenths)
+    assert found == pytest.approx(factor, abs=0.02)
+
+
+def _with_cell(
+    table: str, model: str, row: str, setting: str, metric: str, text: str
+) -> list[PublishedRow]:
+    """The published rows with one printed cell changed."""
+    address = (table, model, row, setting)
+    changed = [
+        replace(published, printed={**published.printed, metric: text})
+        if (published.source.table, published.model, published.row, published.setting) == address
+        else published
+        for published in published_rows()
+    ]
+    assert sum(new is not old for new, old in zip(changed, published_rows(), strict=True)) == 1
+    return changed
+
+
+def _disagreeing(results: tuple[Check, ...], claim: str) -> int:
+    return sum(check.claim == claim and check.verdict == "disagrees" for check in results)
