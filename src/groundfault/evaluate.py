@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from groundfault import __version__
 from groundfault.records import Row, Summary
-from groundfault.scored import Scored, by_case
+from groundfault.scored import Scored, by_case, count_cases
 from groundfault.statistics import estimates
+from groundfault.store import read_json, read_table, write_json, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["summarise"]
+__all__ = ["read_results", "summarise", "write_results"]
 
 
 def summarise(scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None) -> Summary:
@@ -24,7 +27,7 @@ def summarise(scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str]
         contributions = scored.contributions[member]
         support = scored.support(contributions.sum(axis=0))
         rows[name] = Row(
-            n_cases=int(member.sum()),
+            n_cases=count_cases(scored.case[member]),
             metrics=estimates(
                 by_case(contributions, scored.case[member]),
                 scored.metrics,
@@ -54,3 +57,40 @@ def _bounds(scored: Scored, member: NDArray[np.bool_]) -> dict[str, tuple[float 
         defined = values[~np.isnan(values)]
         bounds[name] = (float(defined.min()), float(defined.max())) if len(defined) else (None, None)
     return bounds
+
+
+def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary) -> None:
+    """Write cases.parquet and, when it is there, summary.json: a run is whole or not there."""
+    folder = Path(folder)
+    names = scored.contribution_names
+    columns: dict[str, Any] = {
+        "case": scored.case,
+        **scored.columns(),
+        "rows": _row_names(scored),
+        **{name: scored.contributions[:, k] for k, name in enumerate(names)},
+    }
+    write_table(
+        folder / "cases.parquet",
+        columns,
+        metadata={"benchmark": scored.benchmark, "contributions": ",".join(names)},
+    )
+    write_json(folder / "summary.json", summary)
+
+
+def _row_names(scored: Scored) -> list[list[str]]:
+    """Per case, the table rows that it belongs to; few combinations occur, so each is made once."""
+    rows = list(scored.rows)
+    code = np.zeros(len(scored.case), np.int64)
+    for k, row in enumerate(rows):
+        code |= scored.rows[row].astype(np.int64) << k
+    listed = {
+        value: [row for k, row in enumerate(rows) if value >> k & 1]
+        for value in set(code.tolist())
+    }
+    return [listed[value] for value in code.tolist()]
+
+
+def read_results(folder: str | PathLike[str]) -> tuple[Summary, Any]:
+    """The summary and the case table of a run."""
+    folder = Path(folder)
+    return read_json(folder / "summary.json", Summary), read_table(folder / "cases.parquet")

@@ -8,9 +8,8 @@ cannot decode, so a decoded block is always whole records.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -27,6 +26,8 @@ AnyPath = str | PathLike[str]
 BLOCK_BYTES = 2 << 20
 MAX_RECORD_BYTES = 256 << 20
 _BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
+_SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD_INDEX = re.compile(r"`?\$\[(\d+)\]([^`]*)`?")
 _MALFORMED_AT = re.compile(r"\(byte (\d+)\)")
 
@@ -55,9 +56,14 @@ def sha256(path: AnyPath) -> str:
 def within(folder: AnyPath, relative: str, *, file: AnyPath, record: str) -> Path:
     """A path named by a foreign record, which must stay inside the folder given by the user."""
     root = Path(folder).resolve()
-    if "\0" in relative:
-        raise DataError(file, "a path holds a NUL byte", record=record, remedy="correct the path")
-    resolved = (root / relative).resolve()
+    try:
+        if "\0" in relative:
+            raise ValueError("it holds a NUL byte")
+        resolved = (root / relative).resolve()
+    except (ValueError, OSError, RuntimeError) as problem:  # not Unicode, or a link to itself
+        raise DataError(
+            file, f"{relative!r} is no path ({problem})", record=record, remedy="correct the path"
+        ) from None
     if not resolved.is_relative_to(root):
         raise DataError(
             file,
@@ -79,42 +85,70 @@ def read_json_object(path: AnyPath, type_: type[T], *, expected: str) -> T:
         raise DataError(
             path, _plain(str(problem)), remedy=f"compare with the format: {expected}"
         ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except _UNDECODABLE as problem:
         _refuse_malformed(path, content, problem)
 
 
 def stream_json_list(
-    path: AnyPath, type_: type[T], *, expected: str, block_bytes: int = BLOCK_BYTES
+    path: AnyPath,
+    type_: type[T],
+    *,
+    expected: str,
+    block_bytes: int = BLOCK_BYTES,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[int, list[T]]]:
-    """Yield (index of the first record, records) until the list ends."""
+    """Yield (index of the first record, records) until the list ends.
+
+    `progress` is told (bytes read, bytes in all).
+    """
     decoder = msgspec.json.Decoder(list[type_])  # type: ignore[valid-type]
     with open_file(path) as file:
         _check_first_byte(file, path, b"[", expected)
-        pending = file.read(block_bytes)
-        pending = pending[pending.index(b"[") + 1 :]
-        first = 0
+        pending = file.read(block_bytes)[1:]
+        first, total_bytes = 0, Path(path).stat().st_size
         while True:
-            more = file.read(block_bytes)
+            more = file.read(max(block_bytes, len(pending)))
             if not more:
                 yield first, _decode_records(path, decoder, b"[" + pending, first)
                 return
             pending += more
-            if len(pending) > MAX_RECORD_BYTES:
-                raise DataError(
-                    path,
-                    f"one record is larger than {MAX_RECORD_BYTES >> 20} MB",
-                    record=f"record {first}",
-                    remedy=f"give {expected}",
-                )
-            cut = _last_boundary(pending)
-            if cut is None:
-                continue
-            records = _decode_records(path, decoder, b"[" + pending[:cut] + b"]", first, cut=True)
-            if records is None:
+            records, cut = _decode_block(path, decoder, pending, first)
+            if not records:
+                if len(pending) > MAX_RECORD_BYTES:
+                    raise DataError(
+                        path,
+                        f"one record is larger than {MAX_RECORD_BYTES >> 20} MB",
+                        record=f"record {first}",
+                        remedy=f"give {expected}",
+                    )
                 continue
             yield first, records
+            if progress is not None:
+                progress(file.tell(), total_bytes)
             first += len(records)
             pending = pending[cut:].lstrip()[1:]
+
+
+def _decode_block(
+    path: AnyPath, decoder: msgspec.json.Decoder[list[T]], block: bytes, first: int
+) -> tuple[list[T], int]:
+    """The whole records at the head of a block and where they end."""
+    cut = _last_boundary(block)
+    if cut is None:
+        return [], 0
+    content = b"[" + block[:cut] + b"]"
+    try:
+        return decoder.decode(content), cut
+    except msgspec.ValidationError as problem:
+        _refuse_record(path, content, first, problem)
+    except _UNDECODABLE as problem:
+        whole, end, incomplete = _scan_records(content[:-1])
+        if not incomplete:
+            _refuse_malformed(path, content, problem, f"record {first + whole}", cut=True)
+        if not whole:
+            return [], 0
+        # the boundary was inside a record: take those before it
+        return _decode_records(path, decoder, content[:end] + b"]", first), end - 1
 
 
 def _last_boundary(block: bytes) -> int | None:
@@ -130,57 +164,67 @@ def _last_boundary(block: bytes) -> int | None:
 
 
 def _decode_records(
-    path: AnyPath,
-    decoder: msgspec.json.Decoder[list[T]],
-    content: bytes,
-    first: int,
-    *,
-    cut: bool = False,
-) -> Any:
-    """Decoded records; None where a `cut` block turns out not to end at a record boundary."""
+    path: AnyPath, decoder: msgspec.json.Decoder[list[T]], content: bytes, first: int
+) -> list[T]:
     try:
         return decoder.decode(content)
     except msgspec.ValidationError as problem:
-        index, field = _locate(str(problem))
-        raise DataError(
-            path,
-            _plain(str(problem)) + (f" in {field}" if field else ""),
-            record=_name_record(content, index, first),
-            remedy="correct the record or leave it out",
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        whole, incomplete = _count_whole_records(content[: -1 if cut else None])
-        if cut and incomplete:
-            return None
-        _refuse_malformed(path, content, problem, record=f"record {first + whole}")
+        _refuse_record(path, content, first, problem)
+    except _UNDECODABLE as problem:
+        whole, _, _ = _scan_records(content)
+        _refuse_malformed(path, content, problem, f"record {first + whole}")
 
 
-def _count_whole_records(content: bytes) -> tuple[int, bool]:
-    """How many leading records are sound, and whether the next one is merely incomplete."""
-    text = content.decode("utf-8", "replace")
+def _scan_records(content: bytes) -> tuple[int, int, bool]:
+    """How many leading records are sound, where they end, and whether the next one is merely
+    incomplete."""
+    import json
+
+    text = content.decode("latin-1")  # a character per byte: positions stay the same
     scanner = json.JSONDecoder(parse_constant=_refuse_constant)
-    position, whole = 1, 0
+    whole, end = 0, 1
     while True:
-        while position < len(text) and text[position] in " \t\r\n,":
-            position += 1
+        gap = _SEPARATOR.match(text, end)
+        start = gap.end() if gap else end
+        if whole and start < len(text) and not (gap and gap[1]):
+            return whole, end, False
         try:
-            _, position = scanner.raw_decode(text, position)
+            _, stop = scanner.raw_decode(text, start)
+            msgspec.json.decode(content[start:stop])  # refuses what is not Unicode
         except json.JSONDecodeError as problem:
-            return whole, problem.pos >= len(text) or problem.msg.startswith("Unterminated")
+            incomplete = problem.pos >= len(text) or problem.msg.startswith("Unterminated")
+            return whole, end, incomplete
         except (ValueError, RecursionError):
-            return whole, False
-        whole += 1
+            return whole, end, False
+        whole, end = whole + 1, stop
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _refuse_record(path: AnyPath, content: bytes, first: int, problem: Exception) -> NoReturn:
+    index, field = _locate(str(problem))
+    raise DataError(
+        path,
+        _plain(str(problem)) + (f" in {field}" if field else ""),
+        record=_name_record(content, index, first),
+        remedy="correct the record or leave it out",
+    ) from None
+
+
 def _refuse_malformed(
-    path: AnyPath, content: bytes, problem: Exception, record: str | None = None
+    path: AnyPath,
+    content: bytes,
+    problem: Exception,
+    record: str | None = None,
+    *,
+    cut: bool = False,
 ) -> NoReturn:
+    """Say what is wrong with JSON that does not decode; a `cut` block does not end the file."""
     match = _MALFORMED_AT.search(str(problem))
-    if "truncated" in str(problem) or (match and int(match[1]) >= len(content.rstrip())):
+    ended = "truncated" in str(problem) or (match and int(match[1]) >= len(content.rstrip()))
+    if ended and not cut:
         raise DataError(
             path,
             "the file ends in the middle of its JSON",
@@ -203,16 +247,12 @@ def _refuse_malformed(
 
 def _check_first_byte(file: Any, path: AnyPath, wanted: bytes, expected: str) -> None:
     head = file.read(4096)
-    if head.startswith(b"\xef\xbb\xbf"):
-        start = 3
-    else:
-        start = 0
-    stripped = head[start:].lstrip()
+    stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
         raise DataError(path, "the file is empty", remedy=f"give {expected}")
     if not stripped.startswith(wanted):
         raise DataError(path, f"it holds {_kind(stripped)}", remedy=f"give {expected}")
-    file.seek(start)
+    file.seek(len(head) - len(stripped))
 
 
 def _kind(head: bytes) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rlemasklib import RLEMask
+from rlemasklib.oop_cython import RLECy
 
 from groundfault.errors import DataError
 from groundfault.records import Rle
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     BinaryMask = NDArray[np.bool_]
 
 __all__ = [
+    "CONTINUES",
     "MAX_PIXELS",
     "RLEMask",
     "box_iou",
@@ -41,6 +43,9 @@ __all__ = [
 
 MAX_PIXELS = 1 << 28
 """Larger images are refused: 268 megapixels, five times the largest camera, is a bomb."""
+
+CONTINUES = "P"
+"""From this letter on, a compressed run length goes on in the next letter."""
 
 
 def parse_mask(segmentation: Any, height_px: int, width_px: int) -> RLEMask:
@@ -65,6 +70,8 @@ def parse_mask(segmentation: Any, height_px: int, width_px: int) -> RLEMask:
     counts = segmentation["counts"]
     key = "counts" if isinstance(counts, (str, bytes)) else "ucounts"
     try:
+        if isinstance(counts, str) and counts[-1:] >= CONTINUES:
+            raise ValueError
         return RLEMask.from_dict({"size": size, key: counts})
     except (ValueError, OverflowError):
         raise ValueError(
@@ -112,8 +119,12 @@ def union(masks: Sequence[RLEMask]) -> RLEMask:
 
 
 def iou_matrix(masks: Sequence[RLEMask], references: Sequence[RLEMask]) -> Floats:
-    """Intersection over union of every mask with every reference; empty with anything is 0."""
-    return np.asarray(RLEMask.iou_matrix(masks, references), dtype=np.float64)
+    """Intersection over union of every mask with every reference; empty with anything is 0.
+
+    All have one size: RLEMask.iou_matrix would check that again, for a tenth of the time.
+    """
+    found: Floats = RLECy.iou_matrix([mask.cy for mask in masks], [mask.cy for mask in references])
+    return found
 
 
 def intersection_and_union(mask: RLEMask, reference: RLEMask) -> tuple[int, int]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from groundfault.coco import Result
+from groundfault.coco import Result, is_compressed
 from groundfault.errors import DataError
 from groundfault.masks import RLEMask, box_iou, iou_matrix, mask_box, parse_mask
 from groundfault.records import Benchmark, Item, Outcome, Region
@@ -37,8 +37,7 @@ _CODE = {
 }
 
 
-@dataclass(frozen=True)
-class Truth:
+class Truth(msgspec.Struct, frozen=True, eq=False):
     """Overlaps with one annotator's objects (crowds left out)."""
 
     seen: NDArray[np.bool_]
@@ -51,8 +50,7 @@ class Truth:
     """(predictions + 1,) where each prediction's values begin in `iou`."""
 
 
-@dataclass(frozen=True)
-class Overlaps:
+class Overlaps(msgspec.Struct, frozen=True, eq=False):
     """Predictions sorted by item, in file order within one item."""
 
     n_items: int
@@ -87,21 +85,19 @@ def compare_predictions(
     file: str | PathLike[str],
     iou: str = "segm",
     need_target: bool = True,
-    declared_categories: frozenset[int] = frozenset(),
 ) -> Overlaps:
     """Compare a stream of results with a benchmark.
 
     `iou` says what the instance metrics compare, masks ("segm") or boxes ("bbox"); the target
     overlap always compares masks and is left out unless `need_target`.
     """
-    table = _Table(benchmark, str(file), iou == "bbox", need_target, declared_categories)
+    table = _Table(benchmark, str(file), iou == "bbox", need_target)
     for first, records in batches:
         table.add(first, records)
     return table.finish()
 
 
-@dataclass
-class _Part:
+class _Part(msgspec.Struct, eq=False):
     """What one batch leaves behind; rows are predictions sorted by item."""
 
     item: Ints
@@ -113,17 +109,17 @@ class _Part:
     """Per annotator: (first row, number of rows, IoU with each object) of items that need it."""
 
 
-@dataclass
 class _Table:
-    benchmark: Benchmark
-    file: str
-    boxes: bool
-    need_target: bool
-    declared: frozenset[int]
-    parts: list[_Part] = field(default_factory=list)
+    """Grows batch by batch."""
 
-    def __post_init__(self) -> None:
-        items = self.benchmark.items
+    def __init__(self, benchmark: Benchmark, file: str, boxes: bool, need_target: bool) -> None:
+        self.benchmark = benchmark
+        self.file = file
+        self.boxes = boxes
+        self.need_target = need_target
+        self.parts: list[_Part] = []
+        items = benchmark.items
+        self.declared = frozenset(benchmark.categories)
         self.position = {item.id: number for number, item in enumerate(items)}
         self.outcome = np.full(len(items), -1, dtype=np.int8)
         self.n_annotators = 1 + max((len(item.alternatives) for item in items), default=0)
@@ -262,13 +258,11 @@ class _Table:
             if self.boxes and not self.need_target and record.bbox:
                 return None
             raise self._error(index, record, "it has no segmentation", "give a mask as RLE or polygons")
+        height_px, width_px = item.height_px, item.width_px
         try:
-            if record.segmentation.__class__ is dict and record.segmentation["size"] == (  # type: ignore[call-overload]
-                item.height_px,
-                item.width_px,
-            ):
+            if is_compressed(record.segmentation, height_px, width_px):
                 return RLEMask.from_dict(record.segmentation)
-            return parse_mask(record.segmentation, item.height_px, item.width_px)
+            return parse_mask(record.segmentation, height_px, width_px)
         except ValueError as problem:
             raise self._error(
                 index,

@@ -129,6 +129,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     card: Card
     cases: tuple[Case, ...]
     items: tuple[Item, ...]
+    categories: tuple[int, ...] = ()
+    """Ids of the categories that the source declares, where it does."""
     notes: tuple[str, ...] = ()
     """What the reader noticed and a user should know."""
 

@@ -1,61 +1,74 @@
 """Names → things, imported only when asked for.
 
-Each kind is a table of "module:attribute". Other packages add theirs through entry points in the
-groups `groundfault.benchmarks`, `groundfault.metrics`, `groundfault.models`, `groundfault.editors`;
-ours win over a foreign entry of the same name.
+Each kind is a table of "module:attribute" (or a whole module). Other packages add theirs through
+entry points in the groups `groundfault.benchmarks`, `groundfault.metrics`, `groundfault.models`,
+`groundfault.editors`; ours win over a foreign entry of the same name.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UnknownName
 
-__all__ = ["KINDS", "load", "names"]
+__all__ = ["KINDS", "Entry", "load", "names"]
 
-KINDS: dict[str, dict[str, str]] = {
+
+class Entry(NamedTuple):
+    """Where a thing lives and what it is."""
+
+    target: str
+    about: str = ""
+
+
+_PHRASES = Entry("groundfault.scoring.phrases", "cgF1 family, target-aware metrics")
+
+KINDS: dict[str, dict[str, Entry]] = {
     "benchmarks": {
-        "cafe": "groundfault.benchmarks.cafe:CARD",
-        "saco": "groundfault.benchmarks.saco:CARD",
-        "halluseg": "groundfault.benchmarks.halluseg:CARD",
-        "fprefcoco": "groundfault.benchmarks.fprefcoco:CARD",
-        "coco": "groundfault.benchmarks.coco_instances:CARD",
-        "lvis": "groundfault.benchmarks.lvis:CARD",
+        "cafe": Entry("groundfault.benchmarks.cafe", "edited surface, context or material; p⁺ and p⁻"),
+        "saco": Entry("groundfault.benchmarks.saco", "image–phrase pairs, one to several annotators"),
+        "halluseg": Entry("groundfault.benchmarks.halluseg", "replaced objects: (I, c) (I, c') (I', c) (I', c')"),
+        "fprefcoco": Entry("groundfault.benchmarks.fprefcoco", "referring expressions, some with a false premise"),
+        "coco": Entry("groundfault.benchmarks.coco_instances", "COCO instance annotations as phrases"),
+        "lvis": Entry("groundfault.benchmarks.lvis", "LVIS with its verified negatives as phrases"),
+        "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
+    },
+    "scorers": {
+        "cafe": _PHRASES,
+        "saco": _PHRASES,
+        "halluseg": Entry("groundfault.scoring.replacement", "HalluSegBench's metrics"),
+        "fprefcoco": Entry("groundfault.scoring.referring", "See and Segment"),
     },
     "metrics": {
-        "pcs": "groundfault.metrics.pcs",
-        "target_aware": "groundfault.metrics.target_aware",
-        "replacement": "groundfault.metrics.replacement",
-        "false_premise": "groundfault.metrics.false_premise",
+        "pcs": Entry("groundfault.metrics.pcs", "cgF1, IL_MCC, positive micro F1 and their family"),
+        "target_aware": Entry("groundfault.metrics.target_aware", "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells"),
+        "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
+        "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
     },
     "models": {},
     "editors": {},
-}
+}  # fmt: skip
 
 
-def _entry_points(kind: str) -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point.value for point in entry_points(group=f"groundfault.{kind}")}
-
-
-def names(kind: str) -> dict[str, str]:
-    """All names of a kind with where each lives."""
+def names(kind: str) -> dict[str, Entry]:
+    """All names of a kind."""
     if kind not in KINDS:
         raise UnknownName("kind", kind, KINDS)
-    return _entry_points(kind) | KINDS[kind]
+    from importlib.metadata import entry_points
+
+    points = entry_points(group=f"groundfault.{kind}")
+    return {point.name: Entry(point.value, "plug-in") for point in points} | KINDS[kind]
 
 
 def load(kind: str, name: str) -> Any:
     """Import what a name stands for."""
-    known = KINDS.get(kind, {})
-    target = known.get(name) or names(kind).get(name)
-    if target is None:
+    entry = KINDS.get(kind, {}).get(name) or names(kind).get(name)
+    if entry is None:
         raise UnknownName(kind.removesuffix("s"), name, names(kind))
-    module, _, attribute = target.partition(":")
+    module, _, attribute = entry.target.partition(":")
     try:
         found = importlib.import_module(module)
         return getattr(found, attribute) if attribute else found
     except (ImportError, AttributeError) as problem:
-        raise GroundfaultError(f"{kind.removesuffix('s')} '{name}' ({target}): {problem}") from None
+        raise GroundfaultError(f"{kind.removesuffix('s')} '{name}' ({entry.target}): {problem}") from None

@@ -6,10 +6,10 @@ models is a sum away, and the case table on disk is enough to make it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Metrics = Callable[[Floats], Mapping[str, Floats]]
 
-__all__ = ["Ragged", "Scored", "by_case"]
+__all__ = ["Ragged", "Scored", "by_case", "count_cases"]
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A benchmark scored case by case, before any averaging."""
 
     benchmark: str
     settings: dict[str, object]
-    columns: dict[str, Sequence[Any] | NDArray[Any]]
-    """The table behind cases.parquet: one entry per case and column."""
+    columns: Callable[[], Mapping[str, Any]]
+    """Makes the table behind cases.parquet: one entry per case and column."""
     contributions: Floats
     """(cases, k)"""
     contribution_names: tuple[str, ...]
@@ -39,14 +38,13 @@ class Scored:
     metrics: Metrics
     support: Callable[[Floats], Mapping[str, int]]
     """Summed contributions → how many things each metric is about."""
-    outcomes: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, int] = msgspec.field(default_factory=dict)
     imputed: tuple[Floats, ...] = ()
     """Contributions under each way the failed items could have ended."""
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Ragged:
+class Ragged(msgspec.Struct, frozen=True, eq=False):
     """A column of lists: slices of one flat array."""
 
     values: NDArray[Any]
@@ -63,7 +61,18 @@ class Ragged:
         lengths = self.last - self.first
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
         index = np.arange(offsets[-1]) + np.repeat(self.first - offsets[:-1], lengths)
-        return pa.ListArray.from_arrays(offsets, pa.array(self.values[index]))
+        values = self.values[index]
+        flat = pa.Array.from_buffers(
+            pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)]
+        )
+        buffers = [None, pa.py_buffer(offsets)]
+        kind = pa.list_(flat.type)
+        return pa.Array.from_buffers(kind, len(lengths), buffers, children=[flat])
+
+
+def count_cases(case: NDArray[np.int64]) -> int:
+    """How many different cases there are; entries of one case stand next to each other."""
+    return int(len(case) > 0) + int(np.count_nonzero(np.diff(case)))
 
 
 def by_case(contributions: Floats, case: NDArray[np.int64]) -> Floats:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -39,6 +37,8 @@ T = TypeVar("T")
 @contextlib.contextmanager
 def atomic_file(path: AnyPath) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well."""
+    import tempfile
+
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,6 +60,9 @@ def atomic_file(path: AnyPath) -> Iterator[Path]:
 @contextlib.contextmanager
 def new_folder(path: AnyPath) -> Iterator[Path]:
     """A temporary folder that becomes `path`, which must not exist or be empty."""
+    import shutil
+    import tempfile
+
     path = Path(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path}: exists and is not an empty folder; name another one")
@@ -113,15 +116,24 @@ def write_table(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays = {
-        name: column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
-        for name, column in columns.items()
-    }
-    table = pa.table(arrays)
+    table = pa.table({name: _arrow_array(column) for name, column in columns.items()})
     if metadata:
         table = table.replace_schema_metadata(dict(metadata))
     with atomic_file(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        pq.write_table(table, temporary, compression="zstd", use_dictionary=strings)
+
+
+def _arrow_array(column: Any) -> pa.Array:
+    import pyarrow as pa
+
+    if hasattr(column, "to_arrow"):
+        return column.to_arrow()
+    kind = getattr(column, "dtype", None)
+    if kind is not None and kind.kind in "fi" and column.ndim == 1:
+        buffer = pa.py_buffer(column.tobytes())  # pa.array would import numpy.ma for this
+        return pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(column), [None, buffer])
+    return pa.array(column)
 
 
 def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:

@@ -11,12 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
+from typing import Any
 
-from groundfault.coco import AnnotationFile, Image, index_images, read_annotations, regions_by_image
+import msgspec
+
+from groundfault.coco import (
+    AnnotationFile,
+    Image,
+    index_images,
+    read_annotations,
+    regions_by_image,
+    write_phrases,
+    written_id,
+)
 from groundfault.errors import DataError, UnknownName
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
-__all__ = ["CARD", "EDIT_TYPES", "read"]
+__all__ = ["CARD", "EDIT_TYPES", "read", "write"]
 
 AnyPath = str | PathLike[str]
 
@@ -64,7 +76,13 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
         for place in [number, *asked]:
             role = Role.POSITIVE if place == number else Role.NEGATIVE
             items.append(_item(data.images[place], case, role, target, regions[place], others, place))
-    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items), notes=tuple(notes))
+    return Benchmark(
+        card=CARD,
+        cases=tuple(cases),
+        items=tuple(items),
+        categories=tuple(category.id for category in data.categories),
+        notes=tuple(notes),
+    )
 
 
 def _source(path: AnyPath, data: AnnotationFile, position: dict[str, int], number: int) -> int | None:
@@ -138,8 +156,9 @@ def _item(
         query=image.text_input,
         regions=regions,
         target=target,
-        alternatives=tuple(other[number][0] for other in others),
-        exhaustive=bool(image.is_instance_exhaustive) and all(other[number][1] for other in others),
+        alternatives=tuple([other[number][0] for other in others]) if others else (),
+        exhaustive=bool(image.is_instance_exhaustive)
+        and (not others or all(other[number][1] for other in others)),
     )
 
 
@@ -179,3 +198,28 @@ def _note_oddities(
         notes.append(
             f"{len(mixed)} pairs mix edit types, e.g. image {data.images[mixed[0]].id}: the negative's decides."
         )
+
+
+def write(benchmark: Benchmark, path: AnyPath, *, split: bool = False) -> tuple[Path, ...]:
+    """Write cases of one positive and its negatives; returns the files, one per annotator
+    (NAME.json, NAME_b.json …). `split` adds a file per subset that has cases: NAME_SM.json …"""
+    intervention = {case.id: case.intervention for case in benchmark.cases}
+    positive = {item.case_id: item.id for item in benchmark.items if item.role is Role.POSITIVE}
+    full_name = {short: name for name, short in EDIT_TYPES.items()}
+
+    def fields(item: Item) -> dict[str, Any]:
+        edit = intervention[item.case_id]
+        found: dict[str, Any] = {"edit_type": full_name[edit]} if edit else {}
+        if item.role is Role.NEGATIVE:
+            found["fp_source_id"] = written_id(positive[item.case_id])
+        return found
+
+    path = Path(path)
+    written = write_phrases(benchmark, path, format_name="cafe", fields=fields)
+    for subset in EDIT_TYPES.values() if split else ():
+        items = tuple(item for item in benchmark.items if intervention[item.case_id] == subset)
+        if items:
+            part = msgspec.structs.replace(benchmark, items=items)
+            file = path.with_stem(f"{path.stem}_{subset}")
+            write_phrases(part, file, format_name="cafe", fields=fields)
+    return written

@@ -16,9 +16,9 @@ Failed items are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from groundfault.overlaps import FAILED, UNPARSED, Overlaps, Truth
@@ -70,8 +70,7 @@ COLUMNS = (
 """What a pair contributes; every metric of the family is a function of sums of these."""
 
 
-@dataclass(frozen=True)
-class PcsCounts:
+class PcsCounts(msgspec.Struct, frozen=True, eq=False):
     """Per item, at one score threshold, for the annotator that fits best."""
 
     n_objects: Ints

@@ -16,9 +16,9 @@ under p⁻ (never TN). A pair with a failed item is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from groundfault.overlaps import FAILED, UNPARSED, Overlaps
@@ -51,16 +51,14 @@ COLUMNS = ("pairs", *CELLS, "aligned_swaps", "unaligned_swaps", "soft_swaps")
 """What a pair contributes; every metric is a function of sums of these."""
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(msgspec.Struct, frozen=True, eq=False):
     """Item indices of each pair; (pairs,) each."""
 
     positive: Ints
     negative: Ints
 
 
-@dataclass(frozen=True)
-class PairScores:
+class PairScores(msgspec.Struct, frozen=True, eq=False):
     """One entry per pair."""
 
     positive_cell: Ints
@@ -108,7 +106,7 @@ def impute(scores: PairScores, positive_failed: Flags, negative_failed: Flags, h
     right = how == "right"
     positive = np.where(positive_failed, 0 if right else 3, scores.positive_cell)
     wrong_cell = {"right": 2, "wrong": 0, "astray": 1}[how]
-    return replace(
+    return msgspec.structs.replace(
         scores,
         positive_cell=positive,
         negative_cell=np.where(negative_failed, wrong_cell, scores.negative_cell),

@@ -8,7 +8,6 @@ also our reading; where thirteen columns fit the paper's own numbers, both readi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from groundfault.published import ALL_MODELS
 from groundfault.published.checking import (
@@ -17,7 +16,6 @@ from groundfault.published.checking import (
     Cells,
     Check,
     Rounded,
-    at_most,
     derive,
     equal,
     total,
@@ -37,13 +35,11 @@ from groundfault.published.reactbench_claims import (
     COT_EFFECT_13,
     COT_EFFECT_TABLE3,
     DELTA,
-    DISTINCT_ROWS,
     HUNDRED,
     SCORE,
     SCORE_PLAIN,
     SCORE_PLAIN_TABLE3,
     TYPES,
-    TYPES_EIGHT,
     TYPES_VS_DIMENSIONS,
 )
 
@@ -89,9 +85,6 @@ LAYOUT: dict[str, dict[str, tuple[int, ...]]] = {
     },
 }
 """Questions of each type and dimension, per task."""
-
-OUTSIDE_THE_EIGHT = ("Qwen3.5-9B", "Qwen2.5VL-72B", "InternVL3-8B")
-"""Models left out of the reading of Table 4 that was found by search (see its claim)."""
 
 HUNDRED_PERCENT = Rounded(100.0)
 
@@ -194,7 +187,6 @@ def _question_types(cells: Cells) -> Iterator[Check]:
             note = f"std only {only_std.value:.2f}, cot only {only_cot.value:.2f}"
             yield equal(TYPES, printed[metric], both, note)
         yield from _types_and_dimensions(task, printed)
-        yield from _eight_models(cells, task, models)
 
 
 def _table4(cells: Cells, task: str, metric: str) -> Cell:
@@ -212,25 +204,6 @@ def _types_and_dimensions(task: str, printed: dict[str, Cell]) -> Iterator[Check
     dimensions = mean_over([metric for metric in printed if metric not in TYPE_WEIGHTS])
     cell = Cell("reactbench/table4", ALL_MODELS, task, "", "mean over dimensions", dimensions)
     yield equal(TYPES_VS_DIMENSIONS, cell, types)
-
-
-def _eight_models(cells: Cells, task: str, models: list[str]) -> Iterator[Check]:
-    """The reading of Table 4 found by search; Q1a and Q1b of erasure are two columns there."""
-    lines = [
-        [HUNDRED_PERCENT - rate for rate in _rates(cells, task, model, "std")]
-        for model in models
-        if model not in OUTSIDE_THE_EIGHT
-    ]
-    extra_column = 1 if task == "erasure" else 0
-    parts = {metric: LAYOUT[task][metric] for metric in TYPE_WEIGHTS}
-    if task == "counting":
-        parts |= {"exact": (5,), "interval": (6,)}
-    for metric, numbers in parts.items():
-        columns = [number + extra_column for number in numbers]
-        if extra_column and 1 in numbers:
-            columns.insert(0, 1)
-        mean = weighted_mean([_part(line, columns) for line in lines if line])
-        yield equal(TYPES_EIGHT, _table4(cells, task, metric), mean)
 
 
 def _cot_effect(cells: Cells, model: str) -> Iterator[Check]:
@@ -321,15 +294,6 @@ def _question_rows(cells: Cells, task: str) -> Iterator[Check]:
         cell = Cell(table, model, task, setting, "number of rates", Rounded(len(rates)))
         note = ", ".join(f"{rate.value:.1f}" for rate in missed)
         yield equal(ATTAINABLE, cell, Rounded(len(rates) - len(missed)), note)
-    for left, right in combinations(lines, 2):
-        if left[1] != right[1]:
-            continue
-        count, factor = cells_on_one_factor(lines[left], lines[right])
-        columns = len(lines[left])
-        names = f"{right[0]} = factor · {left[0]}"
-        cell = Cell(table, names, task, left[1], "rates on one factor", Rounded(count))
-        note = f"factor {factor:.3f}, {count} of {columns} rates"
-        yield at_most(DISTINCT_ROWS, cell, Rounded(columns - 2), note)
 
 
 def attainable(percent: Rounded, images: int) -> bool:
@@ -340,25 +304,3 @@ def attainable(percent: Rounded, images: int) -> bool:
     """
     nearest = round(percent.value * images / 100)
     return abs(100 * nearest / images - percent.value) <= percent.error + FLOAT_SLACK
-
-
-def cells_on_one_factor(left: Sequence[Rounded], right: Sequence[Rounded]) -> tuple[int, float]:
-    """The largest number of places where right = factor · left within rounding, and the factor.
-
-    >>> left, right = (["10.0", "20.0", "30.0"], ["5.0", "10.0", "29.0"])
-    >>> cells_on_one_factor([Rounded.parse(t) for t in left], [Rounded.parse(t) for t in right])
-    (2, 0.5)
-    """
-    ranges = [
-        (
-            (y.value - y.error) / (x.value + x.error),
-            (y.value + y.error) / (x.value - x.error) if x.value > x.error else float("inf"),
-        )
-        for x, y in zip(left, right, strict=True)
-    ]
-    best: list[tuple[float, float]] = []
-    for start, _ in ranges:
-        fitting = [(low, high) for low, high in ranges if low <= start <= high]
-        best = max(best, fitting, key=len)
-    middle = (max(low for low, _ in best) + min(high for _, high in best)) / 2
-    return len(best), round(middle, 4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
+from groundfault.errors import DataError
 from groundfault.metrics import pcs, target_aware
 from groundfault.overlaps import FAILED, OUTCOME_NAMES, Overlaps
 from groundfault.records import Benchmark, Role
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from groundfault.scored import Floats, Metrics
 
-__all__ = ["CAFE_ROWS", "phrase_metrics", "score"]
+__all__ = ["CAFE_ROWS", "metric_function", "score"]
 
 CAFE_ROWS = ("SM", "CC", "OC")
 
@@ -28,17 +29,17 @@ def score(
     overlaps: Overlaps,
     *,
     t: float,
-    tau: float,
+    tau: float | None,
     iou: str,
     variant: str,
-    target_metrics: bool,
 ) -> Scored:
-    """Score an image–phrase benchmark: the cgF1 family and, for CAFE, the target-aware metrics."""
+    """Score an image–phrase benchmark: the cgF1 family and, given τ, the target-aware metrics."""
+    annotator_notes = _check_annotators(benchmark, overlaps, variant)
     layout = _Layout.of(benchmark)
     exhaustive = np.fromiter((item.exhaustive for item in benchmark.items), bool, len(benchmark.items))
     counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
     pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
-    pair_scores = target_aware.score(overlaps, pairs, t=t, tau=tau) if target_metrics else None
+    pair_scores = None if tau is None else target_aware.score(overlaps, pairs, t=t, tau=tau)
 
     def contributions(
         counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None
@@ -65,33 +66,41 @@ def score(
             for how in ("right", "wrong", "astray")
         )
     names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
-    if target_metrics:
+    if pair_scores is not None:
         names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
-    intervention = np.array([benchmark.cases[c].intervention for c in layout.case_of_entry], dtype=str)
+    by_case = np.array([case.intervention for case in benchmark.cases], dtype=str)
+    intervention = by_case[layout.case_of_entry]
     rows = {"Overall": np.ones(layout.n_entries, bool)}
-    if target_metrics or any(intervention):
+    if tau is not None or any(intervention):
         rows |= {name: intervention == name for name in CAFE_ROWS}
     outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
     settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
     return Scored(
         benchmark=benchmark.card.name,
         settings=settings,
-        columns=_case_table(benchmark, overlaps, layout, counts, pair_scores),
+        columns=lambda: _case_table(benchmark, overlaps, layout, counts, pair_scores),
         contributions=contributions(counts, pair_scores),
         contribution_names=names,
         case=layout.case_of_entry,
         rows=rows,
-        metrics=phrase_metrics(settings, target_metrics=target_metrics),
+        metrics=metric_function(settings),
         support=_support,
         outcomes=outcomes,
         imputed=imputed,
-        notes=(*benchmark.notes, *overlaps.notes, *_silence(overlaps), *_failures(outcomes)),
+        notes=(
+            *benchmark.notes,
+            *overlaps.notes,
+            *annotator_notes,
+            *_silence(overlaps),
+            *_failures(outcomes),
+        ),
     )
 
 
-def phrase_metrics(settings: Mapping[str, object], *, target_metrics: bool) -> Metrics:
-    """The metric function of an image–phrase benchmark."""
+def metric_function(settings: Mapping[str, object]) -> Metrics:
+    """The metrics of an image–phrase benchmark; target-aware ones only where there is a τ."""
     width, variant = len(pcs.COLUMNS), str(settings["variant"])
+    target_metrics = settings["tau"] is not None
 
     def metrics(sums: Floats) -> dict[str, Floats]:
         values = pcs.metrics(sums[..., :width], variant=variant)
@@ -120,6 +129,34 @@ def _support(sums: Floats) -> dict[str, int]:
     return support
 
 
+def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) -> list[str]:
+    """A pair that a further annotator did not see: the published evaluator refuses it if it has
+    predictions and takes it as perfectly empty otherwise; `exact` asks the others."""
+    unseen = ~np.all([truth.seen for truth in overlaps.truths], axis=0)
+    if not unseen.any():
+        return []
+    example = benchmark.items[int(np.flatnonzero(unseen)[0])].id
+    if variant == "exact":
+        return [
+            f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: they are "
+            "compared with the annotators that have them."
+        ]
+    predicted = np.bincount(overlaps.item, minlength=overlaps.n_items) > 0
+    refused = np.flatnonzero(unseen & predicted)
+    if len(refused):
+        raise DataError(
+            "annotations",
+            f"{len(refused)} image–phrase pairs with predictions are missing from some annotator's "
+            "file",
+            record=f"image {benchmark.items[int(refused[0])].id}",
+            remedy="complete the file, or use --variant exact, which asks the annotators that have it",
+        )
+    return [
+        f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: the published "
+        "evaluator counts them as rightly rejected, and so does parity. --variant exact does not."
+    ]
+
+
 def _silence(overlaps: Overlaps) -> list[str]:
     if not overlaps.n_silent:
         return []
@@ -139,8 +176,7 @@ def _failures(outcomes: Mapping[str, int]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Which items make which entry of the case table: one per pair, or per lone item."""
 
     n_entries: int
@@ -161,8 +197,9 @@ class _Layout:
         positive: list[int] = []
         negative: list[int] = []
         entry_of_item: list[int] = []
+        previous_case = None
         for number, item in enumerate(benchmark.items):
-            if item.role is Role.NEGATIVE and positive:
+            if item.role is Role.NEGATIVE and item.case_id == previous_case:
                 if negative[-1] < 0:
                     negative[-1] = number
                 else:
@@ -174,6 +211,7 @@ class _Layout:
                 positive.append(number)
                 negative.append(-1)
             entry_of_item.append(len(positive) - 1)
+            previous_case = item.case_id
         entry_positive, entry_negative = np.array(positive), np.array(negative)
         has_target = np.fromiter((item.target is not None for item in benchmark.items), bool)
         paired = (entry_negative >= 0) & has_target[entry_positive]
@@ -198,12 +236,13 @@ def _case_table(
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """What cases.parquet says about each case, with scores and overlaps of every prediction."""
     items, cases = benchmark.items, benchmark.cases
-    positive = [items[i] for i in layout.positive]
-    negative = [items[i] if i >= 0 else None for i in layout.negative]
+    case = [cases[c] for c in layout.case_of_entry.tolist()]
+    positive = [items[i] for i in layout.positive.tolist()]
+    negative = [items[i] if i >= 0 else None for i in layout.negative.tolist()]
     starts = overlaps.item_start
     table: dict[str, Sequence[Any] | NDArray[Any]] = {
-        "case_id": [cases[c].id for c in layout.case_of_entry],
-        "intervention": [cases[c].intervention for c in layout.case_of_entry],
+        "case_id": [entry.id for entry in case],
+        "intervention": [entry.intervention for entry in case],
         "image": [item.image for item in positive],
         "positive_id": [item.id for item in positive],
         "positive_query": [item.query for item in positive],
@@ -214,23 +253,18 @@ def _case_table(
     for side, index in (("positive", layout.positive), ("negative", layout.negative)):
         there = index >= 0
         first, last = starts[index] * there, starts[index + 1] * there
-        table[f"{side}_outcome"] = [
-            OUTCOME_NAMES[int(overlaps.outcome[i])] if i >= 0 else None for i in index
-        ]
+        outcome = np.where(there, overlaps.outcome[index], -1)
+        table[f"{side}_outcome"] = [OUTCOME_NAMES.get(code) for code in outcome.tolist()]
         table[f"{side}_n_accepted"] = np.where(there, counts.n_predicted[index], 0)
         table[f"{side}_scores"] = Ragged(overlaps.score, first, last)
         table[f"{side}_target_ious"] = Ragged(overlaps.target_iou, first, last)
     if pair_scores is not None:
-        cells: dict[str, list[str | None]] = {}
         for side, names, cell in (
             ("positive", target_aware.POSITIVE_CELLS, pair_scores.positive_cell),
             ("negative", target_aware.NEGATIVE_CELLS, pair_scores.negative_cell),
         ):
-            column: list[str | None] = [None] * layout.n_entries
-            for entry, value, counted in zip(
-                layout.entry_of_pair.tolist(), cell.tolist(), pair_scores.counted.tolist(), strict=True
-            ):
-                column[entry] = names[value] if counted else None
-            cells[f"{side}_cell"] = column
-        table |= cells
+            entry_cell = np.full(layout.n_entries, len(names))
+            entry_cell[layout.entry_of_pair] = np.where(pair_scores.counted, cell, len(names))
+            known = (*names, None)
+            table[f"{side}_cell"] = [known[value] for value in entry_cell.tolist()]
     return table

@@ -1,0 +1,137 @@
+"""COCO instance annotations as questions: for every image, each category that is in it (Lin et
+al., "Microsoft COCO: Common Objects in Context").
+
+COCO annotates all of its categories in every image, so any category without an annotation is
+absent; `negatives_per_image` asks for some of those too. The image is the case: its categories
+are resampled together. All items have the role of a plain query; `Item.present` tells them apart.
+
+A detector's results name image and category; `coco.address_to_categories` turns them into
+results for these items. Those for categories that an image is not asked for are not used.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundfault.coco import (
+    Id,
+    Image,
+    category_items,
+    category_names,
+    read_annotations,
+    write_annotations,
+    written_id,
+)
+from groundfault.errors import UsageError
+from groundfault.records import Benchmark, Card, Item, Region
+
+__all__ = ["CARD", "read", "write"]
+
+AnyPath = str | PathLike[str]
+
+CARD = Card(
+    name="coco",
+    title="COCO instance segmentation, one query per category",
+    source="cocodataset.org, instances_*.json",
+    licence="annotations CC BY 4.0; images under the Flickr terms",
+    citation="Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014",
+    main_metric="cgF1",
+)
+
+
+def read(
+    path: AnyPath, *, negatives_per_image: int = 0, seed: int = 0, verify: bool = True
+) -> Benchmark:
+    """Read instance annotations; which absent categories an image is asked for depends only on
+    its id and the seed."""
+    if negatives_per_image < 0:
+        raise UsageError(f"negatives_per_image is {negatives_per_image}; give 0 or more")
+    data = read_annotations(path)
+    names = category_names(path, data)
+
+    def absent(image: Image, present: Collection[int]) -> Sequence[int]:
+        candidates = sorted(set(names) - set(present))
+        rng = np.random.default_rng([seed, zlib.crc32(str(image.id).encode())])
+        count = min(negatives_per_image, len(candidates))
+        return sorted(rng.choice(candidates, count, replace=False).tolist()) if count else []
+
+    cases, items, notes = category_items(
+        path, data, names, lambda image: image.file_name, absent, verify=verify
+    )
+    return Benchmark(
+        card=CARD,
+        cases=tuple(cases),
+        items=tuple(items),
+        categories=tuple(names),
+        notes=tuple(notes),
+    )
+
+
+def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
+    """Write the objects of every item, its query as their category.
+
+    Image and category ids stay where the items are of COCO's kind ("{image}:{category}", one case
+    per image); otherwise both are numbered from 1 in order of appearance.
+    """
+    image_ids, category_ids = _own_ids(benchmark) or _new_ids(benchmark)
+    images: dict[Id, dict[str, Any]] = {}
+    objects: list[tuple[Id, int, Region]] = []
+    for item in benchmark.items:
+        image_id = image_ids[_picture(item)]
+        images[image_id] = {
+            "id": image_id,
+            "file_name": item.image,
+            "height": item.height_px,
+            "width": item.width_px,
+        }
+        objects += [(image_id, category_ids[item.query], region) for region in item.regions]
+    categories = [{"id": number, "name": name} for name, number in category_ids.items()]
+    write_annotations(
+        path,
+        list(images.values()),
+        objects,
+        sorted(categories, key=lambda category: category["id"]),
+        format_name="coco",
+    )
+    return (Path(path),)
+
+
+Picture = tuple[str, int, int]
+Numbering = tuple[dict[Picture, Id], dict[str, int]]
+
+
+def _picture(item: Item) -> Picture:
+    """What makes an image one: its name (or its case, without a name) and its size."""
+    return item.image or f"case {item.case_id}", item.height_px, item.width_px
+
+
+def _own_ids(benchmark: Benchmark) -> Numbering | None:
+    """The ids that the items carry, if all of them agree."""
+    images: dict[Picture, Id] = {}
+    categories: dict[str, int] = {}
+    for item in benchmark.items:
+        _, _, category = item.id.rpartition(":")
+        if item.id != f"{item.case_id}:{category}" or not category.isdecimal():
+            return None
+        if images.setdefault(_picture(item), written_id(item.case_id)) != written_id(item.case_id):
+            return None
+        if categories.setdefault(item.query, int(category)) != int(category):
+            return None
+    if len(set(images.values())) < len(images) or len(set(categories.values())) < len(categories):
+        return None
+    return images, categories
+
+
+def _new_ids(benchmark: Benchmark) -> Numbering:
+    pictures = dict.fromkeys(_picture(item) for item in benchmark.items)
+    queries = dict.fromkeys(item.query for item in benchmark.items)
+    return (
+        {picture: number for number, picture in enumerate(pictures, start=1)},
+        {query: number for number, query in enumerate(queries, start=1)},
+    )

@@ -1,0 +1,415 @@
+"""HalluSegBench: does a segmenter still find an object that was replaced, in the picture or in the
+words? (Li et al., "Counterfactual Segmentation Reasoning: Diagnosing and Mitigating
+Pixel-Grounding Hallucination".)
+
+A JSON list of cases, ground-truth masks as PNG, and predictions as PNG in four folders named by
+label and image: `orgl` is c, `edtl` its replacement c', `orgi` is I, `edti` the edited I'. Two
+releases name their fields differently; both are read. Scores that the published scripts leave in
+the list are ignored. A case without a `task` (or `type`) has no task: queries are not guessed at.
+
+Paths in the list never lead outside the folders given. A prediction path that is absolute, or
+would lead outside, is replaced by `{orgl_orgi|…}/` and its file name, or, without one, by
+`{image stem}_{ann_id}_mask.png`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from groundfault.errors import DataError, UsageError
+from groundfault.foreign import stream_json_list, within
+from groundfault.masks import RLEMask, decode, to_rle, union
+from groundfault.quads import ROLES, QuadFiles, in_order, read_mask
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.store import new_folder, write_json
+
+__all__ = ["CARD", "CORNERS", "TASKS", "Entry", "find_files", "read", "read_entries", "write"]
+
+AnyPath = str | PathLike[str]
+
+CORNERS = {
+    Role.FACTUAL: "orgl_orgi",
+    Role.TEXTUAL: "edtl_orgi",
+    Role.VISUAL: "orgl_edti",
+    Role.COUNTERFACTUAL: "edtl_edti",
+}
+"""Folder of each prediction: label, image."""
+TASKS = ("referring", "reasoning")
+CASES = "HalluSegBench's list of cases: [{factual_image_path, ann_id, factual_mask_path, …}, …]"
+
+CARD = Card(
+    name="halluseg",
+    title="HalluSegBench: counterfactual segmentation reasoning",
+    source="hub dataset PLAN-Lab/HalluSegBench",
+    licence="OSL-3.0; images from COCO and ReasonSeg under their own terms",
+    citation="Li et al., Counterfactual Segmentation Reasoning: Diagnosing and Mitigating "
+    "Pixel-Grounding Hallucination",
+    main_metric="dIoU_visual",
+)
+
+
+class Record(msgspec.Struct, gc=False):
+    """One entry of the list, in the names of either release."""
+
+    ann_id: int | str | None = None
+    label: str | None = None
+    """The category; where nothing else names the object, also its query."""
+    factual_image_path: str | None = None
+    counterfactual_image_path: str | None = None
+    factual_mask_path: str | None = None
+    counterfactual_mask_path: str | None = None
+    counterfactual_mask: str | None = None
+    factual_label: str | None = None
+    counterfactual_label: str | None = None
+    edited_label: str | None = None
+    question: str | None = None
+    counterfactual_question: str | None = None
+    image_file: str | None = None
+    edited_image_path: str | None = None
+    mask_file: str | None = None
+    new_mask_path: str | None = None
+    original_label: str | None = None
+    new_label: str | None = None
+    mask_orgl_orgi: str | None = None
+    mask_edtl_orgi: str | None = None
+    mask_orgl_edti: str | None = None
+    mask_edtl_edti: str | None = None
+    task: Any = None
+    type: Any = None
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One case as its list describes it."""
+
+    number: int
+    """Place in the list."""
+    id: str
+    """`{image stem}_{ann_id}`, which also names its prediction files."""
+    image: str
+    edited_image: str
+    ann_id: str
+    label: str
+    query: str
+    """c"""
+    edited_query: str
+    """c'"""
+    task: str
+    masks: tuple[str, str]
+    """M_c and M'_c'."""
+    predictions: tuple[str, ...]
+    """As the list gives them, in the order of ROLES; empty where it gives none."""
+
+    @property
+    def record(self) -> str:
+        """What messages call the case."""
+        return f"record {self.number} (image {self.image}, ann_id {self.ann_id})"
+
+
+def read_entries(cases_json: AnyPath) -> list[Entry]:
+    """Read and check the list of cases; no mask is opened."""
+    entries: list[Entry] = []
+    first_place: dict[str, int] = {}
+    for first, records in stream_json_list(cases_json, Record, expected=CASES):
+        for number, record in enumerate(records, first):
+            entry = _entry(cases_json, number, record)
+            earlier = first_place.setdefault(entry.id, number)
+            if earlier != number:
+                raise DataError(
+                    cases_json,
+                    f"record {earlier} is of the same image and ann_id, so their predictions "
+                    "cannot be told apart",
+                    record=entry.record,
+                    remedy="keep one of them",
+                )
+            entries.append(entry)
+    if not entries:
+        raise DataError(cases_json, "the list has no cases", remedy=f"give {CASES}")
+    return entries
+
+
+def _entry(file: AnyPath, number: int, record: Record) -> Entry:
+    image = _required(file, number, record, "factual_image_path", "image_file")
+    ann_id = _required(file, number, record, "ann_id")
+    given = [getattr(record, f"mask_{CORNERS[role]}") or "" for role in ROLES]
+    if any(given) and not all(given):
+        absent = f"mask_{CORNERS[ROLES[given.index('')]]}"
+        raise DataError(
+            file,
+            f"{absent} is missing while other predictions are named",
+            record=f"record {number} (image {image}, ann_id {ann_id})",
+            remedy="name all four predictions, or none to have their names made",
+        )
+    return Entry(
+        number=number,
+        id=f"{_stem(image)}_{ann_id}",
+        image=image,
+        edited_image=_first(record, "counterfactual_image_path", "edited_image_path"),
+        ann_id=ann_id,
+        label=_first(record, "label"),
+        query=_first(record, "question", "factual_label", "original_label", "label"),
+        edited_query=_first(
+            record, "counterfactual_question", "counterfactual_label", "new_label", "edited_label"
+        ),
+        task=_task(record),
+        masks=(
+            _required(file, number, record, "factual_mask_path", "mask_file"),
+            _required(
+                file,
+                number,
+                record,
+                "counterfactual_mask_path",
+                "counterfactual_mask",
+                "new_mask_path",
+            ),
+        ),
+        predictions=tuple(given),
+    )
+
+
+def _first(record: Record, *names: str) -> str:
+    """The first of several fields that says something."""
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and value != "":
+            return str(value)
+    return ""
+
+
+def _required(file: AnyPath, number: int, record: Record, *names: str) -> str:
+    value = _first(record, *names)
+    if value:
+        return value
+    image = _first(record, "factual_image_path", "image_file")
+    raise DataError(
+        file,
+        f"it has no {' (or '.join(names)}{')' * (len(names) - 1)}",
+        record=f"record {number}" + (f" (image {image})" if image else ""),
+        remedy="add the field or leave the record out",
+    )
+
+
+def _task(record: Record) -> str:
+    """What a field says, in one spelling; "refer_seg" and the like are the release's folders."""
+    value = next((v for v in (record.task, record.type) if isinstance(v, str) and v), "")
+    folded = value.casefold()
+    if folded.startswith("refer"):
+        return "referring"
+    return "reasoning" if folded.startswith("reason") else value
+
+
+def _file_name(path: str) -> str:
+    """Last part of a path of any system; empty where it is no name."""
+    name = re.split(r"[\\/]", path)[-1]
+    return "" if name in (".", "..") or "\0" in name else name
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(_file_name(path))[0]  # noqa: PTH122 - as published
+
+
+def find_files(
+    entries: Sequence[Entry], cases_json: AnyPath, data_dir: AnyPath, predictions_dir: AnyPath
+) -> Iterator[QuadFiles]:
+    """Where the masks of each case are, inside the two folders."""
+    data = _Folder(data_dir, cases_json, "--data")
+    predictions = _Folder(predictions_dir, cases_json, "--predictions")
+    return (
+        QuadFiles(
+            record=entry.record,
+            truths=tuple(data.path(mask, entry.record) for mask in entry.masks),
+            predictions=tuple(
+                _prediction_path(predictions, entry, given, CORNERS[role])
+                for role, given in zip(ROLES, entry.predictions, strict=True)
+            ),
+        )
+        for entry in entries
+    )
+
+
+def _prediction_path(folder: _Folder, entry: Entry, given: str, corner: str) -> Path:
+    """As the list says if that lies inside the folder, else by folder and file name."""
+    name = _file_name(given)
+    usual = folder.path(f"{corner}/{name or f'{entry.id}_mask.png'}", entry.record)
+    if not name:
+        return usual
+    try:
+        literal = folder.path(given, entry.record)
+    except DataError:
+        return usual
+    if literal != usual and not os.path.exists(literal) and os.path.exists(usual):  # noqa: PTH110
+        return usual
+    return literal
+
+
+class _Folder:
+    """Paths of foreign records inside one folder; each parent folder is resolved once."""
+
+    def __init__(self, folder: AnyPath, file: AnyPath, option: str) -> None:
+        if not Path(folder).is_dir():
+            raise UsageError(f"{folder}: no such folder; give an existing one with {option}")
+        self.folder, self.file = folder, file
+        self.parents: dict[str, Path] = {}
+
+    def path(self, relative: str, record: str) -> Path:
+        """`within` for many files: only links are resolved one by one."""
+        above, _, name = relative.rpartition("/")
+        if name in ("", ".", "..") or "\0" in name or relative.startswith("/"):
+            return within(self.folder, relative, file=self.file, record=record)
+        if above not in self.parents:
+            self.parents[above] = within(self.folder, above, file=self.file, record=record)
+        path = self.parents[above] / name
+        if os.path.islink(path):  # noqa: PTH114 - no error for names that cannot be
+            return within(self.folder, relative, file=self.file, record=record)
+        return path
+
+
+def read(cases_json: AnyPath, data_dir: AnyPath) -> Benchmark:
+    """Read the cases with their masks. Pictures are not opened: an image has its mask's size."""
+    entries = read_entries(cases_json)
+    for entry in entries:
+        _check_askable(cases_json, entry)
+    folder = _Folder(data_dir, cases_json, "--data")
+
+    def mask(wanted: tuple[Entry, int]) -> RLEMask:
+        entry, which = wanted
+        path = folder.path(entry.masks[which], entry.record)
+        found = read_mask(path, entry.record)
+        if found is None:
+            raise DataError(
+                path,
+                "this ground truth is not there",
+                record=entry.record,
+                remedy="check --data, or leave the case out of the list",
+            )
+        return found
+
+    masks = in_order(mask, ((entry, which) for entry in entries for which in (0, 1)))
+    cases: list[Case] = []
+    items: list[Item] = []
+    empty: list[str] = []
+    for entry in entries:
+        regions = [Region(to_rle(next(masks))) for _ in (0, 1)]
+        tags = {"task": entry.task, "label": entry.label}
+        case = Case(
+            id=entry.id,
+            intervention="replacement",
+            tags={name: value for name, value in tags.items() if value},
+        )
+        cases.append(case)
+        items += _items(entry, regions)
+        if not all(_has_pixels(region) for region in regions):
+            empty.append(entry.id)
+    notes = []
+    if empty:
+        notes.append(
+            f"{len(empty)} cases have an empty ground-truth mask, e.g. {empty[0]}: CMS is not "
+            "defined there."
+        )
+    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items), notes=tuple(notes))
+
+
+def _check_askable(file: AnyPath, entry: Entry) -> None:
+    """Scoring needs only masks; a benchmark needs pictures and queries too."""
+    for value, names in (
+        (entry.edited_image, "counterfactual_image_path (or edited_image_path)"),
+        (entry.query, "factual_label (or question, original_label, label)"),
+        (entry.edited_query, "counterfactual_label (or counterfactual_question, new_label)"),
+    ):
+        if not value:
+            raise DataError(
+                file,
+                f"it has no {names}",
+                record=entry.record,
+                remedy="add the field or leave the record out",
+            )
+
+
+def _items(entry: Entry, regions: Sequence[Region]) -> Iterator[Item]:
+    for role in ROLES:
+        edited_image = role in (Role.VISUAL, Role.COUNTERFACTUAL)
+        edited_query = role in (Role.TEXTUAL, Role.COUNTERFACTUAL)
+        region = regions[edited_image]
+        size = region.mask["size"] if region.mask else (0, 0)
+        yield Item(
+            id=f"{entry.id}/{CORNERS[role]}",
+            case_id=entry.id,
+            role=role,
+            image=entry.edited_image if edited_image else entry.image,
+            height_px=size[0],
+            width_px=size[1],
+            query=entry.edited_query if edited_query else entry.query,
+            regions=(region,) if edited_image == edited_query and _has_pixels(region) else (),
+            target=region,
+        )
+
+
+def _has_pixels(region: Region) -> bool:
+    return region.mask is not None and RLEMask.from_dict({**region.mask}).any()
+
+
+def write(benchmark: Benchmark, folder: AnyPath) -> None:
+    """Write `results.json` and, under `data/`, the masks as PNG, in the newer release's names.
+
+    `read(folder / "results.json", folder / "data")` gives the benchmark back if its case ids are
+    `{image stem}_{ann_id}`; any other id becomes the ann_id. Images are named, not copied.
+    """
+    quads: dict[str, dict[Role, Item]] = {case.id: {} for case in benchmark.cases}
+    for item in benchmark.items:
+        quads[item.case_id][item.role] = item
+    with new_folder(folder) as temporary:
+        data = temporary / "data"
+        for name in ("factual", "counterfactual"):
+            (data / "masks" / name).mkdir(parents=True)
+        records = [_record(case, quads[case.id], data) for case in benchmark.cases]
+        write_json(temporary / "results.json", records)
+
+
+def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]:
+    """One entry of the list; its masks are written."""
+    if set(quad) != set(ROLES):
+        raise UsageError(
+            f"case {case.id} is not a quad of {', '.join(ROLES)} items; HalluSegBench's format "
+            "holds object replacements only"
+        )
+    factual, counterfactual = quad[Role.FACTUAL], quad[Role.COUNTERFACTUAL]
+    stem = _stem(factual.image)
+    ann_id = case.id.removeprefix(f"{stem}_")
+    name = f"{stem}_{ann_id}"
+    if _file_name(name) != name:
+        raise UsageError(f"case id {case.id!r} cannot be part of a file name")
+    record: dict[str, object] = {
+        "factual_image_path": factual.image,
+        "counterfactual_image_path": counterfactual.image,
+        "ann_id": int(ann_id) if re.fullmatch(r"0|[1-9]\d{0,14}", ann_id, re.ASCII) else ann_id,
+        "label": case.tags.get("label", ""),
+        "factual_label": factual.query,
+        "counterfactual_label": counterfactual.query,
+    }
+    if "task" in case.tags:
+        record["task"] = case.tags["task"]
+    for side, item in (("factual", factual), ("counterfactual", counterfactual)):
+        path = f"masks/{side}/{name}.png"
+        _write_mask(data / path, item)
+        record[f"{side}_mask_path"] = path
+    for role in ROLES:
+        record[f"mask_{CORNERS[role]}"] = f"{CORNERS[role]}/{name}_mask.png"
+    return record
+
+
+def _write_mask(path: Path, item: Item) -> None:
+    from PIL import Image
+
+    regions = [item.target] if item.target else list(item.regions)
+    masks = [RLEMask.from_dict({**region.mask}) for region in regions if region.mask]
+    if not masks:
+        masks = [RLEMask.zeros((item.height_px, item.width_px))]
+    pixels = decode(to_rle(union(masks)))
+    Image.fromarray(pixels.astype(np.uint8) * 255).save(path)

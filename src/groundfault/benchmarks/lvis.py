@@ -1,0 +1,77 @@
+"""LVIS as questions: for every image, each category that is in it and each that was verified to be
+absent (Gupta et al., "LVIS: A Dataset for Large Vocabulary Instance Segmentation").
+
+LVIS is federated: of its categories, only some were looked for in an image. Those verified to be
+absent are its `neg_category_ids`, so they make the absent items; every other category is unknown
+and not asked for. Where a category is in `not_exhaustive_category_ids`, not every instance is
+annotated, and instance metrics leave the item out. Names like "baseball_bat" become phrases.
+
+The image is the case, as for COCO; a detector's results are addressed to the items with
+`coco.address_to_categories`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from os import PathLike
+
+from groundfault.coco import Image, category_items, category_names, read_annotations
+from groundfault.errors import DataError
+from groundfault.records import Benchmark, Card
+
+__all__ = ["CARD", "read"]
+
+AnyPath = str | PathLike[str]
+
+CARD = Card(
+    name="lvis",
+    title="LVIS: Large Vocabulary Instance Segmentation, one query per category",
+    source="lvisdataset.org, lvis_v1_*.json",
+    licence="annotations CC BY 4.0; images from COCO under the Flickr terms",
+    citation="Gupta et al., LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
+    main_metric="cgF1",
+)
+
+
+def read(path: AnyPath, *, verify: bool = True) -> Benchmark:
+    """Read LVIS annotations."""
+    data = read_annotations(path)
+    names = category_names(path, data)
+    contradictions: list[str] = []
+
+    def absent(image: Image, present: Collection[int]) -> Sequence[int]:
+        for category in image.neg_category_ids:
+            if category not in names:
+                raise DataError(
+                    path,
+                    f"its neg_category_ids name {category}, which is not among the categories",
+                    record=f"image {image.id}",
+                    remedy="add the category or drop it from the list",
+                )
+            if category in present:
+                contradictions.append(f"image {image.id}, {names[category]}")
+        return sorted(set(image.neg_category_ids) - set(present))
+
+    queries = {category: name.replace("_", " ") for category, name in names.items()}
+    cases, items, notes = category_items(path, data, queries, _image_name, absent, verify=verify)
+    if contradictions:
+        notes.append(
+            f"{len(contradictions)} categories are annotated in an image that lists them as "
+            f"absent, e.g. {contradictions[0]}: the annotation decides."
+        )
+    return Benchmark(
+        card=CARD,
+        cases=tuple(cases),
+        items=tuple(items),
+        categories=tuple(names),
+        notes=tuple(notes),
+    )
+
+
+def _image_name(image: Image) -> str:
+    """LVIS v1 has no file names; its validation set holds images of two COCO folders.
+
+    >>> _image_name(Image(1, coco_url="http://images.cocodataset.org/val2017/000000397133.jpg"))
+    'val2017/000000397133.jpg'
+    """
+    return image.file_name or "/".join(image.coco_url.split("/")[-2:])

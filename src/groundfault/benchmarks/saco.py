@@ -1,0 +1,80 @@
+"""SA-Co: does a promptable segmenter find every instance of a noun phrase, and nothing where there
+is none? (Carion et al., "SAM 3: Segment Anything with Concepts")
+
+One `images` entry is an (image, phrase) pair, and a case of its own; without annotations the
+phrase names nothing in the image. SA-Co/Gold has three files, one per annotator: the first decides
+which pairs there are, the others are alternatives. Boxes are normalised to 0–1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from groundfault.coco import (
+    annotator_regions,
+    image_size,
+    index_images,
+    read_annotations,
+    regions_by_image,
+    write_phrases,
+)
+from groundfault.errors import UsageError
+from groundfault.records import Benchmark, Card, Case, Item, Role
+
+__all__ = ["CARD", "read", "write"]
+
+AnyPath = str | PathLike[str]
+
+CARD = Card(
+    name="saco",
+    title="SA-Co: Segment Anything with Concepts",
+    source="hub datasets facebook/SACo-Gold and facebook/SACo-Silver",
+    licence="see the dataset cards; images under their own terms",
+    citation="Carion et al., SAM 3: Segment Anything with Concepts",
+    main_metric="cgF1",
+)
+
+
+def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
+    """Read SA-Co annotations, one file per annotator."""
+    if not paths:
+        raise UsageError("SA-Co: give at least one annotation file")
+    path, data = paths[0], read_annotations(paths[0])
+    regions, normalised = regions_by_image(path, data, index_images(path, data), verify=verify)
+    others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]
+    cases, items = [], []
+    for number, image in enumerate(data.images):
+        height_px, width_px = image_size(path, number, image, regions[number])
+        case = Case(id=str(image.id))
+        cases.append(case)
+        items.append(
+            Item(
+                id=case.id,
+                case_id=case.id,
+                role=Role.POSITIVE,
+                image=image.file_name,
+                height_px=height_px,
+                width_px=width_px,
+                query=image.text_input,
+                regions=regions[number],
+                alternatives=tuple(other[number][0] for other in others),
+                exhaustive=bool(image.is_instance_exhaustive)
+                and all(other[number][1] for other in others),
+            )
+        )
+    scaled = f"The boxes of {path} are normalised (0–1) and were scaled to pixels."
+    return Benchmark(
+        card=CARD,
+        cases=tuple(cases),
+        items=tuple(items),
+        categories=tuple(category.id for category in data.categories),
+        notes=(scaled,) if normalised else (),
+    )
+
+
+def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
+    """Write every item as an (image, phrase) pair; one file per annotator, as NAME.json,
+    NAME_b.json, NAME_c.json …"""
+    return write_phrases(benchmark, path, format_name="saco", normalised=True)

@@ -1,0 +1,68 @@
+"""Typed settings from TOML: every key is known, every value has its type, errors name both."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from groundfault.errors import DataError, UnknownName, UsageError
+
+__all__ = ["OPERATING_POINTS", "ScoreSettings", "check", "load_toml"]
+
+T = TypeVar("T")
+
+OPERATING_POINTS = {
+    "sam3": 0.5,
+    "owlv2-sam": 0.2,
+    "grounded-sam2": 0.2,
+    "openseed": 0.15,
+    "yolo-world": 0.15,
+}
+"""Score thresholds at which the CAFE paper reports its models."""
+
+
+class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How predictions are scored; the defaults are the CAFE paper's headline."""
+
+    t: float = 0.5
+    """Score threshold: accepted means score ≥ t."""
+    tau: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.3
+    """Overlap threshold: aligned means IoU ≥ τ."""
+    iou: Literal["segm", "bbox"] = "segm"
+    variant: Literal["parity", "exact"] = "parity"
+    bootstrap: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 10_000
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
+    """Read a TOML file as a settings type."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+    try:
+        return msgspec.toml.decode(content, type=type_)
+    except msgspec.DecodeError as problem:
+        raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+
+
+def check(settings: T) -> T:
+    """Apply the type's own bounds to settings made in code or on the command line."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(settings), type(settings))
+    except msgspec.ValidationError as problem:
+        raise UsageError(_explain(problem, type(settings))) from None
+
+
+def _explain(problem: Exception, type_: type) -> str:
+    """msgspec's message in a user's words, with the nearest key for an unknown one."""
+    unknown = re.search(r"unknown field `(\w+)`", str(problem))
+    if unknown:
+        return str(UnknownName("setting", unknown[1], type_.__struct_fields__)).rstrip(".")  # type: ignore[attr-defined]
+    place = re.search(r"^(.*) - at `\$\.([\w.]+)`$", str(problem))
+    return f"{place[2]}: {place[1][0].lower()}{place[1][1:]}" if place else str(problem)

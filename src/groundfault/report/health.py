@@ -1,0 +1,50 @@
+"""Is everything here? Each line says what was found and, if wrong, what to do."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from groundfault import __version__
+from groundfault.report.tables import Cell, Table
+
+__all__ = ["health_table", "is_healthy"]
+
+NEEDED = ("msgspec", "numpy", "pillow", "pyarrow", "rich", "rlemasklib", "scipy", "typer")
+
+
+def health_table() -> Table:
+    """Python, libraries, mask arithmetic, memory."""
+    rows: list[list[Cell | str]] = [
+        ["groundfault", "ok", __version__],
+        ["python", "ok" if sys.version_info >= (3, 11) else "wrong", platform.python_version()],
+        *(_library(name) for name in NEEDED),
+        ["mask arithmetic", *_mask_check()],
+        ["terminal", "ok", f"{'colour' if sys.stdout.isatty() else 'plain text'}, {sys.stdout.encoding}"],
+    ]
+    return Table(["what", "state", "detail"], rows, title="groundfault doctor", left_columns=3)
+
+
+def is_healthy(table: Table) -> bool:
+    """Whether no line is wrong."""
+    return all(str(row[1]) == "ok" for row in table.rows)
+
+
+def _library(name: str) -> list[Cell | str]:
+    try:
+        return [name, "ok", version(name)]
+    except PackageNotFoundError:
+        return [name, "missing", f"pip install {name}"]
+
+
+def _mask_check() -> tuple[str, str]:
+    if importlib.util.find_spec("rlemasklib") is None:
+        return "missing", "pip install rlemasklib"
+    from groundfault.masks import iou_matrix, parse_mask
+
+    left = parse_mask({"size": [4, 4], "counts": [0, 8, 8]}, 4, 4)
+    right = parse_mask({"size": [4, 4], "counts": [4, 8, 4]}, 4, 4)
+    found = float(iou_matrix([left], [right])[0, 0])
+    return ("ok", "IoU of a known pair is right") if found == 1 / 3 else ("wrong", f"{found} ≠ 1/3")
