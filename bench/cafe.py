@@ -29,7 +29,17 @@ def evaluator_file() -> Path:
     target = DATA / "sam3" / "eval" / "cgf1_eval.py"
     if not target.exists():
         DATA.mkdir(exist_ok=True)
-        download = [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", str(DATA), "sam3"]
+        download = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "-q",
+            "-d",
+            str(DATA),
+            "sam3",
+        ]
         subprocess.run(download, check=True)
         with zipfile.ZipFile(next(DATA.glob("sam3-*.whl"))) as wheel:
             wheel.extract("sam3/eval/cgf1_eval.py", DATA)
@@ -64,9 +74,23 @@ def published(folder: Path, times: int) -> Cost:
     predictions, log = str(folder / "gullible.json"), folder / "peer.log"
     total = Cost(0.0, 0.0, 0.0)
     for name in ("annotations", *SUBSETS):
-        command = [sys.executable, peer, "cgf1", evaluator, str(folder / f"{name}.json"), predictions]
+        command = [
+            sys.executable,
+            peer,
+            "cgf1",
+            evaluator,
+            str(folder / f"{name}.json"),
+            predictions,
+        ]
         total += best(command, log=log, times=times)
-    command = [sys.executable, peer, "target", str(folder / "annotations.json"), predictions, str(folder / "t.json")]
+    command = [
+        sys.executable,
+        peer,
+        "target",
+        str(folder / "annotations.json"),
+        predictions,
+        str(folder / "t.json"),
+    ]
     return total + best(command, log=log, times=times)
 
 
@@ -89,7 +113,8 @@ def main() -> None:
     if arguments.make:
         make_data(arguments.make)
         return
-    print(f"{'pairs':>7} {'predictions':>11} {'':22} {'CPU s':>7} {'wall s':>7} {'peak MB':>8} {'CPU ratio':>9}")
+    costs_header = f"{'CPU s':>7} {'wall s':>7} {'peak MB':>8} {'CPU ratio':>9}"
+    print(f"{'pairs':>7} {'predictions':>11} {'':22} {costs_header}")
     for n in map(int, arguments.sizes.split(",")):
         # in a process of its own: a child's peak memory starts from its parent's
         subprocess.run([sys.executable, __file__, "--make", str(n)], check=True)

@@ -25,7 +25,9 @@ def cgf1(evaluator_file: str, annotations: str, predictions: str) -> None:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    print(json.dumps(module.CGF1Evaluator(gt_path=[annotations], verbose=True).evaluate(predictions)))
+    print(
+        json.dumps(module.CGF1Evaluator(gt_path=[annotations], verbose=True).evaluate(predictions))
+    )
 
 
 def target(annotations: str, predictions: str, out: str) -> None:

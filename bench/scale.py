@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from measure import run
 
 DATA = Path(__file__).parent / "data"
@@ -46,13 +47,15 @@ def make_data(pairs: int) -> Path:
     with (folder / "annotations.json").open("w") as out:
         out.write('{"categories": [{"id": 1, "name": "object"}], "images": [')
         for k in range(1, pairs + 1):
-            shared = f'"file_name": "{k}.jpg", "height": 768, "width": 1024, "edit_type": "{EDITS[k % 3]}"'
+            edit = EDITS[k % 3]
+            shared = f'"file_name": "{k}.jpg", "height": 768, "width": 1024, "edit_type": "{edit}"'
             out.write("," * (k > 1) + f'{{"id": {k}, "text_input": "a", {shared}}},')
             out.write(f'{{"id": {10**9 + k}, "text_input": "b", "fp_source_id": {k}, {shared}}}')
         out.write('], "annotations": [')
         for k in range(1, pairs + 1):
             mask = pool[choice[k - 1]]
-            out.write("," * (k > 1) + f'{{"id": {k}, "image_id": {k}, "category_id": 1, "iscrowd": 0, "segmentation": {mask}}}')
+            head = f'"id": {k}, "image_id": {k}, "category_id": 1, "iscrowd": 0'
+            out.write("," * (k > 1) + f'{{{head}, "segmentation": {mask}}}')
         out.write("]}")
     temporary = predictions.with_suffix(".part")
     with temporary.open("w") as out:
@@ -60,7 +63,8 @@ def make_data(pairs: int) -> Path:
         for number, k in enumerate(rng.permutation(pairs * PREDICTIONS_PER_PAIR) % pairs):
             mask = pool[choice[k]] if rng.random() < 0.5 else pool[int(rng.integers(len(pool)))]
             image = k + 1 + 10**9 * int(rng.random() < 0.5)
-            out.write("," * (number > 0) + f'{{"image_id": {image}, "category_id": 1, "score": {rng.random():.4f}, "segmentation": {mask}}}')
+            head = f'"image_id": {image}, "category_id": 1, "score": {rng.random():.4f}'
+            out.write("," * (number > 0) + f'{{{head}, "segmentation": {mask}}}')
         out.write("]")
     temporary.rename(predictions)
     return folder
@@ -88,9 +92,8 @@ def main() -> None:
         ]  # fmt: skip
         cost = run(command, log=folder / "score.log")
         masks = pairs * PREDICTIONS_PER_PAIR
-        print(
-            f"{pairs:8d} {masks:9d} {size_mb:8.0f} {cost.cpu_s:7.1f} {cost.wall_s:7.1f} {cost.peak_mb:8.0f}"
-        )
+        times = f"{cost.cpu_s:7.1f} {cost.wall_s:7.1f} {cost.peak_mb:8.0f}"
+        print(f"{pairs:8d} {masks:9d} {size_mb:8.0f} {times}")
 
 
 if __name__ == "__main__":

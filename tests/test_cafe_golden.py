@@ -76,7 +76,9 @@ def check_target_aware(ours: dict[str, Estimate], published: dict[str, Any]) -> 
     if published["N"] == 0:
         assert ours["AFPR"].value is None
         return
-    lumped = {"lost" if name == "TA-FN" else name: v for name, v in published.items() if name != "N"}
+    lumped = {
+        "lost" if name == "TA-FN" else name: v for name, v in published.items() if name != "N"
+    }
     assert ours["AFPR"].n == published["N"]
     check(ours, lumped)
     cells = sum(ours[cell].value or 0 for cell in ("UA-P", "TA-FN", "UA-FN"))
@@ -114,7 +116,12 @@ def test_target_aware_rows_and_pairs(golden: Path) -> None:
 
 
 def check_pairs(
-    benchmark: Benchmark, overlaps: Overlaps, published: list[dict[str, Any]], *, t: float, tau: float
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    published: list[dict[str, Any]],
+    *,
+    t: float,
+    tau: float,
 ) -> None:
     items = benchmark.items
     place = {item.id: number for number, item in enumerate(items)}
@@ -162,13 +169,13 @@ def test_several_annotators(golden: Path) -> None:
 EDGE_CASES = {case["name"]: case for case in load(GOLDEN / "cafe_edge_cases.json.gz")}
 
 REFUSED = {
-    "size_mismatch": "a mask of another size than its image overlaps nothing real: IoU −1 is no answer",
+    "size_mismatch": "a mask of another size than its image overlaps nothing: IoU −1 is no answer",
     "nan_score": "NaN is neither accepted nor rejected, and is not JSON",
     "unknown_source": "a negative without its positive has no target (cgF1 alone: score saco)",
     "unknown_edit_type": "a row for an unknown edit type would be a guess (cgF1 alone: score saco)",
     "missing_score": "without a score nothing is accepted or rejected",
     "pred_not_a_list": "not a results file",
-    "oracle_missing_image": "the published evaluator refuses too: the second annotator lacks a pair",
+    "oracle_missing_image": "the published evaluator refuses too: an annotator lacks a pair",
 }
 ANSWERED = {
     "exhaustive_key_missing": "absent means exhaustive, as the releases mean it",
@@ -244,9 +251,10 @@ def test_answers_where_the_published_evaluator_crashes(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         annotations, predictions = write_case(tmp_path / name, case)
         benchmark = cafe.read(annotations)
-        compared = benchmark, compare_predictions(
-            benchmark, stream_results(predictions), file=predictions
+        compared = (
+            benchmark,
+            compare_predictions(benchmark, stream_results(predictions), file=predictions),
         )
-        plain = [item for item in benchmark.items if item.role is Role.POSITIVE][0].regions[0]
+        plain = next(i for i in benchmark.items if i.role is Role.POSITIVE).regions[0]
         assert plain.mask is not None and isinstance(plain.mask["counts"], str)
         assert rows_of(compared, t=0.5)["Overall"]["TA-TP"].value == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -14,7 +13,6 @@ from hypothesis.extra import numpy as hnp
 from pycocotools import mask as coco_mask
 
 from groundfault import masks
-from groundfault.errors import DataError
 
 shapes = st.tuples(st.integers(1, 24), st.integers(1, 24))
 arrays = shapes.flatmap(lambda shape: hnp.arrays(bool, shape))
@@ -101,35 +99,3 @@ def test_resize_is_that_of_opencv(pixels: Any, target: tuple[int, int]) -> None:
         pixels.astype(np.uint8), (target[1], target[0]), interpolation=cv2.INTER_NEAREST
     )
     np.testing.assert_array_equal(masks.resize_nearest(pixels, *target), expected > 0)
-
-
-def test_mask_files_of_every_kind(tmp_path: Path) -> None:
-    from PIL import Image
-
-    pixels = np.zeros((5, 7), bool)
-    pixels[1:3, 2:6] = True
-    grey = Image.fromarray(pixels.astype(np.uint8) * 255)
-    kinds = {
-        "grey": grey,
-        "bilevel": grey.convert("1"),
-        "colour": grey.convert("RGB"),
-        "palette": grey.convert("P"),
-        "16-bit": Image.fromarray(pixels.astype(np.uint16) * 60000),
-        "alpha": Image.merge("RGBA", (grey, grey, grey, Image.new("L", grey.size, 255))),
-    }
-    for name, picture in kinds.items():
-        picture.save(tmp_path / f"{name}.png")
-        np.testing.assert_array_equal(masks.read_mask_file(tmp_path / f"{name}.png"), pixels, name)
-
-
-def test_unreadable_mask_files(tmp_path: Path) -> None:
-    from PIL import Image
-
-    Image.fromarray(np.ones((50, 50), np.uint8)).save(tmp_path / "whole.png")
-    whole = (tmp_path / "whole.png").read_bytes()
-    huge = whole[:16] + (2**20).to_bytes(4, "big") * 2 + whole[24:]
-    for name, content in {"cut": whole[:60], "text": b"hello", "empty": b"", "bomb": huge}.items():
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(DataError) as refusal:
-            masks.read_mask_file(tmp_path / name)
-        assert refusal.value.remedy

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,9 +24,7 @@ CARD = Card(name="saco", title="", source="", licence="", citation="", main_metr
 SIZE = (6, 6)
 THETAS = [0.5 + 0.05 * k for k in range(10)]
 
-boxes = st.tuples(
-    st.integers(0, 5), st.integers(0, 5), st.integers(1, 6), st.integers(1, 6)
-)
+boxes = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 6), st.integers(1, 6))
 pairs = st.lists(
     st.tuples(
         st.lists(boxes, max_size=3),
@@ -107,7 +106,10 @@ def reference(drawn: Any, t: float) -> dict[str, float | None]:
 
     micro = [ratio(2 * tp[k], 2 * tp[k] + positive_fp[k] + fn[k]) for k in range(10)]
     root = math.sqrt(
-        (il["tp"] + il["fp"]) * (il["tp"] + il["fn"]) * (il["tn"] + il["fp"]) * (il["tn"] + il["fn"])
+        (il["tp"] + il["fp"])
+        * (il["tp"] + il["fn"])
+        * (il["tn"] + il["fp"])
+        * (il["tn"] + il["fn"])
     )
     mcc = ratio(il["tp"] * il["tn"] - il["fp"] * il["fn"], root)
     return {
@@ -170,25 +172,18 @@ def test_variants_differ_by_epsilon_only_where_all_positives_answer() -> None:
 
 
 def test_macro_denominator_is_the_difference() -> None:
-    """One positive found perfectly, one missed: parity averages over the answered, exact over all."""
+    """One positive found, one missed: parity averages over the answered, exact over all."""
     drawn = [([(0, 0, 3, 3)], [((0, 0, 3, 3), 0.9)]), ([(0, 0, 3, 3)], [])]
-    assert metrics_of(*make(drawn), "parity")["positive_macro_F1"].value == pytest.approx(1, abs=1e-3)
+    assert metrics_of(*make(drawn), "parity")["positive_macro_F1"].value == pytest.approx(
+        1, abs=1e-3
+    )
     assert metrics_of(*make(drawn), "exact")["positive_macro_F1"].value == 0.5
 
 
 def test_nothing_asked_is_undefined() -> None:
     benchmark, results = make([([(0, 0, 3, 3)], [])])
-    left_out = Benchmark(
-        card=CARD,
-        cases=benchmark.cases,
-        items=tuple(
-            Item(
-                id="0", case_id="0", role=Role.POSITIVE, image="", height_px=6, width_px=6, query="",
-                exhaustive=False,
-            )
-            for _ in range(1)
-        ),
-    )  # fmt: skip
+    items = tuple(msgspec.structs.replace(item, exhaustive=False) for item in benchmark.items)
+    left_out = msgspec.structs.replace(benchmark, items=items)
     ours = metrics_of(left_out, results, "parity")
     assert all(estimate.value is None and estimate.n == 0 for estimate in ours.values())
 
@@ -233,9 +228,7 @@ def test_contributions_add_up() -> None:
         for _ in range(20)
     ]
     benchmark, results = make(drawn)
-    counts = pcs.count(
-        overlaps_of(benchmark, results), np.ones(20, bool), t=0.5, variant="parity"
-    )
+    counts = pcs.count(overlaps_of(benchmark, results), np.ones(20, bool), t=0.5, variant="parity")
     rows = pcs.contributions(counts, variant="parity")
     whole = pcs.metrics(rows.sum(axis=0), variant="parity")
     halves = rows[:7].sum(axis=0) + rows[7:].sum(axis=0)

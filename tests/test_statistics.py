@@ -36,7 +36,9 @@ def test_chunks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = np.random.default_rng(0).random((40, 2))
     whole = statistics.bootstrap_sums(rows, 100, np.random.default_rng(3))
     monkeypatch.setattr(statistics, "_CHUNK_DRAWS", 40 * 7)
-    np.testing.assert_allclose(statistics.bootstrap_sums(rows, 100, np.random.default_rng(3)), whole)
+    np.testing.assert_allclose(
+        statistics.bootstrap_sums(rows, 100, np.random.default_rng(3)), whole
+    )
 
 
 def test_interval_covers_as_often_as_it_says() -> None:
@@ -53,7 +55,8 @@ def test_interval_covers_as_often_as_it_says() -> None:
 def test_estimates_are_reproducible_and_undefined_is_none() -> None:
     rows = np.stack([np.arange(10.0), np.ones(10)], axis=1)
     first, second = (
-        statistics.estimates(rows, mean_metric, {"mean": 10}, resamples=200, seed=4) for _ in range(2)
+        statistics.estimates(rows, mean_metric, {"mean": 10}, resamples=200, seed=4)
+        for _ in range(2)
     )
     assert first == second
     assert first["mean"].low < first["mean"].value < first["mean"].high

@@ -17,7 +17,9 @@ answers = st.lists(st.tuples(LEVELS, LEVELS), max_size=4)
 sets = st.lists(st.tuples(answers, answers), min_size=1, max_size=8)
 
 
-def overlaps_of(drawn: Any, outcome: list[int] | None = None) -> tuple[Overlaps, target_aware.Pairs]:
+def overlaps_of(
+    drawn: Any, outcome: list[int] | None = None
+) -> tuple[Overlaps, target_aware.Pairs]:
     rows = [
         (2 * pair + side, score, iou)
         for pair, sides in enumerate(drawn)
@@ -25,9 +27,7 @@ def overlaps_of(drawn: Any, outcome: list[int] | None = None) -> tuple[Overlaps,
         for score, iou in answered
     ]
     n_items, n = 2 * len(drawn), len(rows)
-    truth = Truth(
-        np.ones(n_items, bool), np.zeros(n_items, int), np.empty(0), np.zeros(n + 1, int)
-    )
+    truth = Truth(np.ones(n_items, bool), np.zeros(n_items, int), np.empty(0), np.zeros(n + 1, int))
     overlaps = Overlaps(
         n_items=n_items,
         item=np.array([row[0] for row in rows], int),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from groundfault import __version__
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import DataError, GroundfaultError, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
@@ -219,18 +219,24 @@ def _compare_phrases(
     """Read both sides and compare every prediction once."""
     from groundfault import registry
     from groundfault.coco import stream_results
-    from groundfault.overlaps import compare_predictions
+    from groundfault.overlaps import ANNOTATIONS, compare_predictions
     from groundfault.report.progress import progress
 
-    benchmark = registry.load("benchmarks", name).read(annotations, verify=False)
-    with progress("comparing masks") as advance:
-        overlaps = compare_predictions(
-            benchmark,
-            stream_results(predictions, progress=advance),
-            file=predictions,
-            iou=settings.iou,
-            need_target=name == "cafe",
-        )
+    read = registry.load("benchmarks", name).read
+    benchmark = read(annotations, verify=False)
+    try:
+        with progress("comparing masks") as advance:
+            overlaps = compare_predictions(
+                benchmark,
+                stream_results(predictions, progress=advance),
+                file=predictions,
+                iou=settings.iou,
+                need_target=name == "cafe",
+            )
+    except DataError as problem:
+        if problem.file == ANNOTATIONS:
+            read(annotations)  # checks every mask and names the file and record of the unsound one
+        raise
     return benchmark, overlaps
 
 
@@ -272,28 +278,27 @@ def _finish(
     from groundfault.evaluate import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
-    if out is not None:
-        write_results(out, scored, summary)
-    if as_json:
-        _print_json(summary)
-        return
-    _print_summary(summary, format_, metric, published)
-    if out is not None:
-        print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
-
-
-def _print_summary(
-    summary: Summary, format_: Format, metric: list[str] | None, published: bool
-) -> None:
-    from groundfault.errors import UnknownName
-    from groundfault.report.summaries import HEADLINES, published_table, summary_table
-    from groundfault.report.tables import show
-
     known = summary.rows["Overall"].metrics
     chosen = list(known) if metric == ["all"] else metric
     for name in chosen or ():
         if name not in known:
             raise UnknownName("metric", name, known)
+    if out is not None:
+        write_results(out, scored, summary)
+    if as_json:
+        _print_json(summary)
+        return
+    _print_summary(summary, format_, chosen, published)
+    if out is not None:
+        print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
+
+
+def _print_summary(
+    summary: Summary, format_: Format, chosen: list[str] | None, published: bool
+) -> None:
+    from groundfault.report.summaries import HEADLINES, published_table, summary_table
+    from groundfault.report.tables import show
+
     show(summary_table(summary, chosen), format_)
     if not published:
         return
@@ -359,18 +364,22 @@ def _sweep(
     t_values = parse_grid(t)
     tau_values = parse_grid(tau) if tau is not None else (None,)
     settings = _settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
+    for name_, values in (("t", t_values), ("tau", tau_values)):
+        for value in values:
+            _settings(None, **{name_: value})
     benchmark, overlaps = _compare_phrases(name, annotations, predictions, settings)
     with progress("sweeping") as advance:
         swept = sweep_phrases(
             benchmark, overlaps, t_values=t_values, tau_values=tau_values, iou=settings.iou,
             variant=settings.variant, bootstrap=bootstrap, seed=settings.seed, progress=advance,
         )  # fmt: skip
+    tables = list(sweep_tables(swept, metric=metric, row=row))
     if out is not None:
         write_json(out / "sweep.json", swept)
     if as_json:
         _print_json(swept)
         return
-    for table in sweep_tables(swept, metric=metric, row=row):
+    for table in tables:
         show(table, format_)
         print()
 
@@ -380,8 +389,8 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Two or more folders written by score --out.")],
     metric: Metric = None,
     row: Annotated[list[str] | None, typer.Option("--row", help="Only these rows; repeat.")] = None,
-    bootstrap: Annotated[int, typer.Option("--bootstrap", help="Resamples of cases.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the resamples.")] = 0,
+    bootstrap: Bootstrap = None,
+    seed: Seed = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for compare.json.")] = None,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
@@ -396,14 +405,17 @@ def compare(
 
     if not runs:
         raise UsageError("give at least two score folders to compare")
-    benchmark = read_results(runs[0])[0].benchmark
+    settings = _settings(None, bootstrap=bootstrap, seed=seed)
+    summary = read_results(runs[0])[0]
+    known = summary.rows["Overall"].metrics if "Overall" in summary.rows else {}
+    headlines = [name for name in HEADLINES.get(summary.benchmark, ()) if name in known]
     found = compare_runs(
         runs,
-        metrics=metric or HEADLINES.get(benchmark, ()),
+        metrics=list(known) if metric == ["all"] else metric or headlines,
         lower_is_better=LOWER_IS_BETTER,
         rows=row,
-        resamples=bootstrap,
-        seed=seed,
+        resamples=settings.bootstrap,
+        seed=settings.seed,
     )
     if out is not None:
         write_json(out / "compare.json", found)
@@ -498,16 +510,17 @@ def run(arguments: list[str] | None = None) -> int:
         app(arguments)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
-    except GroundfaultError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+    except (GroundfaultError, OSError) as problem:
+        _print_error(str(problem))
     except MemoryError:
-        print("error: not enough memory for this file", file=sys.stderr)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        _print_error("not enough memory for this file")
     return 2
+
+
+def _print_error(message: str) -> None:
+    from groundfault.report.tables import printable
+
+    print(f"error: {printable(message)}", file=sys.stderr)
 
 
 def main() -> None:
@@ -517,8 +530,16 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     gc.disable()  # records hold no cycles; looking for them costs a third of the reading time
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # not every terminal has a τ
     code = run()
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has seen enough
+        pass
+    except OSError as problem:
+        _print_error(str(problem))
+        code = 2
     sys.stderr.flush()
     os._exit(code)  # tearing down a million records takes longer than the system's own clean-up
 

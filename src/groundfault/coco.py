@@ -7,37 +7,32 @@ checked here, once, so that what comes out can be trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypedDict
 
 import msgspec
 
 from groundfault.errors import DataError
 from groundfault.foreign import read_json_object, stream_json_list
-from groundfault.masks import CONTINUES, MAX_PIXELS, RLEMask, mask_box, parse_mask, to_rle
-from groundfault.records import Benchmark, Case, Item, Outcome, Region, Rle, Role
-from groundfault.store import write_bytes
+from groundfault.masks import CONTINUES, MAX_PIXELS, parse_mask, to_rle
+from groundfault.records import Outcome, Region, Rle
 
 __all__ = [
     "Annotation",
     "AnnotationFile",
+    "Id",
     "Image",
+    "Ref",
     "Result",
-    "address_to_categories",
-    "annotated_regions",
+    "annotation_error",
     "annotator_regions",
-    "category_items",
-    "category_names",
     "image_size",
     "index_images",
+    "is_compressed",
     "read_annotations",
     "regions_by_image",
     "stream_results",
-    "write_annotations",
-    "write_phrases",
-    "written_id",
 ]
 
 AnyPath = str | PathLike[str]
@@ -134,18 +129,18 @@ def read_annotations(path: AnyPath) -> AnnotationFile:
     data = read_json_object(path, AnnotationFile, expected=ANNOTATIONS)
     if not data.images:
         raise DataError(path, "it has no images", remedy=f"give {ANNOTATIONS}")
-    seen: set[Id] = set()
+    seen: set[str] = set()
     for number, annotation in enumerate(data.annotations):
         if annotation.id is None:
             continue
-        if annotation.id in seen:
+        if str(annotation.id) in seen:
             raise DataError(
                 path,
                 f"annotation id {annotation.id} occurs twice",
                 record=f"annotations[{number}]",
                 remedy="give every annotation its own id",
             )
-        seen.add(annotation.id)
+        seen.add(str(annotation.id))
     return data
 
 
@@ -180,7 +175,7 @@ def regions_by_image(
     for number, annotation in enumerate(data.annotations):
         place = position.get(str(annotation.image_id))
         if place is None:
-            raise _annotation_error(
+            raise annotation_error(
                 path,
                 number,
                 annotation,
@@ -192,16 +187,17 @@ def regions_by_image(
             box = _pixel_box(annotation.bbox, image if normalised else None)
             mask = _region_mask(annotation, image, verify)
         except ValueError as problem:
-            raise _annotation_error(
+            raise annotation_error(
                 path, number, annotation, str(problem), "correct the annotation or drop it"
             ) from None
         regions[place].append(Region(mask, box, bool(annotation.iscrowd)))
     return [tuple(found) for found in regions], normalised
 
 
-def _annotation_error(
+def annotation_error(
     path: AnyPath, number: int, annotation: Annotation, problem: str, remedy: str
 ) -> DataError:
+    """The error of one entry of `annotations`."""
     record = f"annotations[{number}] (id {annotation.id}, image_id {annotation.image_id})"
     return DataError(path, problem, record=record, remedy=remedy)
 
@@ -274,19 +270,6 @@ def stream_results(
     yield from stream_json_list(path, Result, expected=RESULTS, progress=progress)
 
 
-def annotated_regions(
-    path: AnyPath, data: AnnotationFile, position: dict[str, int], *, verify: bool = True
-) -> tuple[list[list[tuple[Annotation, Region]]], bool]:
-    """Every image's annotations with the regions they became, in file order, and whether boxes
-    were normalised (0–1)."""
-    regions, normalised = regions_by_image(path, data, position, verify=verify)
-    found: list[list[tuple[Annotation, Region]]] = [[] for _ in data.images]
-    for annotation in data.annotations:
-        place = position[str(annotation.image_id)]
-        found[place].append((annotation, regions[place][len(found[place])]))
-    return found, normalised
-
-
 def annotator_regions(
     path: AnyPath, reference: AnnotationFile, *, verify: bool = True
 ) -> list[tuple[tuple[Region, ...] | None, bool]]:
@@ -331,260 +314,3 @@ def image_size(
         record=f"images[{number}] (id {image.id})",
         remedy="give every image its size in pixels",
     )
-
-
-def category_names(path: AnyPath, data: AnnotationFile) -> dict[int, str]:
-    """Name of every category by its id; both must be there, ids once."""
-    names: dict[int, str] = {}
-    for number, category in enumerate(data.categories):
-        if category.id in names or not category.name:
-            raise DataError(
-                path,
-                f"its id {category.id} occurs twice" if category.name else "it has no name",
-                record=f"categories[{number}]",
-                remedy="give every category its own id and a name",
-            )
-        names[category.id] = category.name
-    return names
-
-
-def category_items(
-    path: AnyPath,
-    data: AnnotationFile,
-    queries: Mapping[int, str],
-    image_name: Callable[[Image], str],
-    absent: Callable[[Image, Collection[int]], Sequence[int]],
-    *,
-    verify: bool = True,
-) -> tuple[list[Case], list[Item], list[str]]:
-    """Cases, items and notes of a file of objects by category: one case per image; in it, one
-    item per category present and one per category that `absent(image, categories present)`
-    names. An item's id is "{image id}:{category id}".
-
-    A crowd stands for objects that were not told apart, so an item with one is not exhaustive.
-    """
-    for number, annotation in enumerate(data.annotations):
-        if annotation.category_id not in queries:
-            raise _annotation_error(
-                path,
-                number,
-                annotation,
-                f"its category_id {annotation.category_id} is not among the categories",
-                "add the category or drop the annotation",
-            )
-    found, normalised = annotated_regions(path, data, index_images(path, data), verify=verify)
-    cases, items = [], []
-    for number, (image, annotated) in enumerate(zip(data.images, found, strict=True)):
-        regions: dict[int, list[Region]] = {}
-        for annotation, region in annotated:
-            regions.setdefault(annotation.category_id, []).append(region)
-        asked = [*sorted(regions), *absent(image, regions)]
-        if not asked:
-            continue
-        height_px, width_px = image_size(path, number, image, [region for _, region in annotated])
-        case = Case(id=str(image.id))
-        cases.append(case)
-        for category in asked:
-            objects = tuple(regions.get(category, ()))
-            items.append(
-                Item(
-                    id=_category_item(image.id, category),
-                    case_id=case.id,
-                    role=Role.POSITIVE,
-                    image=image_name(image),
-                    height_px=height_px,
-                    width_px=width_px,
-                    query=queries[category],
-                    regions=objects,
-                    exhaustive=category not in image.not_exhaustive_category_ids
-                    and not any(region.crowd for region in objects),
-                )
-            )
-    return cases, items, list(_category_notes(path, data, cases, items, normalised))
-
-
-def _category_notes(
-    path: AnyPath,
-    data: AnnotationFile,
-    cases: Sequence[Case],
-    items: Sequence[Item],
-    normalised: bool,
-) -> Iterator[str]:
-    if normalised:
-        yield f"The boxes of {path} are normalised (0–1) and were scaled to pixels."
-    if len(cases) < len(data.images):
-        yield (
-            f"{len(data.images) - len(cases)} of {len(data.images)} images have no query: nothing "
-            "is annotated in them and no absent category is asked for."
-        )
-    crowded = sum(any(region.crowd for region in item.regions) for item in items)
-    if crowded:
-        yield (
-            f"{crowded} of {len(items)} queries have a crowd region, whose objects are not told "
-            "apart: they count as not exhaustively annotated."
-        )
-
-
-def _category_item(image_id: Id, category_id: int | None) -> str:
-    return f"{image_id}:{category_id}"
-
-
-def address_to_categories(
-    batches: Iterable[tuple[int, Sequence[Result]]],
-) -> Iterator[tuple[int, list[Result]]]:
-    """A detector's results, which name image and category, addressed to the items of
-    `category_items`.
-
-    >>> [(_, [result])] = address_to_categories([(0, [Result(image_id=7, category_id=3)])])
-    >>> result.image_id
-    '7:3'
-    """
-    for first, records in batches:
-        yield (
-            first,
-            [
-                msgspec.structs.replace(
-                    record, image_id=_category_item(record.image_id, record.category_id)
-                )
-                for record in records
-            ],
-        )
-
-
-def written_id(text: str) -> Id:
-    """An id as files hold it: a number where it spells one.
-
-    >>> written_id("12"), written_id("012"), written_id("12:0")
-    (12, '012', '12:0')
-    """
-    return int(text) if text.removeprefix("-").isdecimal() and str(int(text)) == text else text
-
-
-def write_annotations(
-    path: AnyPath,
-    images: Sequence[Mapping[str, Any]],
-    objects: Iterable[tuple[Id, int, Region]],
-    categories: Sequence[Mapping[str, Any]],
-    *,
-    format_name: str,
-    normalised: bool = False,
-) -> None:
-    """Write a COCO-like file of `images` entries and (image id, category id, region) objects.
-
-    Every annotation gets area and bbox, which evaluators look for; `normalised` writes boxes in
-    0–1, as SA-Co does. Boxes that a reader could not tell from normalised ones (all of them in
-    the first pixel) are left to the masks.
-    """
-    sizes = {image["id"]: (image["height"], image["width"]) for image in images}
-    annotations: list[dict[str, Any]] = []
-    for image_id, category_id, region in objects:
-        mask = None if region.mask is None else RLEMask.from_dict({**region.mask})
-        box = region.box_xywh or (mask_box(mask) if mask is not None else (0.0, 0.0, 0.0, 0.0))
-        entry: dict[str, Any] = {
-            "id": len(annotations) + 1,
-            "image_id": image_id,
-            "category_id": category_id,
-            "bbox": _unit_box(box, *sizes[image_id]) if normalised else box,
-            "area": int(mask.area()) if mask is not None else box[2] * box[3],
-            "iscrowd": int(region.crowd),
-        }
-        if region.mask is not None:
-            entry["segmentation"] = region.mask
-        annotations.append(entry)
-    if not normalised and all(_in_unit_square(entry["bbox"]) for entry in annotations):
-        for entry in annotations:
-            if "segmentation" in entry:
-                del entry["bbox"]
-    content = {
-        "info": {"description": "written by groundfault", "format": format_name},
-        "images": images,
-        "annotations": annotations,
-        "categories": categories,
-    }
-    write_bytes(path, msgspec.json.encode(content))
-
-
-def _in_unit_square(box: Sequence[float]) -> bool:
-    x, y, width, height = box
-    return x + width <= 1.000001 and y + height <= 1.000001
-
-
-def _unit_box(
-    box: tuple[float, float, float, float], height_px: int, width_px: int
-) -> tuple[float, float, float, float]:
-    """The part of a box inside its image, in 0–1."""
-    x, y, width, height = box
-    left, top = max(0.0, x / width_px), max(0.0, y / height_px)
-    right, bottom = min(1.0, (x + width) / width_px), min(1.0, (y + height) / height_px)
-    return left, top, max(0.0, right - left), max(0.0, bottom - top)
-
-
-def write_phrases(
-    benchmark: Benchmark,
-    path: AnyPath,
-    *,
-    format_name: str,
-    normalised: bool = False,
-    fields: Callable[[Item], Mapping[str, Any]] = lambda _: {},
-) -> tuple[Path, ...]:
-    """Write every item as an (image, phrase) pair with the `fields` it has besides; one file per
-    annotator, as NAME.json, NAME_b.json, NAME_c.json …
-
-    Declared categories are kept where they are those of phrases, else there is the one that
-    SA-Co has.
-    """
-    of_phrases = benchmark.card.name in ("cafe", "saco", "fprefcoco")
-    categories = benchmark.categories if of_phrases else (1,)
-    category = categories[0] if categories else 1
-    path = Path(path)
-    n_annotators = 1 + max((len(item.alternatives) for item in benchmark.items), default=0)
-    written = []
-    for annotator in range(n_annotators):
-        images: list[dict[str, Any]] = []
-        objects: list[tuple[Id, int, Region]] = []
-        for item in benchmark.items:
-            regions = annotated_by(item, annotator)
-            if regions is None:
-                continue
-            image_id = written_id(item.id)
-            images.append(
-                {
-                    "id": image_id,
-                    "file_name": item.image,
-                    "height": item.height_px,
-                    "width": item.width_px,
-                    "text_input": item.query,
-                    "is_instance_exhaustive": int(item.exhaustive),
-                    **fields(item),
-                }
-            )
-            objects += [(image_id, category, region) for region in regions]
-        if not images:  # an annotator who saw nothing
-            continue
-        file = path if annotator == 0 else path.with_stem(f"{path.stem}_{_letter(annotator)}")
-        write_annotations(
-            file,
-            images,
-            objects,
-            [{"id": declared, "name": "object"} for declared in categories],
-            format_name=format_name,
-            normalised=normalised,
-        )
-        written.append(file)
-    return tuple(written)
-
-
-def annotated_by(item: Item, annotator: int) -> tuple[Region, ...] | None:
-    """The regions of an item by annotator (0 is the first); None where one did not see it."""
-    if annotator == 0:
-        return item.regions
-    return item.alternatives[annotator - 1] if annotator <= len(item.alternatives) else None
-
-
-def _letter(annotator: int) -> str:
-    """b for the second annotator, and so on.
-
-    >>> _letter(1), _letter(25), _letter(26)
-    ('b', 'z', '27')
-    """
-    return chr(ord("a") + annotator) if annotator < 26 else str(annotator + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from os import PathLike
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.errors import UsageError
+from groundfault.errors import UnknownName, UsageError
 from groundfault.evaluate import read_results
 from groundfault.records import Estimate, Summary
 from groundfault.registry import load
@@ -97,13 +97,10 @@ def compare_runs(
     runs = _named([_load(folder) for folder in folders])
     notes = _check_comparable(runs)
     first = runs[0]
-    known = list(first.summary.rows["Overall"].metrics)
-    chosen = [name for name in metrics if name in known]
-    names = [
-        row
-        for row in first.summary.rows
-        if (rows is None or row in rows) and first.summary.rows[row].n_cases
-    ]
+    _check_known("metric", metrics, first.summary.rows["Overall"].metrics)
+    filled = [row for row, content in first.summary.rows.items() if content.n_cases]
+    _check_known("row", rows or (), filled)
+    names = [row for row in filled if not rows or row in rows]
     scorer = load("scorers", first.summary.benchmark)
     metric_function = scorer.metric_function(first.summary.settings)
     tests: list[PairTest] = []
@@ -112,7 +109,7 @@ def compare_runs(
         sums = [by_case(run.contributions[member], run.case[member]) for run in runs]
         for a, b in combinations(range(len(runs)), 2):
             found = paired_difference(sums[a], sums[b], metric_function, resamples=resamples, seed=seed)
-            for metric in chosen:
+            for metric in metrics:
                 d = found[metric]
                 tests.append(
                     PairTest(
@@ -122,7 +119,7 @@ def compare_runs(
                 )  # fmt: skip
     tests = _with_holm(tests)
     estimates = {
-        row: {m: {run.name: run.summary.rows[row].metrics[m] for run in runs} for m in chosen}
+        row: {m: {run.name: run.summary.rows[row].metrics[m] for run in runs} for m in metrics}
         for row in names
     }
     return Comparison(
@@ -136,11 +133,19 @@ def compare_runs(
     )
 
 
+def _check_known(kind: str, asked: Sequence[str], known: Collection[str]) -> None:
+    for name in asked:
+        if name not in known:
+            raise UnknownName(kind, name, known)
+
+
 def _load(folder: str | PathLike[str]) -> _Run:
     summary, table = read_results(folder)
     names = (table.schema.metadata or {}).get(b"contributions", b"").decode().split(",")
-    if not names[0]:
+    if not {*names, "case", "case_id", "rows"} <= set(table.column_names):
         raise UsageError(f"{folder}: its cases.parquet was not written by groundfault score")
+    if "Overall" not in summary.rows:
+        raise UsageError(f"{folder}: its summary.json was not written by groundfault score")
     columns = [table.column(name).to_numpy() for name in names]
     return _Run(
         name=Path(folder).resolve().name,
@@ -171,7 +176,7 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
                 f"{first.name} is a {first.summary.benchmark} result and {run.name} a "
                 f"{run.summary.benchmark} one; compare results of one benchmark"
             )
-        if run.summary.data != first.summary.data:
+        if list(run.summary.data.values()) != list(first.summary.data.values()):
             raise UsageError(
                 f"{first.name} and {run.name} were scored on different data (see `data` in their "
                 "summary.json); score both on the same annotations"

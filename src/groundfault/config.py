@@ -28,8 +28,8 @@ OPERATING_POINTS = {
 class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How predictions are scored; the defaults are the CAFE paper's headline."""
 
-    t: float = 0.5
-    """Score threshold: accepted means score ≥ t."""
+    t: Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)] = 0.5
+    """Score threshold: accepted means score ≥ t. Scores may be logits, so it has a wide range."""
     tau: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.3
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] = "segm"
@@ -47,7 +47,7 @@ def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     try:
         return msgspec.toml.decode(content, type=type_)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
 
 

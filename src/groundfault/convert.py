@@ -87,8 +87,9 @@ class _Outline(msgspec.Struct):
 def _format_of_json_object(path: Path) -> str | None:
     outline = read_json_object(path, _Outline, expected=KNOWN)
     declared = outline.info.get("format") if isinstance(outline.info, dict) else None
-    null = b"null"
-    fields = {name for image in outline.images for name, raw in image.items() if raw != null}
+    fields = {
+        name for image in outline.images for name, raw in image.items() if bytes(raw) != b"null"
+    }
     if outline.refs:
         fields.add("refs")
     for annotation in outline.annotations[:1]:
@@ -288,9 +289,8 @@ def _no_pairs(benchmark: Benchmark) -> str | None:
             return f"'{case.intervention}' (case {case.id}) is none of CAFE's edit types"
     cases = _by_case(benchmark)
     for case_id, items in cases.items():
-        if [item.role for item in items].count(Role.POSITIVE) != 1 or items[
-            0
-        ].role is Role.NEGATIVE:
+        roles = [item.role for item in items]
+        if roles[0] is not Role.POSITIVE or Role.POSITIVE in roles[1:]:
             return f"case {case_id} is not one positive followed by its negatives"
         if len({item.image for item in items}) > 1:
             return f"case {case_id} is about several images"

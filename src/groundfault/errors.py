@@ -69,4 +69,6 @@ class MissingExtra(GroundfaultError):
     """An optional dependency is absent."""
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"{library} is not installed. Install it with: pip install 'groundfault[{extra}]'")
+        super().__init__(
+            f"{library} is not installed. Install it with: pip install 'groundfault[{extra}]'"
+        )

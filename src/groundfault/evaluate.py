@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["read_results", "summarise", "write_results"]
 
 
-def summarise(scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None) -> Summary:
+def summarise(
+    scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None
+) -> Summary:
     """Estimates of every metric for every row."""
     rows, bounds = {}, {}
     for number, (name, member) in enumerate(scored.rows.items()):
@@ -50,12 +52,16 @@ def summarise(scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str]
     )
 
 
-def _bounds(scored: Scored, member: NDArray[np.bool_]) -> dict[str, tuple[float | None, float | None]]:
+def _bounds(
+    scored: Scored, member: NDArray[np.bool_]
+) -> dict[str, tuple[float | None, float | None]]:
     sums = np.stack([contributions[member].sum(axis=0) for contributions in scored.imputed])
-    bounds = {}
+    bounds: dict[str, tuple[float | None, float | None]] = {}
     for name, values in scored.metrics(sums).items():
         defined = values[~np.isnan(values)]
-        bounds[name] = (float(defined.min()), float(defined.max())) if len(defined) else (None, None)
+        bounds[name] = (
+            (float(defined.min()), float(defined.max())) if len(defined) else (None, None)
+        )
     return bounds
 
 
@@ -84,8 +90,7 @@ def _row_names(scored: Scored) -> list[list[str]]:
     for k, row in enumerate(rows):
         code |= scored.rows[row].astype(np.int64) << k
     listed = {
-        value: [row for k, row in enumerate(rows) if value >> k & 1]
-        for value in set(code.tolist())
+        value: [row for k, row in enumerate(rows) if value >> k & 1] for value in set(code.tolist())
     }
     return [listed[value] for value in code.tolist()]
 

@@ -34,7 +34,11 @@ _EDITS = {
 
 
 def write_example(
-    folder: str | PathLike[str], *, n: int = 300, seed: int = 0, size_px: tuple[int, int] = (240, 320)
+    folder: str | PathLike[str],
+    *,
+    n: int = 300,
+    seed: int = 0,
+    size_px: tuple[int, int] = (240, 320),
 ) -> dict[str, Path]:
     """Write annotations.json and one results file per model; return their paths by name."""
     import json
@@ -66,7 +70,9 @@ def write_example(
         for name, model in MODELS.items():
             results[name] += _answers(rng, model[edit], number, asked, target, size_px)
     categories = [{"id": 1, "name": "object"}]
-    files = {"annotations": {"images": images, "annotations": annotations, "categories": categories}}
+    files = {
+        "annotations": {"images": images, "annotations": annotations, "categories": categories}
+    }
     paths = {}
     for name, content in {**files, **results}.items():
         paths[name] = folder / f"{name}.json"
@@ -112,7 +118,9 @@ def _blob(rng: np.random.Generator, size_px: tuple[int, int]) -> NDArray[np.floa
         radius += rng.normal(0, 0.25 / wave) * np.cos(wave * angle + rng.uniform(0, 2 * np.pi))
     radius *= rng.uniform(0.12, 0.3) * min(size_px)
     centre = rng.uniform(0.3, 0.7, 2) * (width, height)
-    return np.stack([centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle)], axis=1)
+    return np.stack(
+        [centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle)], axis=1
+    )
 
 
 def _mask(outline: NDArray[np.float64], size_px: tuple[int, int]) -> RLEMask:

@@ -8,14 +8,12 @@ Its results are pinned to pycocotools in the tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rlemasklib import RLEMask
 from rlemasklib.oop_cython import RLECy
 
-from groundfault.errors import DataError
 from groundfault.records import Rle
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ __all__ = [
     "iou_matrix",
     "mask_box",
     "parse_mask",
-    "read_mask_file",
     "resize_nearest",
     "to_rle",
     "union",
@@ -66,7 +63,9 @@ def parse_mask(segmentation: Any, height_px: int, width_px: int) -> RLEMask:
         return _from_polygons(segmentation, height_px, width_px)
     size = segmentation["size"]
     if size[0] != height_px or size[1] != width_px:
-        raise ValueError(f"it is {size[0]}x{size[1]}, its image {height_px}x{width_px} (height x width)")
+        raise ValueError(
+            f"it is {size[0]}x{size[1]}, its image {height_px}x{width_px} (height x width)"
+        )
     counts = segmentation["counts"]
     key = "counts" if isinstance(counts, (str, bytes)) else "ucounts"
     try:
@@ -151,47 +150,11 @@ def box_iou(boxes_xywh: Floats, references_xywh: Floats) -> Floats:
     )
     sides = np.clip(high - low, 0.0, None)
     shared = sides[:, 0] * sides[:, 1]
-    total = boxes_xywh[:, 2] * boxes_xywh[:, 3] + references_xywh[:, 2] * references_xywh[:, 3] - shared
-    return np.divide(shared, total, out=np.zeros_like(shared), where=shared > 0)
-
-
-def read_mask_file(path: str | PathLike[str]) -> BinaryMask:
-    """A mask picture as (height, width) booleans: any value above zero is object.
-
-    Grey, palette, 16-bit and colour files are read; an alpha channel is left out, as the
-    published scripts do.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as picture:
-            if picture.width * picture.height > MAX_PIXELS:
-                raise DataError(
-                    path,
-                    f"the picture claims {picture.width}x{picture.height} pixels",
-                    remedy="give a mask of the image's size",
-                )
-            return _nonzero(picture)
-    except DataError:
-        raise
-    except FileNotFoundError:
-        raise
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as problem:
-        raise DataError(
-            path,
-            f"not a readable mask picture ({problem})",
-            remedy="write it again as an 8-bit grey PNG, 0 for background and 255 for object",
-        ) from None
-
-
-def _nonzero(picture: Any) -> BinaryMask:
-    mode = picture.mode
-    if mode in ("RGBA", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV"):
-        picture = picture.convert("RGB")
-    elif mode == "LA":
-        picture = picture.getchannel("L")
-    pixels = np.asarray(picture)
-    return pixels.any(axis=2) if pixels.ndim == 3 else pixels > 0
+    total = (
+        boxes_xywh[:, 2] * boxes_xywh[:, 3] + references_xywh[:, 2] * references_xywh[:, 3] - shared
+    )
+    overlap: Floats = np.divide(shared, total, out=np.zeros_like(shared), where=shared > 0)
+    return overlap
 
 
 def resize_nearest(pixels: BinaryMask, height_px: int, width_px: int) -> BinaryMask:
@@ -209,6 +172,5 @@ def resize_nearest(pixels: BinaryMask, height_px: int, width_px: int) -> BinaryM
 
 def _source_indices(target_size: int, source_size: int) -> NDArray[np.intp]:
     scale = 1.0 / (target_size / source_size)  # OpenCV inverts its inverse: same rounding
-    return np.minimum(np.floor(np.arange(target_size) * scale), source_size - 1).astype(np.intp)
-
-
+    indices = np.minimum(np.floor(np.arange(target_size) * scale), source_size - 1)
+    return np.asarray(indices, dtype=np.intp)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Overlaps", "Truth", "compare_predictions"]
 
+ANNOTATIONS = "annotations"
+"""Stands for the file in errors about masks that were read without checking them."""
 FAILED, UNPARSED, ABSTAINED, OK = 0, 1, 2, 3
 _CODE = {
     Outcome.FAILED: FAILED,
@@ -105,6 +107,8 @@ class _Part(msgspec.Struct, eq=False):
     declared: NDArray[np.bool_]
     target_iou: Floats
     boxes_xywh: Floats
+    box_given: NDArray[np.bool_]
+    """Whether the record has a box; the mask's own is always in pixels."""
     blocks: list[list[tuple[int, int, Floats]]]
     """Per annotator: (first row, number of rows, IoU with each object) of items that need it."""
 
@@ -156,6 +160,7 @@ class _Table:
             declared=self._declared(found),
             target_iou=np.zeros(n),
             boxes_xywh=np.empty((n if self.boxes else 0, 4)),
+            box_given=np.zeros(n if self.boxes else 0, bool),
             blocks=[[] for _ in range(self.n_annotators)],
         )
         for index in np.flatnonzero(~np.isin(self.outcome[item], (-1, OK)))[:1]:
@@ -176,6 +181,7 @@ class _Table:
             if self.boxes:
                 for row, mask in enumerate(masks, start):
                     part.boxes_xywh[row] = self._box(*found[row], mask)
+                    part.box_given[row] = bool(found[row][1].bbox)
             if sole is None:
                 self._compare_item(items[places[start]], masks, part, start)
             elif self.need_target or not self.boxes:
@@ -186,7 +192,9 @@ class _Table:
     def _scores(self, found: Sequence[tuple[int, Result]]) -> Floats:
         scores = [record.score for _, record in found]
         if None in scores:
-            raise self._error(*found[scores.index(None)], "it has no score", "give every prediction one")
+            raise self._error(
+                *found[scores.index(None)], "it has no score", "give every prediction one"
+            )
         values = np.array(scores, np.float64)
         for row in np.flatnonzero(~np.isfinite(values))[:1]:
             raise self._error(*found[row], "its score is not finite", "give a finite score")
@@ -243,25 +251,38 @@ class _Table:
             try:
                 parsed.append(RLEMask.from_dict(region.mask))
             except (ValueError, TypeError):
-                place = next(k for k, item in enumerate(self.benchmark.items) if region in item.regions)
-                problem = "corrupt or truncated run lengths" if region.mask else "no mask"
-                raise DataError(
-                    "annotations",
-                    f"its annotated mask has {problem}",
-                    record=f"image {self.benchmark.items[place].id}",
-                    remedy="encode the mask again, or compare boxes with --iou bbox",
-                ) from None
+                raise self._unsound(region) from None
         return iou_matrix(masks, parsed)  # type: ignore[arg-type]
+
+    def _unsound(self, region: Region) -> DataError:
+        """An annotated mask that cannot be used; the benchmark does not say which file it is of."""
+        owners = (
+            item.id
+            for item in self.benchmark.items
+            if any(region in (by or ()) for by in (item.regions, *item.alternatives))
+        )
+        problem = "corrupt or truncated run lengths" if region.mask else "no mask"
+        return DataError(
+            ANNOTATIONS,
+            f"its annotation has {problem}",
+            record=f"image {next(owners, '?')}",
+            remedy="encode the mask again, or compare boxes with --iou bbox",
+        )
 
     def _mask(self, index: int, record: Result, item: Item) -> RLEMask | None:
         if record.segmentation is None:
             if self.boxes and not self.need_target and record.bbox:
                 return None
-            raise self._error(index, record, "it has no segmentation", "give a mask as RLE or polygons")
+            raise self._error(
+                index, record, "it has no segmentation", "give a mask as RLE or polygons"
+            )
         height_px, width_px = item.height_px, item.width_px
         try:
             if is_compressed(record.segmentation, height_px, width_px):
                 return RLEMask.from_dict(record.segmentation)
+        except (ValueError, OverflowError):
+            pass  # parse_mask says why
+        try:
             return parse_mask(record.segmentation, height_px, width_px)
         except ValueError as problem:
             raise self._error(
@@ -278,7 +299,10 @@ class _Table:
             return mask_box(mask)
         if box is None or len(box) != 4 or not all(map(math.isfinite, box)) or min(box[2:]) < 0:
             raise self._error(
-                index, record, f"its bbox {box} is not x, y, width, height", "give four finite numbers"
+                index,
+                record,
+                f"its bbox {box} is not x, y, width, height",
+                "give four finite numbers",
             )
         return box
 
@@ -296,7 +320,8 @@ class _Table:
         item = item[order]
         target_iou = _joined([part.target_iou for part in self.parts])[order]
         truths = tuple(
-            self._truth(annotator, item, order, target_iou) for annotator in range(self.n_annotators)
+            self._truth(annotator, item, order, target_iou)
+            for annotator in range(self.n_annotators)
         )
         n_silent = int((self.outcome < 0).sum())
         self.outcome[self.outcome < 0] = ABSTAINED
@@ -314,14 +339,18 @@ class _Table:
 
     def _truth(self, annotator: int, item: Ints, order: Ints, target_iou: Floats) -> Truth:
         items = self.benchmark.items
-        seen = np.fromiter((_annotated(i, annotator) for i in items), bool, len(items))
+        seen = np.fromiter((i.annotated_by(annotator) is not None for i in items), bool, len(items))
         n_objects = np.fromiter((len(_objects(i, annotator)) for i in items), np.int64, len(items))
         widths = n_objects[item]
         row_start = np.concatenate(([0], np.cumsum(widths)))
         if self.boxes:
-            return Truth(seen, n_objects, self._box_overlaps(annotator, item, order, widths), row_start)
+            return Truth(
+                seen, n_objects, self._box_overlaps(annotator, item, order, widths), row_start
+            )
         iou = np.zeros(int(row_start[-1]))
-        sole = np.fromiter((reference is not None for reference in self.reference), bool, len(items))
+        sole = np.fromiter(
+            (reference is not None for reference in self.reference), bool, len(items)
+        )
         rows = np.flatnonzero((widths == 1) & sole[item])
         iou[row_start[rows]] = target_iou[rows]
         self._fill_blocks(annotator, order, widths, row_start, iou)
@@ -347,20 +376,32 @@ class _Table:
 
     def _box_overlaps(self, annotator: int, item: Ints, order: Ints, widths: Ints) -> Floats:
         """Box IoU of every prediction with every object of its item."""
-        boxes = np.concatenate([part.boxes_xywh for part in self.parts] or [np.empty((0, 4))])[order]
+        boxes = np.concatenate([part.boxes_xywh for part in self.parts] or [np.empty((0, 4))])[
+            order
+        ]
         sizes = np.array([(i.width_px, i.height_px) for i in self.benchmark.items], float)[item]
-        if boxes.size and (boxes[:, :2] + boxes[:, 2:] <= 1.000001).all() and (sizes > 1).any():
-            boxes = boxes * np.hstack([sizes, sizes])
+        given = _joined([part.box_given for part in self.parts], bool)[order]
+        far_corners = boxes[given, :2] + boxes[given, 2:]
+        if given.any() and (far_corners <= 1.000001).all() and (sizes > 1).any():
+            boxes[given] *= np.hstack([sizes, sizes])[given]
             self.boxes_normalised = True
         references: list[tuple[float, float, float, float]] = []
         first = np.zeros(len(self.benchmark.items), np.int64)
         for number, i in enumerate(self.benchmark.items):
             first[number] = len(references)
-            references += [_region_box(region) for region in _objects(i, annotator)]
+            references += [self._region_box(region) for region in _objects(i, annotator)]
         if not references:
             return np.empty(0)
         rows = np.repeat(np.arange(len(item)), widths)
         return box_iou(boxes[rows], np.array(references)[_ranges(first[item], widths)])
+
+    def _region_box(self, region: Region) -> tuple[float, float, float, float]:
+        if region.box_xywh is not None:
+            return region.box_xywh
+        try:
+            return mask_box(RLEMask.from_dict(region.mask))
+        except (ValueError, TypeError):
+            raise self._unsound(region) from None
 
     def _notes(self) -> Iterable[str]:
         if self.n_unknown:
@@ -397,29 +438,12 @@ def _sole_reference(item: Item) -> Region | None:
     return region if not region.crowd and (item.target is None or item.target is region) else None
 
 
-def _annotated(item: Item, annotator: int) -> bool:
-    if annotator == 0:
-        return True
-    return annotator <= len(item.alternatives) and item.alternatives[annotator - 1] is not None
-
-
 def _objects(item: Item, annotator: int) -> Sequence[Region]:
-    """What an annotator says a perfect answer contains."""
-    if annotator == 0:
-        regions = item.regions
-    else:
-        regions = (item.alternatives[annotator - 1] or ()) if _annotated(item, annotator) else ()
+    """What an annotator says a perfect answer contains, crowds left out."""
+    regions = item.annotated_by(annotator) or ()
     if any(region.crowd for region in regions):
         return [region for region in regions if not region.crowd]
     return regions
-
-
-def _region_box(region: Region) -> tuple[float, float, float, float]:
-    if region.box_xywh is not None:
-        return region.box_xywh
-    if region.mask is None:
-        raise ValueError("a region has a mask or a box")
-    return mask_box(RLEMask.from_dict(region.mask))
 
 
 def _ranges(starts: Ints, lengths: Ints) -> Ints:
@@ -430,4 +454,4 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
     """
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(np.arange(total) + np.repeat(starts - (ends - lengths), lengths))

@@ -61,8 +61,9 @@ MAX_PIXELS_PILLOW = MAX_PIXELS // 4
 _PNG = b"\x89PNG\r\n\x1a\n"
 _GREY = 0
 _AS_GREY = "write it again as an 8-bit grey PNG, 0 for background and 255 for object"
-_OPENCV_GREY = (9797, 19234, 3737)
+_OPENCV_GREY = np.array([9797, 19234, 3737], np.uint32)
 """What OpenCV 5 weighs red, green and blue with, in 1/32768 and rounded down; checked in tests."""
+_ALL_BUT_ALPHA = np.frombuffer(b"\xff\xff\xff\x00", np.uint32)[0]
 _AHEAD = 4
 
 
@@ -328,18 +329,26 @@ def _above_zero(path: Path, *, as_opencv: bool) -> NDArray[np.bool_]:
 
     with Image.open(path, formats=("PNG",)) as opened:
         opened.load()
-        picture = ImageOps.exif_transpose(opened)
+        picture = ImageOps.exif_transpose(opened) if "exif" in opened.info else opened
         if picture.mode in ("1", "L", "LA"):
             return np.asarray(picture.getchannel(0)) > 0
         if picture.mode.startswith("I"):
             return np.asarray(picture) > (255 if as_opencv else 0)
-        # by way of RGBA: Pillow warns where a palette with alpha loses it at once
-        colours = np.asarray(picture if picture.mode == "RGB" else picture.convert("RGBA"))
-    red, green, blue = (colours[:, :, k] for k in range(3))
-    if not as_opencv:
-        return np.asarray((red | green | blue) > 0)
-    weighed = sum(np.uint32(w) * c for w, c in zip(_OPENCV_GREY, (red, green, blue), strict=True))
-    return np.asarray(weighed >= 1 << 15)
+        if picture.mode != "P":
+            return _coloured(np.asarray(picture.convert("RGBA")), as_opencv)
+        entries = np.array(picture.getpalette("RGB"), np.uint8).reshape(-1, 3)
+        palette = np.zeros((256, 4), np.uint8)
+        palette[: len(entries), :3] = entries
+        return np.asarray(_coloured(palette, as_opencv)[np.asarray(picture)])
+
+
+def _coloured(rgba: NDArray[np.uint8], as_opencv: bool) -> NDArray[np.bool_]:
+    """Which of (…, 4) colours are object."""
+    found = np.asarray(rgba.view(np.uint32)[..., 0] & _ALL_BUT_ALPHA > 0)
+    surely = rgba[..., 1] >= 2  # this green alone is grey enough, and most masks are white
+    if as_opencv and np.count_nonzero(surely) < np.count_nonzero(found):
+        found[found] = rgba[found, :3] @ _OPENCV_GREY >= 1 << 15
+    return found
 
 
 class _Header(NamedTuple):

@@ -95,6 +95,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     exhaustive: bool = True
     """False: not every instance is annotated, so instance metrics leave the item out."""
 
+    def annotated_by(self, annotator: int) -> tuple[Region, ...] | None:
+        """The regions by annotator, 0 being the first; None where one did not see the item."""
+        if annotator == 0:
+            return self.regions
+        return self.alternatives[annotator - 1] if annotator <= len(self.alternatives) else None
+
     @property
     def present(self) -> bool:
         """Whether what the query names is in the image."""

@@ -8,6 +8,7 @@ entry points in the groups `groundfault.benchmarks`, `groundfault.metrics`, `gro
 from __future__ import annotations
 
 import importlib
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UnknownName
@@ -26,11 +27,21 @@ _PHRASES = Entry("groundfault.scoring.phrases", "cgF1 family, target-aware metri
 
 KINDS: dict[str, dict[str, Entry]] = {
     "benchmarks": {
-        "cafe": Entry("groundfault.benchmarks.cafe", "edited surface, context or material; p⁺ and p⁻"),
-        "saco": Entry("groundfault.benchmarks.saco", "image–phrase pairs, one to several annotators"),
-        "halluseg": Entry("groundfault.benchmarks.halluseg", "replaced objects: (I, c) (I, c') (I', c) (I', c')"),
-        "fprefcoco": Entry("groundfault.benchmarks.fprefcoco", "referring expressions, some with a false premise"),
-        "coco": Entry("groundfault.benchmarks.coco_instances", "COCO instance annotations as phrases"),
+        "cafe": Entry(
+            "groundfault.benchmarks.cafe", "edited surface, context or material; p⁺ and p⁻"
+        ),
+        "saco": Entry(
+            "groundfault.benchmarks.saco", "image–phrase pairs, one to several annotators"
+        ),
+        "halluseg": Entry(
+            "groundfault.benchmarks.halluseg", "replaced objects: (I, c) (I, c') (I', c) (I', c')"
+        ),
+        "fprefcoco": Entry(
+            "groundfault.benchmarks.fprefcoco", "referring expressions, some with a false premise"
+        ),
+        "coco": Entry(
+            "groundfault.benchmarks.coco_instances", "COCO instance annotations as phrases"
+        ),
         "lvis": Entry("groundfault.benchmarks.lvis", "LVIS with its verified negatives as phrases"),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
@@ -42,13 +53,16 @@ KINDS: dict[str, dict[str, Entry]] = {
     },
     "metrics": {
         "pcs": Entry("groundfault.metrics.pcs", "cgF1, IL_MCC, positive micro F1 and their family"),
-        "target_aware": Entry("groundfault.metrics.target_aware", "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells"),
+        "target_aware": Entry(
+            "groundfault.metrics.target_aware",
+            "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
+        ),
         "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
         "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
     },
     "models": {},
     "editors": {},
-}  # fmt: skip
+}
 
 
 def names(kind: str) -> dict[str, Entry]:
@@ -58,7 +72,8 @@ def names(kind: str) -> dict[str, Entry]:
     from importlib.metadata import entry_points
 
     points = entry_points(group=f"groundfault.{kind}")
-    return {point.name: Entry(point.value, "plug-in") for point in points} | KINDS[kind]
+    targets = {point.name: point.value.partition("[")[0].strip() for point in points}  # [extras]
+    return {name: Entry(target, "plug-in") for name, target in targets.items()} | KINDS[kind]
 
 
 def load(kind: str, name: str) -> Any:
@@ -69,6 +84,8 @@ def load(kind: str, name: str) -> Any:
     module, _, attribute = entry.target.partition(":")
     try:
         found = importlib.import_module(module)
-        return getattr(found, attribute) if attribute else found
+        return attrgetter(attribute)(found) if attribute else found
     except (ImportError, AttributeError) as problem:
-        raise GroundfaultError(f"{kind.removesuffix('s')} '{name}' ({entry.target}): {problem}") from None
+        raise GroundfaultError(
+            f"{kind.removesuffix('s')} '{name}' ({entry.target}): {problem}"
+        ) from None

@@ -102,7 +102,9 @@ def estimates(
     result = {}
     for name, value in values.items():
         defined = len(contributions) > 0 and not math.isnan(value[0])
-        interval = percentile_interval(samples[name]) if name in samples and defined else (None, None)
+        interval = (
+            percentile_interval(samples[name]) if name in samples and defined else (None, None)
+        )
         result[name] = Estimate(float(value[0]) if defined else None, *interval, n=support[name])
     return result
 

@@ -51,8 +51,9 @@ def atomic_file(path: AnyPath) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
+    except OSError as problem:  # Arrow's have a message, but no number and strerror
+        reason = problem.strerror or problem
+        raise UsageError(f"{path}: cannot be written ({reason})") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -103,7 +104,7 @@ def read_json(path: AnyPath, type_: type[T]) -> T:
         return msgspec.json.decode(path.read_bytes(), type=type_)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as problem:
         raise DataError(
             path, f"not readable ({problem})", remedy="make it again with the command that wrote it"
         ) from None

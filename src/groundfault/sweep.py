@@ -72,19 +72,18 @@ def sweep_phrases(
     """Score every (t, τ) of the grid. Resamples are drawn alike at every point."""
     points: list[Point] = []
     notes: tuple[str, ...] = ()
-    total = len(t_values) * len(tau_values)
-    for t in t_values:
-        for tau in tau_values:
-            scored = phrases.score(benchmark, overlaps, t=t, tau=tau, iou=iou, variant=variant)
-            summary = summarise(scored, bootstrap=bootstrap, seed=seed)
-            notes = summary.notes
-            points += [
-                Point(t=t, tau=tau, row=name, metrics=row.metrics)
-                for name, row in summary.rows.items()
-                if row.n_cases
-            ]
-            if progress is not None:
-                progress(len(points), total)
+    grid = [(t, tau) for t in t_values for tau in tau_values]
+    for done, (t, tau) in enumerate(grid, start=1):
+        scored = phrases.score(benchmark, overlaps, t=t, tau=tau, iou=iou, variant=variant)
+        summary = summarise(scored, bootstrap=bootstrap, seed=seed)
+        notes = summary.notes
+        points += [
+            Point(t=t, tau=tau, row=name, metrics=row.metrics)
+            for name, row in summary.rows.items()
+            if row.n_cases
+        ]
+        if progress is not None:
+            progress(done, len(grid))
     return Sweep(
         benchmark=benchmark.card.name,
         settings={

@@ -19,12 +19,12 @@ import msgspec
 from groundfault.coco import (
     AnnotationFile,
     Image,
+    annotator_regions,
     index_images,
     read_annotations,
     regions_by_image,
-    write_phrases,
-    written_id,
 )
+from groundfault.coco_writing import write_phrases, written_id
 from groundfault.errors import DataError, UnknownName
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -44,7 +44,10 @@ CARD = Card(
     title="CAFE: Counterfactual Attribute Factuality Evaluation",
     source="hub dataset teemosliang/CAFE (CAFEval2026)",
     licence="see the dataset card; images from COCO, LVIS and SA-Co under their own terms",
-    citation="Liang et al., From Pixels to Concepts: Do Segmentation Models Understand What They Segment?",
+    citation=(
+        "Liang et al., From Pixels to Concepts: Do Segmentation Models Understand What They "
+        "Segment?"
+    ),
     main_metric="cgF1",
 )
 
@@ -54,9 +57,13 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
     path, data = paths[0], read_annotations(paths[0])
     position = index_images(path, data)
     regions, normalised = regions_by_image(path, data, position, verify=verify)
-    notes = [f"The boxes of {path} are normalised (0–1) and were scaled to pixels."] if normalised else []
+    notes = (
+        [f"The boxes of {path} are normalised (0–1) and were scaled to pixels."]
+        if normalised
+        else []
+    )
     source = [_source(path, data, position, number) for number in range(len(data.images))]
-    others = [_other_annotator(other, data) for other in paths[1:]]
+    others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]
 
     negatives: dict[int, list[int]] = {}
     for number, origin in enumerate(source):
@@ -75,7 +82,9 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
         target = regions[number][0] if regions[number] else None
         for place in [number, *asked]:
             role = Role.POSITIVE if place == number else Role.NEGATIVE
-            items.append(_item(data.images[place], case, role, target, regions[place], others, place))
+            items.append(
+                _item(data.images[place], case, role, target, regions[place], others, place)
+            )
     return Benchmark(
         card=CARD,
         cases=tuple(cases),
@@ -85,7 +94,9 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
     )
 
 
-def _source(path: AnyPath, data: AnnotationFile, position: dict[str, int], number: int) -> int | None:
+def _source(
+    path: AnyPath, data: AnnotationFile, position: dict[str, int], number: int
+) -> int | None:
     """The positive that an entry is the misleading negative of; None for positives."""
     image = data.images[number]
     if image.fp_source_id is not None:
@@ -118,20 +129,6 @@ def _abbreviation(path: AnyPath, image: Image, edit_type: str | None) -> str:
         record=f"image {image.id}",
         remedy="use one of the three edit types, or score without them: groundfault score saco",
     )
-
-
-def _other_annotator(
-    path: AnyPath, reference: AnnotationFile
-) -> list[tuple[tuple[Region, ...] | None, bool]]:
-    """(regions, exhaustive) of another annotator's file, in the order of the first file."""
-    data = read_annotations(path)
-    position = index_images(path, data)
-    regions, _ = regions_by_image(path, data, position)
-    places = [position.get(str(image.id)) for image in reference.images]
-    return [
-        (None, True) if p is None else (regions[p], bool(data.images[p].is_instance_exhaustive))
-        for p in places
-    ]
 
 
 def _item(
@@ -174,14 +171,15 @@ def _note_oddities(
     several = [n for n in positives if len(regions[n]) > 1]
     if several:
         notes.append(
-            f"{len(several)} positives have more than one mask, e.g. image {data.images[several[0]].id}: "
-            "target-aware metrics take the first, the cgF1 family all."
+            f"{len(several)} positives have more than one mask, e.g. image "
+            f"{data.images[several[0]].id}: target-aware metrics take the first, the cgF1 family all."
         )
     bare = [n for n in asked if not regions[n]]
     if bare:
         notes.append(
-            f"{len(bare)} positives of a pair have no mask, e.g. image {data.images[bare[0]].id}: their "
-            "pairs are left out of target-aware metrics; the cgF1 family counts them as negatives."
+            f"{len(bare)} positives of a pair have no mask, e.g. image {data.images[bare[0]].id}: "
+            "their pairs are left out of target-aware metrics; the cgF1 family counts them as "
+            "negatives."
         )
     annotated = [n for n, origin in enumerate(source) if origin is not None and regions[n]]
     if annotated:
@@ -196,7 +194,8 @@ def _note_oddities(
     ]
     if mixed:
         notes.append(
-            f"{len(mixed)} pairs mix edit types, e.g. image {data.images[mixed[0]].id}: the negative's decides."
+            f"{len(mixed)} pairs mix edit types, e.g. image {data.images[mixed[0]].id}: the "
+            "negative's decides."
         )
 
 

@@ -19,15 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from groundfault.coco import (
-    Id,
-    Image,
-    category_items,
-    category_names,
-    read_annotations,
-    write_annotations,
-    written_id,
-)
+from groundfault.coco import Id, Image, read_annotations
+from groundfault.coco_categories import category_items, category_names
+from groundfault.coco_writing import write_annotations, written_id
 from groundfault.errors import UsageError
 from groundfault.records import Benchmark, Card, Item, Region
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "content_hash", "read", "write"]
 
 AnyPath = str | PathLike[str]
+T = TypeVar("T")
 
 FORMAT = "groundfault benchmark"
 FORMAT_VERSION = 1
@@ -97,10 +98,8 @@ def read(folder: AnyPath) -> Benchmark:
     """Read a folder that `write` made, and check that nobody changed it."""
     folder = Path(folder)
     header = _read_header(folder)
-    cases = tuple(
-        case for rows in _read_rows(folder / CASES, _case_schema()) for case in _cases(rows)
-    )
-    items = tuple(_items(folder / ITEMS, _read_rows(folder / ITEMS, _item_schema())))
+    cases = _read_table(folder / CASES, _case_schema(), _cases)
+    items = _read_table(folder / ITEMS, _item_schema(), _items)
     benchmark = Benchmark(
         card=header.card,
         cases=cases,
@@ -412,50 +411,56 @@ def _region_array(regions: Sequence[Region | None]) -> pa.Array:
     )
 
 
-def _read_rows(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of a table, whose columns must be those that `write` gives it."""
+def _read_table(
+    path: Path, schema: pa.Schema, to_records: Callable[[Iterable[pa.RecordBatch]], Iterable[T]]
+) -> tuple[T, ...]:
+    """The records of a table, whose columns must be those that `write` gives it."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if not path.is_file():
         raise _changed(path.parent, f"{path.name} is missing")
     try:
-        with pq.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(schema):
-                raise _changed(
-                    path.parent, f"the columns of {path.name} are not those of the format"
-                )
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
-                for name, column in zip(schema.names, batch.columns, strict=True):
-                    if column.null_count and name != "target":
-                        raise _changed(path.parent, f"{path.name} has an empty {name}")
-                yield batch
+        return tuple(to_records(_batches(path, schema)))
     except (pa.ArrowException, OSError) as problem:
         detail = (str(problem).splitlines() or [type(problem).__name__])[0]
         raise _changed(path.parent, f"{path.name} is not a readable table ({detail})") from None
-
-
-def _cases(batch: pa.RecordBatch) -> Iterator[Case]:
-    for case_id, intervention, tags in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-        yield Case(id=case_id, intervention=intervention, tags=dict(tags))
-
-
-def _items(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
-    """Items in which equal regions are one object: scoring compares those of a case at once."""
-    try:
-        for batch in batches:
-            known: dict[Any, Region] = {}
-            columns = {name: batch.column(name).to_pylist() for name in _PLAIN}
-            columns["role"] = [_ROLES[role] for role in columns["role"]]
-            columns["regions"] = _region_tuples(batch.column("regions"), known)
-            columns["target"] = _regions(batch.column("target"), known)
-            alternatives = batch.column("alternatives")
-            further = _region_tuples(alternatives.values, known)
-            columns["alternatives"] = [further[a:b] for a, b in _spans(alternatives)]
-            for row in zip(*columns.values(), strict=True):
-                yield Item(**dict(zip(columns, row, strict=True)))
     except (ValueError, TypeError, KeyError) as problem:
         raise _changed(path.parent, f"{path.name} holds what it should not ({problem})") from None
+
+
+def _batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        if not file.schema_arrow.equals(schema):
+            raise _changed(path.parent, f"the columns of {path.name} are not those of the format")
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+            for name, column in zip(schema.names, batch.columns, strict=True):
+                if column.null_count and name != "target":
+                    raise _changed(path.parent, f"{path.name} has an empty {name}")
+            yield batch
+
+
+def _cases(batches: Iterable[pa.RecordBatch]) -> Iterator[Case]:
+    for batch in batches:
+        columns = [column.to_pylist() for column in batch.columns]
+        for case_id, intervention, tags in zip(*columns, strict=True):
+            yield Case(id=case_id, intervention=intervention, tags=dict(tags))
+
+
+def _items(batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
+    """Items in which equal regions are one object: scoring compares those of a case at once."""
+    for batch in batches:
+        known: dict[Any, Region] = {}
+        columns = {name: batch.column(name).to_pylist() for name in _PLAIN}
+        columns["role"] = [_ROLES[role] for role in columns["role"]]
+        columns["regions"] = _region_tuples(batch.column("regions"), known)
+        columns["target"] = _regions(batch.column("target"), known)
+        alternatives = batch.column("alternatives")
+        further = _region_tuples(alternatives.values, known)
+        columns["alternatives"] = [further[a:b] for a, b in _spans(alternatives)]
+        for row in zip(*columns.values(), strict=True):
+            yield Item(**dict(zip(columns, row, strict=True)))
 
 
 _ROLES = {role.value: role for role in Role}

@@ -32,14 +32,13 @@ from groundfault.coco import (
     Id,
     Ref,
     Sentence,
-    annotated_regions,
     image_size,
     index_images,
     read_annotations,
     regions_by_image,
-    write_phrases,
-    written_id,
 )
+from groundfault.coco_categories import annotated_regions
+from groundfault.coco_writing import write_phrases, written_id
 from groundfault.errors import DataError, UsageError
 from groundfault.foreign import open_file, read_json_object, stream_json_list
 from groundfault.masks import RLEMask, to_rle, union

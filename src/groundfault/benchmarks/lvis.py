@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from os import PathLike
 
-from groundfault.coco import Image, category_items, category_names, read_annotations
+from groundfault.coco import Image, read_annotations
+from groundfault.coco_categories import category_items, category_names
 from groundfault.errors import DataError
 from groundfault.records import Benchmark, Card
 

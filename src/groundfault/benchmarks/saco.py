@@ -18,8 +18,8 @@ from groundfault.coco import (
     index_images,
     read_annotations,
     regions_by_image,
-    write_phrases,
 )
+from groundfault.coco_writing import write_phrases
 from groundfault.errors import UsageError
 from groundfault.records import Benchmark, Card, Case, Item, Role
 

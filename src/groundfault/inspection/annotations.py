@@ -232,9 +232,11 @@ class _Annotations:
         present = {(str(a.get("image_id")), str(a.get("category_id"))) for a in self.annotations}
         for number, image in enumerate(self.images):
             where = f"images[{number}] (id {image.get('id')})"
-            absent = [str(category) for category in image.get("neg_category_ids") or ()]
+            absent, not_exhaustive = (
+                self._category_ids(where, image, name)
+                for name in ("neg_category_ids", "not_exhaustive_category_ids")
+            )
             self.draft.count("absent categories", len(absent))
-            not_exhaustive = image.get("not_exhaustive_category_ids") or ()
             self.draft.count("not exhaustive categories", len(not_exhaustive))
             for category in absent:
                 if category not in declared:
@@ -243,6 +245,13 @@ class _Annotations:
                 if (str(image.get("id")), category) in present:
                     problem = "a category is annotated and listed as absent"
                     self.draft.add(problem, f"{where}: {category}")
+
+    def _category_ids(self, where: str, image: dict[str, Any], name: str) -> list[str]:
+        ids = image.get(name, [])
+        if isinstance(ids, list):
+            return [str(category) for category in ids]
+        self.draft.add("a part is not a list", f"{where}: {name}")
+        return []
 
 
 def _size(image: dict[str, Any]) -> tuple[int, int] | None:

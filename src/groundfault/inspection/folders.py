@@ -69,11 +69,12 @@ def inspect_scores(path: Path) -> Report:
     draft.counts |= {f"{outcome} items": n for outcome, n in summary.outcomes.items()}
     draft.saw_fields(f"settings of {summary.benchmark}", summary.settings)
     draft.saw_fields("cases.parquet", dict.fromkeys(table.column_names))
+    stored = len(table.column("case").unique()) if "case" in table.column_names else 0
     overall = summary.rows["Overall"].n_cases if "Overall" in summary.rows else 0
-    if overall != table.num_rows:
+    if overall != stored:
         draft.add(
             "summary.json and cases.parquet do not belong together",
-            f"{overall} cases there, {table.num_rows} rows here",
+            f"{overall} cases there, {stored} here",
         )
     failed = summary.outcomes.get("failed", 0)
     if failed:

@@ -16,7 +16,7 @@ Failed items are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["COLUMNS", "METRICS", "THRESHOLDS", "PcsCounts", "contributions", "count", "impute", "metrics"]
+__all__ = [
+    "COLUMNS",
+    "METRICS",
+    "THRESHOLDS",
+    "PcsCounts",
+    "contributions",
+    "count",
+    "impute",
+    "metrics",
+]
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
 _N = len(THRESHOLDS)
@@ -144,7 +153,7 @@ def _count_one(
 def _assigned(iou: Floats) -> Floats:
     """IoU of the pairs of the assignment with the largest sum."""
     if 1 in iou.shape:
-        return iou.max(keepdims=True).ravel()
+        return np.asarray(iou.max(keepdims=True).ravel())
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(-iou)
@@ -152,11 +161,11 @@ def _assigned(iou: Floats) -> Floats:
 
 
 def _fits_better(other: PcsCounts, best: PcsCounts) -> Flags:
-    """The published pick: higher mean F1; empty on both sides beats everything, later over earlier."""
+    """The published pick: higher mean F1; empty on both sides beats all, later over earlier."""
     other_empty = (other.n_objects == 0) & (other.n_predicted == 0)
     best_empty = (best.n_objects == 0) & (best.n_predicted == 0)
     higher = _local_f1(other, "parity").mean(axis=1) > _local_f1(best, "parity").mean(axis=1)
-    return other_empty | (~best_empty & higher)
+    return np.asarray(other_empty | (~best_empty & higher))
 
 
 def _local_f1(counts: PcsCounts, variant: str) -> Floats:
@@ -256,7 +265,8 @@ def _mean(values: Floats) -> Floats:
     return _ratio(total, defined.sum(axis=-1))
 
 
-def _ratio(numerator: Floats, denominator: Floats, undefined: float = np.nan) -> Floats:
+def _ratio(numerator: Any, denominator: Any, undefined: float = np.nan) -> Floats:
     shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
-    out = np.full(shape, undefined)
-    return np.divide(numerator, denominator, out=out, where=np.broadcast_to(denominator > 0, shape))
+    ratio: Floats = np.full(shape, undefined)
+    np.divide(numerator, denominator, out=ratio, where=np.broadcast_to(denominator > 0, shape))
+    return ratio

@@ -101,7 +101,9 @@ def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScor
     )
 
 
-def impute(scores: PairScores, positive_failed: Flags, negative_failed: Flags, how: str) -> PairScores:
+def impute(
+    scores: PairScores, positive_failed: Flags, negative_failed: Flags, how: str
+) -> PairScores:
     """The scores as if every failed item had ended "right", "wrong" on the target, or "astray"."""
     right = how == "right"
     positive = np.where(positive_failed, 0 if right else 3, scores.positive_cell)
@@ -144,8 +146,10 @@ def metrics(sums: Floats) -> dict[str, Floats]:
     some = pairs > 0
 
     def share(*names: str) -> Floats:
-        parts = [np.divide(column[n], pairs, out=np.full(pairs.shape, np.nan), where=some) for n in names]
-        return sum(parts[1:], start=parts[0])
+        parts = [
+            np.divide(column[n], pairs, out=np.full(pairs.shape, np.nan), where=some) for n in names
+        ]
+        return np.asarray(sum(parts[1:], start=parts[0]))
 
     values = {cell: np.where(some, column[cell], np.nan) for cell in CELLS}
     values["lost"] = np.where(some, pairs - column["TA-TP"], np.nan)

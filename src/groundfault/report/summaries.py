@@ -48,7 +48,8 @@ def estimate_cell(metric: str, estimate: Estimate, *, percent: bool) -> Cell:
     digits, scale = _style(metric, percent)
 
     def text(value: float) -> str:
-        return f"{value * scale:.{digits}f}".replace("-", "−")
+        rounded = round(value * scale, digits) + 0.0  # −0.0 is 0
+        return f"{rounded:.{digits}f}".replace("-", "−")
 
     if estimate.low is None or estimate.high is None:
         return Cell(text(estimate.value))

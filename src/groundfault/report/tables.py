@@ -12,7 +12,7 @@ import msgspec
 
 from groundfault.errors import UnknownName
 
-__all__ = ["FORMATS", "Cell", "Table", "render", "show"]
+__all__ = ["FORMATS", "Cell", "Table", "printable", "render", "show"]
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
@@ -54,15 +54,45 @@ def render(table: Table, format_: str) -> str:
     }
     if format_ not in renderers:
         raise UnknownName("table format", format_, FORMATS)
-    return renderers[format_](table)
+    return renderers[format_](_cleaned(table))
 
 
 def show(table: Table, format_: str = "terminal") -> None:
     """Print to standard output; in colour where it is a terminal."""
     if format_ == "terminal" and sys.stdout.isatty():
-        _show_rich(table)
+        _show_rich(_cleaned(table))
     else:
         print(render(table, format_))
+
+
+def printable(text: str) -> str:
+    """Text with its control characters spelled out: from a foreign file, they could clear the
+    screen or break a row.
+
+    >>> print(printable("one\\x1b[2J\\ntwo"))
+    one\\x1b[2J\\ntwo
+    """
+    if text.isprintable():
+        return text
+    return "".join(repr(char)[1:-1] if _is_control(char) else char for char in text)
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _cleaned(table: Table) -> Table:
+    def clean(value: Cell | str) -> Cell:
+        cell = _cell(value)
+        return Cell(printable(cell.text), printable(cell.detail), cell.strong)
+
+    return Table(
+        [printable(column) for column in table.columns],
+        [[clean(value) for value in row] for row in table.rows],
+        printable(table.title),
+        [printable(note) for note in table.notes],
+        table.left_columns,
+    )
 
 
 def _cell(value: Cell | str) -> Cell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,14 +36,14 @@ def score(
     """Score an image–phrase benchmark: the cgF1 family and, given τ, the target-aware metrics."""
     annotator_notes = _check_annotators(benchmark, overlaps, variant)
     layout = _Layout.of(benchmark)
-    exhaustive = np.fromiter((item.exhaustive for item in benchmark.items), bool, len(benchmark.items))
+    exhaustive = np.fromiter(
+        (item.exhaustive for item in benchmark.items), bool, len(benchmark.items)
+    )
     counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
     pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
     pair_scores = None if tau is None else target_aware.score(overlaps, pairs, t=t, tau=tau)
 
-    def contributions(
-        counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None
-    ) -> Floats:
+    def contributions(counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None) -> Floats:
         sums = np.zeros((layout.n_entries, len(pcs.COLUMNS)))
         np.add.at(sums, layout.entry_of_item, pcs.contributions(counts, variant=variant))
         if pair_scores is None:
@@ -138,22 +138,22 @@ def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) ->
     example = benchmark.items[int(np.flatnonzero(unseen)[0])].id
     if variant == "exact":
         return [
-            f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: they are "
-            "compared with the annotators that have them."
+            f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: they "
+            "are compared with the annotators that have them."
         ]
     predicted = np.bincount(overlaps.item, minlength=overlaps.n_items) > 0
     refused = np.flatnonzero(unseen & predicted)
     if len(refused):
         raise DataError(
             "annotations",
-            f"{len(refused)} image–phrase pairs with predictions are missing from some annotator's "
-            "file",
+            f"{len(refused)} image–phrase pairs with predictions are missing from some "
+            "annotator's file",
             record=f"image {benchmark.items[int(refused[0])].id}",
-            remedy="complete the file, or use --variant exact, which asks the annotators that have it",
+            remedy="complete the file, or use --variant exact, which asks those that have it",
         )
     return [
-        f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: the published "
-        "evaluator counts them as rightly rejected, and so does parity. --variant exact does not."
+        f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: the "
+        "published evaluator counts them as rightly rejected, and so does parity; exact does not."
     ]
 
 
@@ -161,8 +161,8 @@ def _silence(overlaps: Overlaps) -> list[str]:
     if not overlaps.n_silent:
         return []
     return [
-        f"{overlaps.n_silent} of {overlaps.n_items} image–phrase pairs have no prediction. A results "
-        "file cannot say why; they are counted as abstentions."
+        f"{overlaps.n_silent} of {overlaps.n_items} image–phrase pairs have no prediction. A "
+        "results file cannot say why; they are counted as abstentions."
     ]
 
 
@@ -171,8 +171,8 @@ def _failures(outcomes: Mapping[str, int]) -> list[str]:
     if not failed:
         return []
     return [
-        f"{failed} of {total} items failed: the scores are of {total - failed} of {total}; `bounds` "
-        "has the lowest and highest value that the failed ones could lead to."
+        f"{failed} of {total} items failed: the scores are of {total - failed} of {total}; "
+        "`bounds` has the lowest and highest value that the failed ones could lead to."
     ]
 
 
@@ -233,14 +233,14 @@ def _case_table(
     layout: _Layout,
     counts: pcs.PcsCounts,
     pair_scores: target_aware.PairScores | None,
-) -> dict[str, Sequence[Any] | NDArray[Any]]:
+) -> dict[str, Any]:
     """What cases.parquet says about each case, with scores and overlaps of every prediction."""
     items, cases = benchmark.items, benchmark.cases
     case = [cases[c] for c in layout.case_of_entry.tolist()]
     positive = [items[i] for i in layout.positive.tolist()]
     negative = [items[i] if i >= 0 else None for i in layout.negative.tolist()]
     starts = overlaps.item_start
-    table: dict[str, Sequence[Any] | NDArray[Any]] = {
+    table: dict[str, Any] = {
         "case_id": [entry.id for entry in case],
         "intervention": [entry.intervention for entry in case],
         "image": [item.image for item in positive],

@@ -73,7 +73,7 @@ def score(
     return Scored(
         benchmark=benchmark.card.name,
         settings=settings,
-        columns=_query_table(benchmark, items, answers, outcome, areas, scores),
+        columns=lambda: _query_table(benchmark, items, answers, outcome, areas, scores),
         contributions=false_premise.contributions(scores),
         contribution_names=tuple(f"premise.{name}" for name in false_premise.COLUMNS),
         case=np.array([case_number[item.case_id] for item in items], np.int64),
@@ -298,7 +298,7 @@ def _query_table(
     outcome: NDArray[np.int8],
     areas: _Areas,
     scores: false_premise.QueryScores,
-) -> dict[str, Sequence[Any] | NDArray[Any]]:
+) -> dict[str, Any]:
     """What cases.parquet says about each query; what a failed one would have scored is None."""
     cases = {case.id: case for case in benchmark.cases}
     counted = scores.counted.tolist()

@@ -1,0 +1,321 @@
+"""Our benchmark folder: lossless, atomic, checked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundfault.benchmarks import folder
+from groundfault.errors import DataError, UsageError
+from groundfault.masks import encode
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+
+CARD = Card(
+    name="cafe",
+    title="title",
+    source="source",
+    licence="licence",
+    citation="citation",
+    main_metric="cgF1",
+)
+MASK = encode(np.eye(4, dtype=bool))
+
+
+def item(item_id: str, case_id: str, **fields: Any) -> Item:
+    base = {"role": Role.POSITIVE, "image": "a/b.jpg", "height_px": 4, "width_px": 4, "query": "x"}
+    return Item(id=item_id, case_id=case_id, **(base | fields))
+
+
+def benchmark() -> Benchmark:
+    """Something of everything."""
+    region = Region(MASK, (0.1, 0.2, 3.0, 4.0))
+    crowd = Region(None, (0.0, 0.0, 1.0, 1.0), crowd=True)
+    return Benchmark(
+        card=CARD,
+        cases=(
+            Case(id="1", intervention="SM", tags={"task": "referring", "a": "ü"}),
+            Case(id="2"),
+            Case(id="3", intervention="no items"),
+        ),
+        items=(
+            item("1", "1", regions=(region,), target=region),
+            item("1000000001", "1", role=Role.NEGATIVE, target=region, exhaustive=False),
+            item("2", "2", regions=(crowd, Region(MASK)), alternatives=((), None, (region, crowd))),
+        ),
+        categories=(1, 7),
+        notes=("a note",),
+    )
+
+
+def without_hash(found: Benchmark) -> Benchmark:
+    return msgspec.structs.replace(found, card=msgspec.structs.replace(found.card, content_hash=""))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    card = folder.write(benchmark(), tmp_path / "out")
+    again = folder.read(tmp_path / "out")
+    assert without_hash(again) == benchmark()
+    assert again.card == card
+    assert len(card.content_hash) == 64
+    header = json.loads((tmp_path / "out" / "benchmark.json").read_bytes())
+    assert header["version"] == 1
+    assert header["counts"] == {"cases": 3, "items": 3, "regions": 3, "images": 1}
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "benchmark.json",
+        "cases.parquet",
+        "items.parquet",
+    ]
+
+
+def test_equal_regions_are_one_object(tmp_path: Path) -> None:
+    """As readers give them: scoring then compares both prompts of a pair in one call."""
+    folder.write(benchmark(), tmp_path / "out")
+    positive, negative, _ = folder.read(tmp_path / "out").items
+    assert positive.regions[0] is positive.target
+    assert positive.target is negative.target
+
+
+def test_every_field_of_the_records_is_known() -> None:
+    """A field added to the records must be added to the folder too."""
+    assert Benchmark.__struct_fields__ == ("card", "cases", "items", "categories", "notes")
+    assert Case.__struct_fields__ == ("id", "intervention", "tags")
+    assert Region.__struct_fields__ == ("mask", "box_xywh", "crowd")
+    assert Item.__struct_fields__ == (
+        "id", "case_id", "role", "image", "height_px", "width_px", "query", "regions", "target",
+        "alternatives", "exhaustive",
+    )  # fmt: skip
+
+
+NAMES = st.text(max_size=8).filter(lambda text: text.isprintable())
+REGIONS = st.builds(
+    Region,
+    st.one_of(
+        st.none(),
+        st.integers(0, 255).map(lambda k: encode(np.array([[k >> b & 1 for b in range(8)]], bool))),
+    ),
+    st.one_of(
+        st.none(), st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False, width=64) for _ in range(4)])
+    ),
+    st.booleans(),
+)
+
+
+@st.composite
+def benchmarks(draw: st.DrawFn) -> Benchmark:
+    cases, items = [], []
+    for k in range(draw(st.integers(0, 4))):
+        tags = draw(st.dictionaries(NAMES, NAMES, max_size=2))
+        cases.append(Case(id=f"c{k}", intervention=draw(NAMES), tags=tags))
+        for j in range(draw(st.integers(0, 3))):
+            regions = draw(st.lists(REGIONS, max_size=2).map(tuple))
+            some = st.one_of(st.none(), st.sampled_from([*regions, Region(MASK)]), REGIONS)
+            others = st.one_of(st.none(), st.lists(REGIONS, max_size=2).map(tuple))
+            items.append(
+                item(
+                    f"{k}:{j}",
+                    f"c{k}",
+                    role=draw(st.sampled_from(Role)),
+                    query=draw(NAMES),
+                    regions=regions,
+                    target=draw(some),
+                    alternatives=draw(st.lists(others, max_size=3).map(tuple)),
+                    exhaustive=draw(st.booleans()),
+                    height_px=draw(st.integers(0, 2**40)),
+                )
+            )
+    return Benchmark(
+        card=msgspec.structs.replace(CARD, title=draw(NAMES)),
+        cases=tuple(cases),
+        items=tuple(items),
+        categories=tuple(draw(st.lists(st.integers(-5, 2**60), max_size=3))),
+        notes=tuple(draw(st.lists(NAMES, max_size=2))),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(benchmarks())
+def test_nothing_is_lost(drawn: Benchmark) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        card = folder.write(drawn, Path(name) / "out")
+        again = folder.read(Path(name) / "out")
+    assert without_hash(again) == drawn
+    assert folder.content_hash(again) == folder.content_hash(drawn) == card.content_hash
+
+
+def test_batches_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(benchmark(), tmp_path / "whole")
+    monkeypatch.setattr(folder, "_BATCH_ROWS", 1)
+    folder.write(benchmark(), tmp_path / "pieces")
+    assert folder.read(tmp_path / "pieces") == folder.read(tmp_path / "whole")
+
+
+def test_the_hash_is_of_the_content_alone(tmp_path: Path) -> None:
+    """Not of Parquet's encoding, of notes, or of what sort of number a box was given in."""
+    card = folder.write(benchmark(), tmp_path / "out")
+    for name in ("cases.parquet", "items.parquet"):
+        table = pq.read_table(tmp_path / "out" / name)
+        pq.write_table(table, tmp_path / "out" / name, compression="gzip", use_dictionary=False)
+    assert folder.read(tmp_path / "out").card == card
+    assert folder.content_hash(msgspec.structs.replace(benchmark(), notes=())) == card.content_hash
+    first = benchmark().items[0]
+    whole = msgspec.structs.replace(first, regions=(Region(MASK, (0, 1, 2, 3)),))
+    real = msgspec.structs.replace(first, regions=(Region(MASK, (-0.0, 1.0, 2.0, 3.0)),))
+    one, other = (msgspec.structs.replace(benchmark(), items=(i,)) for i in (whole, real))
+    assert folder.content_hash(one) == folder.content_hash(other)
+    assert folder.content_hash(one) != card.content_hash
+
+
+def test_images_are_copied(tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    (images / "a").mkdir(parents=True)
+    (images / "a" / "b.jpg").write_bytes(b"picture")
+    folder.write(benchmark(), tmp_path / "out", images_from=images)
+    assert (tmp_path / "out" / "images" / "a" / "b.jpg").read_bytes() == b"picture"
+    assert json.loads((tmp_path / "out" / "benchmark.json").read_bytes())["images_included"]
+    assert without_hash(folder.read(tmp_path / "out")) == benchmark()
+
+
+def test_a_missing_image_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="item 1: no such image"):
+        folder.write(benchmark(), tmp_path / "out", images_from=tmp_path)
+    with pytest.raises(UsageError, match="no such folder"):
+        folder.write(benchmark(), tmp_path / "out", images_from=tmp_path / "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../x.jpg", "a/../../x", "/etc/passwd", "C:\\x", "\\\\host\\x", "a\0"]
+)
+def test_path_tricks_are_refused(tmp_path: Path, name: str) -> None:
+    tricked = msgspec.structs.replace(benchmark(), items=(item("1", "1", image=name),))
+    with pytest.raises(DataError, match=r"item 1: the image name .* leads outside"):
+        folder.write(tricked, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_symlink_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "images" / "a").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "images" / "a" / "b.jpg").symlink_to(tmp_path / "secret")
+    with pytest.raises(DataError, match="leads outside the folder"):
+        folder.write(benchmark(), tmp_path / "out", images_from=tmp_path / "images")
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ((item("1", "1"), item("1", "2")), "item id '1' occurs twice"),
+        ((item("1", "9"),), "item '1' is of case '9', which does not exist"),
+        ((item("1", "1"), item("2", "2"), item("3", "1")), "item '3' stands apart"),
+        ((item("1", "1", height_px=2**80),), "cannot be stored"),
+    ],
+)
+def test_unsound_benchmarks_are_not_written(
+    tmp_path: Path, items: tuple[Item, ...], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        folder.write(msgspec.structs.replace(benchmark(), items=items), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
+    folder.write(benchmark(), tmp_path / "out")
+    with pytest.raises(UsageError, match="exists and is not an empty folder"):
+        folder.write(benchmark(), tmp_path / "out")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    folder.write(benchmark(), tmp_path / "out")
+    return tmp_path / "out"
+
+
+def rewrite_items(path: Path, **columns: list[Any]) -> None:
+    table = pq.read_table(path / "items.parquet")
+    for name, values in columns.items():
+        place = table.column_names.index(name)
+        field = table.schema.field(name)
+        table = table.set_column(place, field, pa.array(values, field.type))
+    pq.write_table(table, path / "items.parquet")
+
+
+def rewrite_header(path: Path, **fields: Any) -> None:
+    file = path / "benchmark.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | fields))
+
+
+CHANGED = "was changed by hand or is damaged"
+TAMPERED = {
+    "a word": (lambda p: rewrite_items(p, query=["x", "x", "y"]), f"{CHANGED}: its rows have"),
+    "an id twice": (lambda p: rewrite_items(p, id=["1", "1", "2"]), "item id '1' occurs twice"),
+    "a lost case": (
+        lambda p: rewrite_items(p, case_id=["1", "1", "9"]),
+        "case '9', which does not",
+    ),
+    "an unknown role": (lambda p: rewrite_items(p, role=["king"] * 3), f"{CHANGED}.*king"),
+    "an empty id": (lambda p: rewrite_items(p, id=[None, "b", "c"]), f"{CHANGED}.*an empty id"),
+    "a path": (lambda p: rewrite_items(p, image=["../x"] * 3), "leads outside of an image folder"),
+    "a missing table": (lambda p: (p / "items.parquet").unlink(), "items.parquet is missing"),
+    "a corrupt table": (
+        lambda p: (p / "items.parquet").write_bytes(b"PAR1 nonsense"),
+        "items.parquet is not a readable table",
+    ),
+    "a cut table": (
+        lambda p: (p / "cases.parquet").write_bytes((p / "cases.parquet").read_bytes()[:-20]),
+        "cases.parquet is not a readable table",
+    ),
+    "another table": (
+        lambda p: pq.write_table(pa.table({"a": [1]}), p / "cases.parquet"),
+        "columns of cases.parquet are not those of the format",
+    ),
+    "a newer version": (
+        lambda p: rewrite_header(p, version=2),
+        "format version 2; this .* reads 1",
+    ),
+    "another format": (lambda p: rewrite_header(p, format="x"), "its format is 'x'"),
+    "other categories": (lambda p: rewrite_header(p, categories=[1]), f"{CHANGED}: its rows have"),
+    "no card": (lambda p: rewrite_header(p, card=None), "Expected `object`, got `null`"),
+    "a cut header": (
+        lambda p: (p / "benchmark.json").write_text('{"format": '),
+        "ends in the middle of its JSON",
+    ),
+    "an empty header": (lambda p: (p / "benchmark.json").write_text(""), "the file is empty"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_tampering_is_noticed(written: Path, name: str) -> None:
+    tamper, message = TAMPERED[name]
+    tamper(written)
+    with pytest.raises(DataError, match=message) as caught:
+        folder.read(written)
+    assert str(written) in caught.value.file
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["cases.parquet", "items.parquet"])
+def test_damaged_bytes_inside_a_table_are_noticed(written: Path, name: str) -> None:
+    file = written / name
+    content = bytearray(file.read_bytes())
+    for position in range(4, len(content) - 8, 13):
+        damaged = content.copy()
+        damaged[position] ^= 0xFF
+        file.write_bytes(damaged)
+        with contextlib.suppress(DataError):  # a few bytes say nothing: then all is as it was
+            assert without_hash(folder.read(written)) == benchmark()
+
+
+def test_other_folders_are_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is not a groundfault benchmark folder: it has no"):
+        folder.read(tmp_path)

@@ -1,0 +1,173 @@
+"""Names → things, ours and other packages'; settings from TOML."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import CafeSet, Ran
+
+from groundfault import registry
+from groundfault.config import OPERATING_POINTS, ScoreSettings, check, load_toml
+from groundfault.errors import DataError, GroundfaultError, UnknownName, UsageError
+
+REGISTERED = [(kind, name) for kind, entries in registry.KINDS.items() for name in entries]
+
+
+@pytest.mark.parametrize(("kind", "name"), REGISTERED)
+def test_everything_registered_can_be_loaded(kind: str, name: str) -> None:
+    assert registry.load(kind, name) is not None
+
+
+def test_every_benchmark_has_a_card_and_a_reader() -> None:
+    for name in registry.KINDS["benchmarks"]:
+        module = registry.load("benchmarks", name)
+        assert callable(module.read), name
+        card = getattr(module, "CARD", None)  # a folder brings its own
+        assert card is None or (card.name == name and card.citation and card.main_metric)
+
+
+def test_every_scorer_can_be_compared() -> None:
+    for name in registry.KINDS["scorers"]:
+        assert callable(registry.load("scorers", name).metric_function), name
+
+
+def test_unknown_names_get_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"unknown benchmark 'caffe'\. Did you mean 'cafe'"):
+        registry.load("benchmarks", "caffe")
+    with pytest.raises(UnknownName, match=r"unknown kind 'metric'\. Did you mean 'metrics'"):
+        registry.names("metric")
+    with pytest.raises(UnknownName, match="unknown kind 'bench'"):
+        registry.load("bench", "cafe")
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A distribution of someone else, installed in a folder of its own."""
+    (tmp_path / "other_bench.py").write_text(
+        "class Place:\n    answer = 42\n\nCARD = 'a card'\nread = len\n"
+    )
+    info = tmp_path / "other_bench-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-bench\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[groundfault.benchmarks]\n"
+        "theirs = other_bench\n"
+        "cafe = other_bench\n"
+        "[groundfault.models]\n"
+        "card = other_bench:CARD\n"
+        "deep = other_bench:Place.answer\n"
+        "extra = other_bench:CARD [gpu]\n"
+        "gone = other_bench:NOTHING\n"
+        "absent = no_such_module:CARD\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("other_bench", None)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_entry_points_of_other_packages_are_found() -> None:
+    assert registry.load("benchmarks", "theirs").CARD == "a card"
+    assert registry.load("models", "card") == "a card"
+    assert registry.load("models", "deep") == 42
+    assert registry.load("models", "extra") == "a card"
+    assert set(registry.names("models")) == {"card", "deep", "extra", "gone", "absent"}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_ours_win_over_others_of_the_same_name() -> None:
+    assert registry.load("benchmarks", "cafe").__name__ == "groundfault.benchmarks.cafe"
+    assert registry.names("benchmarks")["cafe"] == registry.KINDS["benchmarks"]["cafe"]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_broken_plugins_are_named() -> None:
+    with pytest.raises(GroundfaultError, match=r"model 'gone' \(other_bench:NOTHING\)"):
+        registry.load("models", "gone")
+    with pytest.raises(GroundfaultError, match=r"model 'absent' \(no_such_module:CARD\)"):
+        registry.load("models", "absent")
+
+
+@pytest.mark.usefixtures("plugin")
+def test_plugins_are_listed(run: Callable[..., Ran]) -> None:
+    ran = run("list", "benchmarks", "--json")
+    [rows] = ran.json.values()
+    [theirs] = [row for row in rows if row["name"] == "theirs"]
+    assert theirs == {"name": "theirs", "what": "plug-in", "lives in": "other_bench"}
+
+
+def test_settings_are_read_from_toml(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(
+        't = 1\ntau = 0.5 # τ\niou = "bbox"\nvariant = "exact"\nbootstrap = 1_000\nseed = 7\n'
+    )
+    settings = load_toml(path, ScoreSettings)
+    expected = ScoreSettings(t=1.0, tau=0.5, iou="bbox", variant="exact", bootstrap=1000, seed=7)
+    assert settings == expected
+    assert isinstance(settings.t, float)
+
+
+def test_what_toml_leaves_out_has_its_default(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("seed = 3")
+    assert load_toml(path, ScoreSettings) == ScoreSettings(seed=3)
+    assert (ScoreSettings().t, ScoreSettings().tau, ScoreSettings().bootstrap) == (0.5, 0.3, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("taw = 0.5", "unknown setting 'taw'. Did you mean 'tau'"),
+        ("quality = 1", "unknown setting 'quality'"),
+        ('t = "0.5"', "t: expected `float`, got `str`"),
+        ("bootstrap = 10.5", "bootstrap: expected `int`, got `float`"),
+        ("bootstrap = -1", "bootstrap: expected `int` >= 0"),
+        ("seed = true", "seed: expected `int`, got `bool`"),
+        ("tau = 1.01", "tau: expected `float` <= 1.0"),
+        ('variant = "paper"', "variant: invalid enum value 'paper'"),
+        ("[t]\nvalue = 1", "t: expected `float`, got `object`"),
+        ("t = 1\nt = 2", "overwrite"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(content)
+    with pytest.raises(DataError) as refused:
+        load_toml(path, ScoreSettings)
+    assert message in refused.value.problem
+    assert refused.value.file == str(path)
+
+
+def test_settings_made_in_code_are_checked() -> None:
+    assert check(ScoreSettings(t=0.2)) == ScoreSettings(t=0.2)
+    for wrong in (
+        ScoreSettings(tau=-0.1),
+        ScoreSettings(t=float("nan")),
+        ScoreSettings(t=float("inf")),
+        ScoreSettings(bootstrap=2_000_000),
+    ):
+        with pytest.raises(UsageError, match="expected"):
+            check(wrong)
+
+
+def test_options_win_over_the_config(
+    cafe: CafeSet, run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('t = 0.2\ntau = 0.9\nvariant = "exact"\nbootstrap = 0\n')
+    ran = run("score", "cafe", *cafe.write().options, "--config", config, "--tau", 0.5, "--json")
+    assert ran.code == 0
+    assert ran.json["settings"] == {
+        "t": 0.2, "tau": 0.5, "iou": "segm", "variant": "exact", "bootstrap": 0, "seed": 0,
+    }  # fmt: skip
+
+
+def test_published_operating_points() -> None:
+    assert OPERATING_POINTS == {
+        "sam3": 0.5, "owlv2-sam": 0.2, "grounded-sam2": 0.2, "openseed": 0.15, "yolo-world": 0.15,
+    }  # fmt: skip
