@@ -339,6 +339,10 @@ REFUSED: dict[str, tuple[Change, tuple[str, ...]]] = {
         without(lambda cafe: annotations(cafe)[:1], "segmentation", "bbox"),
         (ANNOTATIONS, "annotations[0] (id 1, image_id 1)", "neither segmentation nor bbox"),
     ),
+    "an annotation with a box only": (
+        without(lambda cafe: annotations(cafe)[2:3], "segmentation"),
+        (ANNOTATIONS, "image 3", "its annotation has no mask", "encode the mask again"),
+    ),
     "an image without a size": (
         all_of(image(0, height=0), annotation(0, segmentation=box_polygon(*TARGET))),
         (ANNOTATIONS, "annotations[0] (id 1, image_id 1)", "its image claims 0x40 pixels"),
@@ -477,7 +481,9 @@ def test_missing_files_folders_and_closed_files_are_refused(
     command = ("score", "cafe", *score.cafe.options, "--out", score.out)
     if os.geteuid() != 0:  # root may read everything
         path.chmod(0)
-        score.assert_refused(run(*command), str(path), "cannot be read (Permission denied)")
+        ran = run(*command)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"'{path}' is not readable" in ran.err
         path.chmod(0o600)
     path.unlink()
     score.assert_refused(run(*command), str(path), "no such file")

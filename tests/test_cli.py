@@ -257,6 +257,14 @@ def test_the_example_is_the_same_for_the_same_seed(run: Run, tmp_path: Path) -> 
     assert a == b != c
 
 
+def test_every_threshold_is_checked(run: Run) -> None:
+    files = ("--annotations", "none.json", "--predictions", "none.json")
+    for benchmark in ("cafe", "saco", "fprefcoco"):
+        ran = run("score", benchmark, *files, "--t", "nan")
+        assert ran.code == 2
+        assert ran.err == "error: t: expected `float` >= -1000000.0\n"
+
+
 # Compare -----------------------------------------------------------------------------------------
 
 

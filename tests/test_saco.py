@@ -138,7 +138,7 @@ BAD = {
     ),
     "no size": (
         changed("images", 1, height=0),
-        r"images\[1\] \(id 2\): it has no height and width",
+        r"image 2: it has no height and width",
     ),
 }
 

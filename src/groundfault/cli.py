@@ -7,7 +7,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from groundfault.overlaps import Overlaps
     from groundfault.records import Benchmark, Summary
     from groundfault.scored import Scored
+    from groundfault.sweep import Sweep
 
 app = typer.Typer(
     name="groundfault",
@@ -30,9 +31,7 @@ app = typer.Typer(
 score_app = typer.Typer(
     help="Score a dump of predictions with the metrics of a benchmark.", no_args_is_help=True
 )
-sweep_app = typer.Typer(
-    help="Score every threshold: t, τ and their grid.", no_args_is_help=True
-)
+sweep_app = typer.Typer(help="Score every threshold: t, τ and their grid.", no_args_is_help=True)
 app.add_typer(score_app, name="score")
 app.add_typer(sweep_app, name="sweep")
 
@@ -60,14 +59,15 @@ class Format(StrEnum):
 
 
 Annotations = Annotated[
-    list[Path], typer.Option("--annotations", help="Annotation JSON; repeat for several annotators.")
+    list[Path],
+    typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
 ]
 Predictions = Annotated[Path, typer.Option("--predictions", help="COCO results JSON.")]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
-Tau = Annotated[float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")]
-Iou = Annotated[
-    IouType | None, typer.Option("--iou", help="What the cgF1 family compares. [segm]")
+Tau = Annotated[
+    float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
 ]
+Iou = Annotated[IouType | None, typer.Option("--iou", help="What the cgF1 family compares. [segm]")]
 VariantOption = Annotated[
     Variant | None, typer.Option("--variant", help="As published, or without its ε. [parity]")
 ]
@@ -86,6 +86,10 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 Metric = Annotated[
     list[str] | None, typer.Option("--metric", help="Show these metrics; repeat. 'all' for all.")
 ]
+GRID_HELP = "Thresholds: start:stop:step, or a,b,c."
+TGrid = Annotated[str, typer.Option("--t", help=GRID_HELP)]
+SweepBootstrap = Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")]
+SweepOut = Annotated[Path | None, typer.Option("--out", help="Folder for sweep.json.")]
 Published = Annotated[
     bool, typer.Option("--published", help="Add what the papers report, for comparison.")
 ]
@@ -109,11 +113,11 @@ def score_cafe(
     published: Published = False,
 ) -> None:
     """CAFE: the cgF1 family and the target-aware metrics, by edit type."""
-    settings = _settings(config, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed)
-    benchmark, overlaps = _compare_phrases("cafe", annotations, predictions, settings)
-    _score_phrases(
-        benchmark, overlaps, settings, annotations, out, as_json, format_, metric, published
+    settings = _settings(
+        config, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
     )
+    shown = Shown(as_json, format_, metric, published)
+    _score_phrases("cafe", annotations, predictions, settings, out, shown)
 
 
 @score_app.command("saco")
@@ -133,8 +137,8 @@ def score_saco(
 ) -> None:
     """SA-Co: the cgF1 family, one or several annotators."""
     settings = _settings(config, t=t, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed)
-    benchmark, overlaps = _compare_phrases("saco", annotations, predictions, settings)
-    _score_phrases(benchmark, overlaps, settings, annotations, out, as_json, format_, metric, False)
+    shown = Shown(as_json, format_, metric)
+    _score_phrases("saco", annotations, predictions, settings, out, shown)
 
 
 @score_app.command("halluseg")
@@ -159,7 +163,6 @@ def score_halluseg(
     published: Published = False,
 ) -> None:
     """HalluSegBench: overlap and confusion-mask scores of replaced objects."""
-    from groundfault.foreign import sha256
     from groundfault.report.progress import progress
     from groundfault.scoring import replacement
 
@@ -168,7 +171,8 @@ def score_halluseg(
         scored = replacement.score(
             cases, data, predictions, variant=str(variant), missing=str(missing), progress=advance
         )
-    _finish(scored, settings, {cases.name: sha256(cases)}, out, as_json, format_, metric, published)
+    shown = Shown(as_json, format_, metric, published)
+    _finish(scored, settings, replacement.data_hashes(scored), out, shown)
 
 
 @score_app.command("fprefcoco")
@@ -189,12 +193,12 @@ def score_fprefcoco(
     from groundfault.report.progress import progress
     from groundfault.scoring import referring
 
-    settings = _settings(None, bootstrap=bootstrap, seed=seed)
+    settings = _settings(None, t=t, bootstrap=bootstrap, seed=seed)
     benchmark = fprefcoco.read(annotations)
     with progress("comparing masks") as advance:
         batches = stream_results(predictions, progress=advance)
         scored = referring.score(benchmark, batches, file=predictions, t=t)
-    _finish(scored, settings, _hashes(annotations), out, as_json, format_, metric, False)
+    _finish(scored, settings, _hashes(annotations), out, Shown(as_json, format_, metric))
 
 
 def _settings(config: Path | None, **given: Any) -> ScoreSettings:
@@ -210,7 +214,7 @@ def _settings(config: Path | None, **given: Any) -> ScoreSettings:
 def _hashes(paths: list[Path]) -> dict[str, str]:
     from groundfault.foreign import sha256
 
-    return {path.name if k == 0 else f"{path.name} ({k + 1})": sha256(path) for k, path in enumerate(paths)}
+    return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
 
 
 def _compare_phrases(
@@ -234,79 +238,82 @@ def _compare_phrases(
                 need_target=name == "cafe",
             )
     except DataError as problem:
-        if problem.file == ANNOTATIONS:
-            read(annotations)  # checks every mask and names the file and record of the unsound one
-        raise
+        if problem.file != ANNOTATIONS:
+            raise
+        read(annotations)  # checks every mask and names the file and record of an unsound one
+        files = ", ".join(map(str, annotations))
+        raise DataError(
+            files, problem.problem, record=problem.record, remedy=problem.remedy
+        ) from None
     return benchmark, overlaps
 
 
+class Shown(NamedTuple):
+    """How results are printed."""
+
+    as_json: bool
+    format_: Format
+    metric: list[str] | None = None
+    published: bool = False
+
+
 def _score_phrases(
-    benchmark: Benchmark,
-    overlaps: Overlaps,
-    settings: ScoreSettings,
+    name: str,
     annotations: list[Path],
+    predictions: Path,
+    settings: ScoreSettings,
     out: Path | None,
-    as_json: bool,
-    format_: Format,
-    metric: list[str] | None,
-    published: bool,
+    shown: Shown,
 ) -> None:
+    benchmark, overlaps = _compare_phrases(name, annotations, predictions, settings)
     from groundfault.scoring import phrases
 
     scored = phrases.score(
         benchmark,
         overlaps,
         t=settings.t,
-        tau=settings.tau if benchmark.card.name == "cafe" else None,
+        tau=settings.tau if name == "cafe" else None,
         iou=settings.iou,
         variant=settings.variant,
     )
-    _finish(scored, settings, _hashes(annotations), out, as_json, format_, metric, published)
+    _finish(scored, settings, _hashes(annotations), out, shown)
 
 
 def _finish(
-    scored: Scored,
-    settings: ScoreSettings,
-    data: dict[str, str],
-    out: Path | None,
-    as_json: bool,
-    format_: Format,
-    metric: list[str] | None,
-    published: bool,
+    scored: Scored, settings: ScoreSettings, data: dict[str, str], out: Path | None, shown: Shown
 ) -> None:
     """Summarise, write, print."""
     from groundfault.evaluate import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
     known = summary.rows["Overall"].metrics
-    chosen = list(known) if metric == ["all"] else metric
+    chosen = list(known) if shown.metric == ["all"] else shown.metric
     for name in chosen or ():
         if name not in known:
             raise UnknownName("metric", name, known)
     if out is not None:
         write_results(out, scored, summary)
-    if as_json:
+    if shown.as_json:
         _print_json(summary)
         return
-    _print_summary(summary, format_, chosen, published)
+    _print_summary(summary, chosen, shown)
     if out is not None:
         print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
 
 
-def _print_summary(
-    summary: Summary, format_: Format, chosen: list[str] | None, published: bool
-) -> None:
+def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
     from groundfault.report.summaries import HEADLINES, published_table, summary_table
     from groundfault.report.tables import show
 
-    show(summary_table(summary, chosen), format_)
-    if not published:
+    show(summary_table(summary, chosen), shown.format_)
+    if not shown.published:
         return
     from groundfault.published import published_rows
 
     rows = [r for r in published_rows(summary.benchmark) if r.row in summary.rows and not r.setting]
     metrics = chosen or HEADLINES[summary.benchmark]
-    show(published_table(rows, metrics, percent=summary.benchmark != "halluseg"), format_)
+    percent = summary.benchmark != "halluseg"
+    show(published_table(rows, metrics, percent=percent), shown.format_)
 
 
 def _print_json(value: object) -> None:
@@ -319,68 +326,86 @@ def _print_json(value: object) -> None:
 def sweep_cafe(
     annotations: Annotations,
     predictions: Predictions,
-    t: Annotated[str, typer.Option("--t", help="Thresholds: a:b:step or a,b,c.")] = "0.05:0.95:0.05",
-    tau: Annotated[str, typer.Option("--tau", help="Thresholds: a:b:step or a,b,c.")] = "0.3:0.9:0.1",
+    t: TGrid = "0.05:0.95:0.05",
+    tau: Annotated[str, typer.Option("--tau", help=GRID_HELP)] = "0.3:0.9:0.1",
     iou: Iou = None,
     variant: VariantOption = None,
-    bootstrap: Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")] = 0,
+    bootstrap: SweepBootstrap = 0,
     metric: Annotated[str, typer.Option("--metric", help="What the grid shows.")] = "AFPR",
     row: Annotated[str, typer.Option("--row", help="Overall, SM, CC or OC.")] = "Overall",
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for sweep.json.")] = None,
+    out: SweepOut = None,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
 ) -> None:
     """CAFE at every t and τ: one comparison, all operating points."""
-    _sweep("cafe", annotations, predictions, t, tau, iou, variant, bootstrap, metric, row, out, as_json, format_)
+    settings = _settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
+    swept = _sweep("cafe", annotations, predictions, t, tau, settings)
+    _finish_sweep(swept, metric, row, out, Shown(as_json, format_))
 
 
 @sweep_app.command("saco")
 def sweep_saco(
     annotations: Annotations,
     predictions: Predictions,
-    t: Annotated[str, typer.Option("--t", help="Thresholds: a:b:step or a,b,c.")] = "0.05:0.95:0.05",
+    t: TGrid = "0.05:0.95:0.05",
     iou: Iou = None,
     variant: VariantOption = None,
-    bootstrap: Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for sweep.json.")] = None,
+    bootstrap: SweepBootstrap = 0,
+    out: SweepOut = None,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
 ) -> None:
     """SA-Co at every t."""
-    _sweep("saco", annotations, predictions, t, None, iou, variant, bootstrap, "cgF1", "Overall", out, as_json, format_)
+    settings = _settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
+    swept = _sweep("saco", annotations, predictions, t, None, settings)
+    _finish_sweep(swept, "cgF1", "Overall", out, Shown(as_json, format_))
 
 
 def _sweep(
-    name: str, annotations: list[Path], predictions: Path, t: str, tau: str | None, iou: IouType | None,
-    variant: Variant | None, bootstrap: int, metric: str, row: str, out: Path | None, as_json: bool,
-    format_: Format,
-) -> None:  # fmt: skip
+    name: str,
+    annotations: list[Path],
+    predictions: Path,
+    t: str,
+    tau: str | None,
+    settings: ScoreSettings,
+) -> Sweep:
     from groundfault.report.progress import progress
-    from groundfault.report.sweeps import sweep_tables
-    from groundfault.report.tables import show
-    from groundfault.store import write_json
     from groundfault.sweep import parse_grid, sweep_phrases
 
     t_values = parse_grid(t)
     tau_values = parse_grid(tau) if tau is not None else (None,)
-    settings = _settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
-    for name_, values in (("t", t_values), ("tau", tau_values)):
-        for value in values:
-            _settings(None, **{name_: value})
+    for t_value in t_values:
+        _settings(None, t=t_value)
+    for tau_value in tau_values:
+        _settings(None, tau=tau_value)
     benchmark, overlaps = _compare_phrases(name, annotations, predictions, settings)
     with progress("sweeping") as advance:
-        swept = sweep_phrases(
-            benchmark, overlaps, t_values=t_values, tau_values=tau_values, iou=settings.iou,
-            variant=settings.variant, bootstrap=bootstrap, seed=settings.seed, progress=advance,
-        )  # fmt: skip
+        return sweep_phrases(
+            benchmark,
+            overlaps,
+            t_values=t_values,
+            tau_values=tau_values,
+            iou=settings.iou,
+            variant=settings.variant,
+            bootstrap=settings.bootstrap,
+            seed=settings.seed,
+            progress=advance,
+        )
+
+
+def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: Shown) -> None:
+    from groundfault.report.sweeps import sweep_tables
+    from groundfault.report.tables import show
+    from groundfault.store import write_json
+
     tables = list(sweep_tables(swept, metric=metric, row=row))
     if out is not None:
         write_json(out / "sweep.json", swept)
-    if as_json:
+    if shown.as_json:
         _print_json(swept)
         return
     for table in tables:
-        show(table, format_)
+        show(table, shown.format_)
         print()
 
 
@@ -427,9 +452,59 @@ def compare(
         print()
 
 
+@app.command()
+def convert(
+    sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
+    to: Annotated[str, typer.Option("--to", help="folder, cafe, saco, halluseg, fprefcoco, coco.")],
+    out: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Format of the source, if not to be detected.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder with HalluSegBench's masks.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Copy the pictures from here (--to folder).")
+    ] = None,
+    split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
+) -> None:
+    """Turn any benchmark format into any other; what a format cannot hold is said."""
+    from groundfault.convert import read_any, write_any
+
+    benchmark = read_any(sources, from_, data)
+    lost = write_any(benchmark, to, out, split=split, images_from=images)
+    print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")
+    for note in benchmark.notes:
+        print(f"note: {note}")
+    for note in lost:
+        print(f"not kept: {note}")
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="Any file or folder.")], as_json: AsJson = False
+) -> None:
+    """What is this file, is it sound? Exit code 2 if it is not."""
+    from groundfault.inspection import inspect as inspect_file
+    from groundfault.report.inspections import inspection_tables
+    from groundfault.report.tables import show
+
+    report = inspect_file(file)
+    if as_json:
+        _print_json(report)
+    else:
+        for table in inspection_tables(report):
+            show(table)
+            print()
+    if not report.sound:
+        raise typer.Exit(2)
+
+
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="benchmarks, metrics, models, editors, published.")] = "",
+    kind: Annotated[
+        str, typer.Argument(help="benchmarks, metrics, models, editors, published.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """What there is: benchmarks, metrics, models, editors, published tables."""
@@ -438,7 +513,12 @@ def list_(
 
     tables = listing_tables(kind)
     if as_json:
-        _print_json({t.title: [dict(zip(t.columns, map(str, r), strict=True)) for r in t.rows] for t in tables})
+        _print_json(
+            {
+                t.title: [dict(zip(t.columns, map(str, r), strict=True)) for r in t.rows]
+                for t in tables
+            }
+        )
         return
     for table in tables:
         show(table)

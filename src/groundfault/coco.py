@@ -244,7 +244,9 @@ def _boxes_are_normalised(data: AnnotationFile) -> bool:
     boxes = [a.bbox for a in data.annotations if a.bbox and len(a.bbox) == 4]
     if not boxes or all(image.width <= 1 for image in data.images):
         return False
-    return all(x + w <= 1.000001 and y + h <= 1.000001 for x, y, w, h in boxes)
+    return all(
+        min(x, y) >= -1e-6 and x + w <= 1.000001 and y + h <= 1.000001 for x, y, w, h in boxes
+    )
 
 
 def _pixel_box(
@@ -299,9 +301,7 @@ def annotator_regions(
     return found
 
 
-def image_size(
-    path: AnyPath, number: int, image: Image, regions: Sequence[Region]
-) -> tuple[int, int]:
+def image_size(path: AnyPath, image: Image, regions: Sequence[Region]) -> tuple[int, int]:
     """(height, width) in pixels, from the entry or else from its masks."""
     if image.height > 0 and image.width > 0:
         return image.height, image.width
@@ -311,6 +311,6 @@ def image_size(
     raise DataError(
         path,
         "it has no height and width",
-        record=f"images[{number}] (id {image.id})",
+        record=f"image {image.id}",
         remedy="give every image its size in pixels",
     )

@@ -80,14 +80,14 @@ def category_items(
             )
     found, normalised = annotated_regions(path, data, index_images(path, data), verify=verify)
     cases, items = [], []
-    for number, (image, annotated) in enumerate(zip(data.images, found, strict=True)):
+    for image, annotated in zip(data.images, found, strict=True):
         regions: dict[int, list[Region]] = {}
         for annotation, region in annotated:
             regions.setdefault(annotation.category_id, []).append(region)
         asked = [*sorted(regions), *absent(image, regions)]
         if not asked:
             continue
-        height_px, width_px = image_size(path, number, image, [region for _, region in annotated])
+        height_px, width_px = image_size(path, image, [region for _, region in annotated])
         case = Case(id=str(image.id))
         cases.append(case)
         for category in asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from os import PathLike
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "McNemar", "PairTest", "compare_runs"]
 
 SIGNIFICANT = 0.05
+OUTCOMES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "p⁻ rejected": ("negative_cell", lambda cell: cell == "TN"),
+    "p⁻ not on the target": ("negative_cell", lambda cell: cell != "TA-FP"),
+    "p⁺ found": ("positive_cell", lambda cell: cell == "TA-TP"),
+    "existence right": ("existence_correct", bool),
+}
+"""Right-or-wrong outcomes: which column of the case table says it, and how."""
 
 
 class PairTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +115,9 @@ def compare_runs(
         member = np.array([row in listed for listed in first.rows])
         sums = [by_case(run.contributions[member], run.case[member]) for run in runs]
         for a, b in combinations(range(len(runs)), 2):
-            found = paired_difference(sums[a], sums[b], metric_function, resamples=resamples, seed=seed)
+            found = paired_difference(
+                sums[a], sums[b], metric_function, resamples=resamples, seed=seed
+            )
             for metric in metrics:
                 d = found[metric]
                 tests.append(
@@ -210,15 +219,9 @@ def _with_holm(tests: Sequence[PairTest]) -> list[PairTest]:
 
 
 def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str]) -> list[McNemar]:
-    """Right-or-wrong outcomes of whole cases, where the benchmark has such."""
-    outcomes = {
-        "p⁻ rejected": ("negative_cell", lambda cell: cell == "TN"),
-        "p⁻ not on the target": ("negative_cell", lambda cell: cell != "TA-FP"),
-        "p⁺ found": ("positive_cell", lambda cell: cell == "TA-TP"),
-        "existence right": ("existence_correct", lambda right: bool(right)),
-    }
+    """OUTCOMES of whole cases, where the benchmark has such."""
     found: list[McNemar] = []
-    for outcome, (column, is_right) in outcomes.items():
+    for outcome, (column, is_right) in OUTCOMES.items():
         if any(column not in run.table.column_names for run in runs):
             continue
         values = [run.table.column(column).to_pylist() for run in runs]
@@ -233,10 +236,16 @@ def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str]) -> list[McNemar]:
                 only_b = sum(y and not x for x, y in right)
                 found.append(
                     McNemar(
-                        a=runs[a].name, b=runs[b].name, row=row, outcome=outcome,
-                        only_a_right=only_a, only_b_right=only_b, p=mcnemar(only_a, only_b), p_holm=1.0,
+                        a=runs[a].name,
+                        b=runs[b].name,
+                        row=row,
+                        outcome=outcome,
+                        only_a_right=only_a,
+                        only_b_right=only_b,
+                        p=mcnemar(only_a, only_b),
+                        p_holm=1.0,
                     )
-                )  # fmt: skip
+                )
     adjusted = holm({k: test.p for k, test in enumerate(found)})
     return [msgspec.structs.replace(test, p_holm=adjusted[k]) for k, test in enumerate(found)]
 

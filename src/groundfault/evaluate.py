@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ def summarise(
         rows=rows,
         outcomes=scored.outcomes,
         bounds=bounds,
+        normal_halfwidths=scored.normal_halfwidths(scored) if scored.normal_halfwidths else {},
         notes=scored.notes,
         data=data or {},
         version=__version__,
@@ -68,6 +70,8 @@ def _bounds(
 def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary) -> None:
     """Write cases.parquet and, when it is there, summary.json: a run is whole or not there."""
     folder = Path(folder)
+    with contextlib.suppress(OSError):  # writing says what is wrong
+        (folder / "summary.json").unlink()  # never beside another run's cases
     names = scored.contribution_names
     columns: dict[str, Any] = {
         "case": scored.case,

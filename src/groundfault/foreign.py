@@ -277,7 +277,7 @@ def _plain(message: str) -> str:
 
 
 def _name_record(content: bytes, index: int, first: int) -> str:
-    """"record 7 (image_id 12)" where the record has such an id."""
+    """ "record 7 (image_id 12)" where the record has such an id."""
     try:
         raw = msgspec.json.decode(content, type=list[msgspec.Raw])[index]
         image_id = msgspec.json.decode(raw).get("image_id")

@@ -87,6 +87,8 @@ def _from_polygons(polygons: list[Any], height_px: int, width_px: int) -> RLEMas
         points = np.asarray(polygon, dtype=np.float64)
         if points.ndim != 1 or points.size < 6 or points.size % 2 or not np.isfinite(points).all():
             raise ValueError("a polygon needs at least three finite x, y points")
+        if np.abs(points).max() > 4 * max(height_px, width_px) + 1000:
+            raise ValueError("a polygon lies far outside its image")
         parts.append(RLEMask.from_polygon(points.reshape(-1, 2), imshape=(height_px, width_px)))
     return union(parts)
 
@@ -102,7 +104,7 @@ def encode(pixels: BinaryMask) -> Rle:
     """The record form of a (height, width) array.
 
     >>> encode(np.eye(2, dtype=bool))
-    {'size': (2, 2), 'counts': '0121'}
+    {'size': (2, 2), 'counts': '0120'}
     """
     return to_rle(RLEMask.from_array(np.asarray(pixels, dtype=bool)))
 

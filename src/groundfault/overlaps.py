@@ -163,8 +163,9 @@ class _Table:
             box_given=np.zeros(n if self.boxes else 0, bool),
             blocks=[[] for _ in range(self.n_annotators)],
         )
-        for index in np.flatnonzero(~np.isin(self.outcome[item], (-1, OK)))[:1]:
-            self._note_outcome(*found[index], int(item[index]), OK)
+        for row in np.flatnonzero(~np.isin(self.outcome[item], (-1, OK)))[:1]:
+            index, record = found[row]
+            self._note_outcome(index, record, int(item[row]), OK)
         self.outcome[item] = OK
         items, places = self.benchmark.items, item.tolist()
         start = 0
@@ -192,12 +193,12 @@ class _Table:
     def _scores(self, found: Sequence[tuple[int, Result]]) -> Floats:
         scores = [record.score for _, record in found]
         if None in scores:
-            raise self._error(
-                *found[scores.index(None)], "it has no score", "give every prediction one"
-            )
+            index, record = found[scores.index(None)]
+            raise self._error(index, record, "it has no score", "give every prediction one")
         values = np.array(scores, np.float64)
         for row in np.flatnonzero(~np.isfinite(values))[:1]:
-            raise self._error(*found[row], "its score is not finite", "give a finite score")
+            index, record = found[row]
+            raise self._error(index, record, "its score is not finite", "give a finite score")
         self.n_outside_unit += int(((values < 0) | (values > 1)).sum())
         return values
 
@@ -252,7 +253,7 @@ class _Table:
                 parsed.append(RLEMask.from_dict(region.mask))
             except (ValueError, TypeError):
                 raise self._unsound(region) from None
-        return iou_matrix(masks, parsed)  # type: ignore[arg-type]
+        return iou_matrix(masks, parsed)
 
     def _unsound(self, region: Region) -> DataError:
         """An annotated mask that cannot be used; the benchmark does not say which file it is of."""
@@ -266,7 +267,8 @@ class _Table:
             ANNOTATIONS,
             f"its annotation has {problem}",
             record=f"image {next(owners, '?')}",
-            remedy="encode the mask again, or compare boxes with --iou bbox",
+            remedy="encode the mask again"
+            + ("" if self.need_target else ", or compare boxes with --iou bbox"),
         )
 
     def _mask(self, index: int, record: Result, item: Item) -> RLEMask | None:

@@ -182,6 +182,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         default_factory=dict
     )
     """Row → metric → (lowest, highest) value over all ways the failed items could have ended."""
+    normal_halfwidths: dict[str, dict[str, float | None]] = msgspec.field(default_factory=dict)
+    """Row → metric → 1.96·s/√n over cases, where the benchmark's paper reports that."""
     notes: tuple[str, ...] = ()
     data: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of the inputs, so that only comparable runs are compared."""

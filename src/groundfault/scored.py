@@ -41,6 +41,8 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
     imputed: tuple[Floats, ...] = ()
     """Contributions under each way the failed items could have ended."""
+    normal_halfwidths: Callable[[Scored], dict[str, dict[str, float | None]]] | None = None
+    """Row → metric → 1.96·s/√n, for benchmarks whose paper reports that."""
     notes: tuple[str, ...] = ()
 
 

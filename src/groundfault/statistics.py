@@ -71,14 +71,13 @@ def bootstrap_sums(contributions: Floats, resamples: int, rng: np.random.Generat
 def percentile_interval(samples: Floats, level: float = LEVEL) -> tuple[float | None, float | None]:
     """The central interval of the defined samples; (None, None) where none is defined.
 
-    >>> percentile_interval(np.arange(101.0))
-    (2.5, 97.5)
+    >>> [round(end, 6) for end in percentile_interval(np.arange(101.0))]
+    [2.5, 97.5]
     """
     defined = samples[~np.isnan(samples)]
     if not len(defined):
         return None, None
-    tail = 50 * (1 - level)
-    low, high = np.percentile(defined, [tail, 100 - tail])
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 

@@ -20,6 +20,7 @@ from groundfault.coco import (
     AnnotationFile,
     Image,
     annotator_regions,
+    image_size,
     index_images,
     read_annotations,
     regions_by_image,
@@ -82,9 +83,8 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
         target = regions[number][0] if regions[number] else None
         for place in [number, *asked]:
             role = Role.POSITIVE if place == number else Role.NEGATIVE
-            items.append(
-                _item(data.images[place], case, role, target, regions[place], others, place)
-            )
+            entry = data.images[place]
+            items.append(_item(path, entry, case, role, target, regions[place], others, place))
     return Benchmark(
         card=CARD,
         cases=tuple(cases),
@@ -132,6 +132,7 @@ def _abbreviation(path: AnyPath, image: Image, edit_type: str | None) -> str:
 
 
 def _item(
+    path: AnyPath,
     image: Image,
     case: Case,
     role: Role,
@@ -140,9 +141,7 @@ def _item(
     others: Sequence[Sequence[tuple[tuple[Region, ...] | None, bool]]],
     number: int,
 ) -> Item:
-    height_px, width_px = image.height, image.width
-    if not height_px and target is not None and target.mask is not None:
-        height_px, width_px = target.mask["size"]
+    height_px, width_px = image_size(path, image, (target,) if target is not None else ())
     return Item(
         id=str(image.id),
         case_id=case.id,
@@ -172,7 +171,8 @@ def _note_oddities(
     if several:
         notes.append(
             f"{len(several)} positives have more than one mask, e.g. image "
-            f"{data.images[several[0]].id}: target-aware metrics take the first, the cgF1 family all."
+            f"{data.images[several[0]].id}: target-aware metrics take the first, the cgF1 family "
+            "all."
         )
     bare = [n for n in asked if not regions[n]]
     if bare:

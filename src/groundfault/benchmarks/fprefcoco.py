@@ -169,7 +169,7 @@ def _read_refer(
         regions = _pointed_to(refs_file, record, ref, place, by_annotation)
         target = _joined(regions)
         image = data.images[place]
-        height_px, width_px = image_size(instances_file, place, image, regions)
+        height_px, width_px = image_size(instances_file, image, regions)
         case_items = []
         for k, sentence in enumerate(ref.sentences):
             true_premise = _premise(refs_file, f"{record}, sentences[{k}]", sentence, bool(regions))
@@ -299,12 +299,12 @@ def _pair_items(
 ) -> list[Item]:
     """The items of one case, the entry that the others were made from first."""
     source = data.images[first]
-    source_size = image_size(path, first, source, regions[first])
+    source_size = image_size(path, source, regions[first])
     items = []
     for number in sorted(numbers, key=lambda number: number != first):
         image, there = data.images[number], regions[number]
         sized = bool(there or image.height or image.width)
-        size = image_size(path, number, image, there) if sized else source_size
+        size = image_size(path, image, there) if sized else source_size
         same_picture = (image.file_name, size) == (source.file_name, source_size)
         items.append(
             Item(

@@ -46,7 +46,7 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
     others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]
     cases, items = [], []
     for number, image in enumerate(data.images):
-        height_px, width_px = image_size(path, number, image, regions[number])
+        height_px, width_px = image_size(path, image, regions[number])
         case = Case(id=str(image.id))
         cases.append(case)
         items.append(

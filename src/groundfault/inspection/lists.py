@@ -23,7 +23,8 @@ from groundfault.inspection.regions import (
     rle_size,
 )
 from groundfault.inspection.report import EXAMPLES, Draft, Report, unknown
-from groundfault.masks import MAX_PIXELS, read_mask_file
+from groundfault.masks import MAX_PIXELS
+from groundfault.quads import read_mask
 from groundfault.records import Outcome
 
 __all__ = ["Refs", "inspect_list"]
@@ -241,16 +242,17 @@ class Replacements:
         self.draft.count("masks")
         try:
             path = within(self.data, name, file=self.draft.path, record=where)
-            pixels = read_mask_file(path)
-        except FileNotFoundError:
-            self.draft.add("a mask is not there", f"{where}: {name} in {self.data}")
+            mask = read_mask(path, where)
         except DataError as problem:
             self.draft.add("a mask cannot be read", f"{where}: {problem.problem}")
-        else:
-            self.draft.saw_value("mask height_px", pixels.shape[0])
-            self.draft.saw_value("mask width_px", pixels.shape[1])
-            if not pixels.any():
-                self.draft.add("a mask is empty", f"{where}: {name}")
+            return
+        if mask is None:
+            self.draft.add("a mask is not there", f"{where}: {name} in {self.data}")
+            return
+        self.draft.saw_value("mask height_px", mask.shape[0])
+        self.draft.saw_value("mask width_px", mask.shape[1])
+        if not mask.area():
+            self.draft.add("a mask is empty", f"{where}: {name}")
 
     def finish(self) -> None:
         pass

@@ -52,7 +52,9 @@ def _differences(comparison: Comparison, percent: bool) -> Table:
             test.row,
             f"{test.a} − {test.b}",
             SHORT.get(test.metric, test.metric),
-            estimate_cell(test.metric, Estimate(test.difference, test.low, test.high), percent=percent),
+            estimate_cell(
+                test.metric, Estimate(test.difference, test.low, test.high), percent=percent
+            ),
             _p(test.p),
             _p(test.p_holm),
         ]
@@ -76,7 +78,9 @@ def _outcomes(comparison: Comparison) -> Table:
         for test in comparison.mcnemar
     ]
     columns = ["", "pair", "outcome", "only first right", "only second right", "p", "p (Holm)"]
-    return Table(columns, rows, title="Right or wrong, case by case (exact McNemar)", left_columns=3)
+    return Table(
+        columns, rows, title="Right or wrong, case by case (exact McNemar)", left_columns=3
+    )
 
 
 def _p(value: float | None) -> Cell:

@@ -22,7 +22,11 @@ def health_table() -> Table:
         ["python", "ok" if sys.version_info >= (3, 11) else "wrong", platform.python_version()],
         *(_library(name) for name in NEEDED),
         ["mask arithmetic", *_mask_check()],
-        ["terminal", "ok", f"{'colour' if sys.stdout.isatty() else 'plain text'}, {sys.stdout.encoding}"],
+        [
+            "terminal",
+            "ok",
+            f"{'colour' if sys.stdout.isatty() else 'plain text'}, {sys.stdout.encoding}",
+        ],
     ]
     return Table(["what", "state", "detail"], rows, title="groundfault doctor", left_columns=3)
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["HEADLINES", "LOWER_IS_BETTER", "estimate_cell", "published_table", "summary_table"]
 
 HEADLINES: dict[str, tuple[str, ...]] = {
-    "cafe": ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "UFPR", "ACSR", "UCSR", "SoftSwap"),
+    "cafe": (
+        "cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "UFPR", "ACSR", "UCSR", "SoftSwap",
+    ),
     "saco": ("cgF1", "IL_MCC", "positive_micro_F1", "positive_macro_F1", "IL_recall", "IL_FPR"),
     "halluseg": (
         "IoU_fact", "IoU_cf", "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact", "CCMS",
@@ -28,8 +30,9 @@ SHORT = {"positive_micro_F1": "pmF1", "positive_macro_F1": "pMacroF1"}
 COUNTS = frozenset({"TA-TP", "UA-P", "TA-FN", "UA-FN", "TA-FP", "UA-FP", "TN", "lost"})
 PLAIN = frozenset({"IL_MCC"})
 LOWER_IS_BETTER = frozenset(
-    {"IL-FPR", "IL_FPR", "AFPR", "UFPR", "ACSR", "UCSR", "CSR", "SoftSwap", "CMS_fact", "CMS_counterfact",
-     "IoU_textual", "IoU_visual", "UA-P", "TA-FN", "UA-FN", "TA-FP", "UA-FP", "lost"}
+    {"IL-FPR", "IL_FPR", "AFPR", "UFPR", "ACSR", "UCSR", "CSR", "SoftSwap", "CMS_fact",
+     "CMS_counterfact", "IoU_textual", "IoU_visual", "UA-P", "TA-FN", "UA-FN", "TA-FP", "UA-FP",
+     "lost"}
 )  # fmt: skip
 FRACTION_BENCHMARKS = frozenset({"halluseg"})
 """Benchmarks whose papers print fractions; the others print percent."""
@@ -71,16 +74,24 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
     headline = HEADLINES.get(summary.benchmark, tuple(known))
     chosen = [name for name in (metrics or headline) if name in known]
     rows = [
-        [name, str(row.n_cases), *(estimate_cell(m, row.metrics[m], percent=percent) for m in chosen)]
+        [
+            name,
+            str(row.n_cases),
+            *(estimate_cell(m, row.metrics[m], percent=percent) for m in chosen),
+        ]
         for name, row in summary.rows.items()
         if row.n_cases
     ]
-    columns = ["", "cases", *(f"{SHORT.get(m, m)} {_arrow(m)}" for m in chosen)]
+    columns = ["", "cases", *map(_heading, chosen)]
     return Table(columns, rows, title=summary.benchmark, notes=list(_notes(summary, percent)))
 
 
-def _arrow(metric: str) -> str:
-    return "↓" if metric in LOWER_IS_BETTER else "↑"
+def _heading(metric: str) -> str:
+    """The metric's short name with which way is better; CCMS, a ratio, has no better way."""
+    name = SHORT.get(metric, metric)
+    if metric.startswith("CCMS"):
+        return name
+    return f"{name} {'↓' if metric in LOWER_IS_BETTER else '↑'}"
 
 
 def _notes(summary: Summary, percent: bool) -> Iterable[str]:
@@ -103,12 +114,14 @@ def _notes(summary: Summary, percent: bool) -> Iterable[str]:
         if low is not None and high is not None:
             digits, scale = _style(main, percent)
             yield (
-                f"{row} {main} lies between {low * scale:.{digits}f} and {high * scale:.{digits}f}, "
-                "however the failed items would have ended"
+                f"{row} {main} lies between {low * scale:.{digits}f} and "
+                f"{high * scale:.{digits}f}, however the failed items would have ended"
             )
 
 
-def published_table(rows: Sequence[PublishedRow], metrics: Sequence[str], *, percent: bool) -> Table:
+def published_table(
+    rows: Sequence[PublishedRow], metrics: Sequence[str], *, percent: bool
+) -> Table:
     """What the papers report, in the columns of our own table."""
     shown = [name for name in metrics if any(row.metrics.get(name) is not None for row in rows)]
     merged: dict[tuple[str, str], dict[str, float | None]] = {}
@@ -121,5 +134,5 @@ def published_table(rows: Sequence[PublishedRow], metrics: Sequence[str], *, per
         for (model, name), values in merged.items()
         if any(m in values for m in shown)
     ]
-    columns = ["published", "", *(f"{SHORT.get(m, m)} {_arrow(m)}" for m in shown)]
+    columns = ["published", "", *map(_heading, shown)]
     return Table(columns, body, left_columns=2)

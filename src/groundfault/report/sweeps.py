@@ -33,10 +33,14 @@ def sweep_tables(sweep: Sweep, *, metric: str, row: str) -> Iterator[Table]:
     best = best_threshold(sweep, row=row)
     note = f"the first highest cgF1 is at t = {best}" if best is not None else ""
     at = f", τ {tau}" if tau is not None else ""
-    yield _lines(f"{row} along t{at}", "t", along_t, [m for m in ALONG_T if m in known], [note], best)
+    yield _lines(
+        f"{row} along t{at}", "t", along_t, [m for m in ALONG_T if m in known], [note], best
+    )
     if len(tau_values) > 1:
         along_tau = [point for point in points if point.t == t]
-        yield _lines(f"{row} along τ, t {t}", "τ", along_tau, [m for m in ALONG_TAU if m in known], [])
+        yield _lines(
+            f"{row} along τ, t {t}", "τ", along_tau, [m for m in ALONG_TAU if m in known], []
+        )
         if len(t_values) > 1:
             yield _grid(f"{row} {metric}: t down, τ across", points, t_values, tau_values, metric)
 
@@ -59,7 +63,12 @@ def _lines(
         strong = axis == "t" and point.t == best
         cells = [estimate_cell(m, point.metrics[m], percent=True) for m in metrics]
         rows.append([Cell(f"{place:.2f}", strong=strong), *cells])
-    return Table([axis, *(SHORT.get(m, m) for m in metrics)], rows, title=title, notes=[n for n in notes if n])
+    return Table(
+        [axis, *(SHORT.get(m, m) for m in metrics)],
+        rows,
+        title=title,
+        notes=[n for n in notes if n],
+    )
 
 
 def _grid(
@@ -71,7 +80,10 @@ def _grid(
 ) -> Table:
     value = {(point.t, point.tau): point.metrics[metric].value for point in points}
     rows = [
-        [f"{t:.2f}", *(estimate_cell(metric, Estimate(value[t, tau]), percent=True) for tau in tau_values)]
+        [
+            f"{t:.2f}",
+            *(estimate_cell(metric, Estimate(value[t, tau]), percent=True) for tau in tau_values),
+        ]
         for t in t_values
     ]
     return Table(["t \\ τ", *(f"{tau:.2f}" for tau in tau_values)], rows, title=title)

@@ -7,6 +7,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -32,7 +33,8 @@ class Table(msgspec.Struct, frozen=True):
     """Rows of text; the first column is left-aligned, the others right."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
+    rows: Sequence[Sequence[Any]]
+    """Of Cell or str."""
     title: str = ""
     notes: Sequence[str] = ()
     left_columns: int = 1
@@ -104,9 +106,7 @@ def _plain(table: Table) -> str:
     widths = [max(_width(row[k]) for row in texts) for k in range(len(table.columns))]
     lines = [table.title] if table.title else []
     for number, row in enumerate(texts):
-        padded = [
-            _pad(text, widths[k], left=k < table.left_columns) for k, text in enumerate(row)
-        ]
+        padded = [_pad(text, widths[k], left=k < table.left_columns) for k, text in enumerate(row)]
         lines.append("  ".join(padded).rstrip())
         if number == 0:
             lines.append("  ".join("─" * width for width in widths))
@@ -185,9 +185,7 @@ def _escape(text: str) -> str:
 
 def _csv(table: Table) -> str:
     """Values and details in columns of their own, where any cell has details."""
-    detailed = [
-        any(_cell(row[k]).detail for row in table.rows) for k in range(len(table.columns))
-    ]
+    detailed = [any(_cell(row[k]).detail for row in table.rows) for k in range(len(table.columns))]
     header: list[str] = []
     for column, has_detail in zip(table.columns, detailed, strict=True):
         header += [column, f"{column} interval"] if has_detail else [column]

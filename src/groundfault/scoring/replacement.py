@@ -80,6 +80,7 @@ def score(
         metrics=metric_function(settings),
         support=replacement.support,
         outcomes=_outcomes(quads, variant),
+        normal_halfwidths=normal_halfwidths,
         notes=tuple(_notes(entries, quads, variant)),
     )
 
