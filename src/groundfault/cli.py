@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -15,6 +17,8 @@ from groundfault import __version__
 from groundfault.errors import DataError, GroundfaultError, UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from typer.models import CommandInfo
+
     from groundfault.config import ScoreSettings
     from groundfault.overlaps import Overlaps
     from groundfault.records import Benchmark, Summary
@@ -584,10 +588,31 @@ def _main(
     pass
 
 
+def _narrowed(whole: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """The part of an app that the words name, or all of it if they name none. Typer inspects
+    every parameter of every command that it is given, which takes longer than to run most."""
+    name = words[0] if words else ""
+    commands = [command for command in whole.registered_commands if _name(command) == name]
+    groups = [group for group in whole.registered_groups if group.name == name]
+    if not commands and not groups:
+        return whole
+    part = copy(whole)
+    part.registered_commands, part.registered_groups = commands, [copy(group) for group in groups]
+    for group in part.registered_groups:
+        if group.typer_instance is not None:
+            group.typer_instance = _narrowed(group.typer_instance, words[1:])
+    return part
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or str(getattr(command.callback, "__name__", ""))
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and give its exit code. Errors of ours end with one line and code 2."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        app(arguments)
+        _narrowed(app, words)(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except (GroundfaultError, OSError) as problem:

@@ -64,8 +64,8 @@ class Image(msgspec.Struct, gc=False):
     fp_source_id: Id | None = None
     is_instance_exhaustive: int | bool = 1
     coco_url: str = ""
-    neg_category_ids: list[int] = []
-    not_exhaustive_category_ids: list[int] = []
+    neg_category_ids: tuple[int, ...] = ()
+    not_exhaustive_category_ids: tuple[int, ...] = ()
 
 
 class Annotation(msgspec.Struct, gc=False):

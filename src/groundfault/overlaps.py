@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.coco import Result, is_compressed
+from groundfault.coco import Result
 from groundfault.errors import DataError
-from groundfault.masks import RLEMask, box_iou, iou_matrix, mask_box, parse_mask
+from groundfault.masks import CONTINUES, RLEMask, box_iou, iou_matrix, mask_box, parse_mask
 from groundfault.records import Benchmark, Item, Outcome, Region
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ class _Table:
         self.outcome = np.full(len(items), -1, dtype=np.int8)
         self.n_annotators = 1 + max((len(item.alternatives) for item in items), default=0)
         self.reference = [_sole_reference(item) for item in items]
+        self.size = [(item.height_px, item.width_px) for item in items]
         self.unknown: list[str] = []
         self.n_records = self.n_unknown = self.n_undeclared = self.n_outside_unit = 0
         self.boxes_normalised = False
@@ -178,7 +179,7 @@ class _Table:
             else:  # p⁺ and p⁻ of a case share their reference: one call for both
                 while stop < n and self.reference[places[stop]] is sole:
                     stop += 1
-            masks = [self._mask(*found[row], items[places[row]]) for row in range(start, stop)]
+            masks = self._masks(found[start:stop], places[start:stop])
             if self.boxes:
                 for row, mask in enumerate(masks, start):
                     part.boxes_xywh[row] = self._box(*found[row], mask)
@@ -271,6 +272,22 @@ class _Table:
             + ("" if self.need_target else ", or compare boxes with --iou bbox"),
         )
 
+    def _masks(
+        self, found: Sequence[tuple[int, Result]], places: Sequence[int]
+    ) -> list[RLEMask | None]:
+        """Parsed masks. The usual form goes straight to the parser: this is the hottest loop."""
+        masks: list[RLEMask | None] = []
+        for (index, record), place in zip(found, places, strict=True):
+            rle: Any = record.segmentation
+            try:
+                if rle["size"] == self.size[place] and rle["counts"][-1:] < CONTINUES:
+                    masks.append(RLEMask.from_dict(rle))
+                    continue
+            except (TypeError, ValueError, OverflowError):
+                pass  # another form, or unsound: the thorough way decides
+            masks.append(self._mask(index, record, self.benchmark.items[place]))
+        return masks
+
     def _mask(self, index: int, record: Result, item: Item) -> RLEMask | None:
         if record.segmentation is None:
             if self.boxes and not self.need_target and record.bbox:
@@ -279,11 +296,6 @@ class _Table:
                 index, record, "it has no segmentation", "give a mask as RLE or polygons"
             )
         height_px, width_px = item.height_px, item.width_px
-        try:
-            if is_compressed(record.segmentation, height_px, width_px):
-                return RLEMask.from_dict(record.segmentation)
-        except (ValueError, OverflowError):
-            pass  # parse_mask says why
         try:
             return parse_mask(record.segmentation, height_px, width_px)
         except ValueError as problem:

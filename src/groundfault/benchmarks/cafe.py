@@ -141,7 +141,9 @@ def _item(
     others: Sequence[Sequence[tuple[tuple[Region, ...] | None, bool]]],
     number: int,
 ) -> Item:
-    height_px, width_px = image_size(path, image, (target,) if target is not None else ())
+    height_px, width_px = image.height, image.width
+    if height_px <= 0 or width_px <= 0:
+        height_px, width_px = image_size(path, image, (target,) if target is not None else ())
     return Item(
         id=str(image.id),
         case_id=case.id,
