@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundfault.intake import FAILED, OK, UNPARSED
 from groundfault.metrics import target_aware
-from groundfault.overlaps import FAILED, OK, UNPARSED, Overlaps, Truth
+from groundfault.overlaps import Overlaps, Truth
 
 LEVELS = st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
 answers = st.lists(st.tuples(LEVELS, LEVELS), max_size=4)

@@ -227,7 +227,8 @@ def _compare_phrases(
     """Read both sides and compare every prediction once."""
     from groundfault import registry
     from groundfault.coco import stream_results
-    from groundfault.overlaps import ANNOTATIONS, compare_predictions
+    from groundfault.intake import ANNOTATIONS
+    from groundfault.overlaps import compare_predictions
     from groundfault.report.progress import progress
 
     read = registry.load("benchmarks", name).read

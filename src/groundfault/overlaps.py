@@ -17,7 +17,8 @@ import numpy as np
 
 from groundfault.coco import Result
 from groundfault.errors import DataError
-from groundfault.masks import CONTINUES, RLEMask, box_iou, iou_matrix, mask_box, parse_mask
+from groundfault.intake import ANNOTATIONS, OK, OUTCOME_CODE, Intake
+from groundfault.masks import CONTINUES, RLEMask, box_iou, iou_matrix, mask_box
 from groundfault.records import Benchmark, Item, Outcome, Region
 
 if TYPE_CHECKING:
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 __all__ = ["Overlaps", "Truth", "compare_predictions"]
-
-ANNOTATIONS = "annotations"
-"""Stands for the file in errors about masks that were read without checking them."""
-FAILED, UNPARSED, ABSTAINED, OK = 0, 1, 2, 3
-_CODE = {
-    Outcome.FAILED: FAILED,
-    Outcome.UNPARSED: UNPARSED,
-    Outcome.ABSTAINED: ABSTAINED,
-    Outcome.OK: OK,
-}
 
 
 class Truth(msgspec.Struct, frozen=True, eq=False):
@@ -66,7 +57,7 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False):
     truths: tuple[Truth, ...]
     """One per annotator."""
     outcome: NDArray[np.int8]
-    """(items,) see `OUTCOME_NAMES`; items that a dump says nothing about count as abstained."""
+    """(items,) codes of `intake`; items that a dump says nothing about count as abstained."""
     n_silent: int
     """How many items no record mentions."""
     notes: tuple[str, ...] = ()
@@ -75,9 +66,6 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False):
     def item_start(self) -> Ints:
         """(items + 1,) where each item's predictions begin."""
         return np.searchsorted(self.item, np.arange(self.n_items + 1))
-
-
-OUTCOME_NAMES = {code: outcome.value for outcome, code in _CODE.items()}
 
 
 def compare_predictions(
@@ -118,34 +106,37 @@ class _Table:
 
     def __init__(self, benchmark: Benchmark, file: str, boxes: bool, need_target: bool) -> None:
         self.benchmark = benchmark
-        self.file = file
         self.boxes = boxes
         self.need_target = need_target
         self.parts: list[_Part] = []
         items = benchmark.items
         self.declared = frozenset(benchmark.categories)
-        self.position = {item.id: number for number, item in enumerate(items)}
-        self.outcome = np.full(len(items), -1, dtype=np.int8)
+        self.intake = Intake(
+            items,
+            file,
+            asked=("an image", "images"),
+            remedy="check that predictions and annotations are of the same benchmark",
+        )
         self.n_annotators = 1 + max((len(item.alternatives) for item in items), default=0)
         self.reference = [_sole_reference(item) for item in items]
         self.size = [(item.height_px, item.width_px) for item in items]
-        self.unknown: list[str] = []
-        self.n_records = self.n_unknown = self.n_undeclared = self.n_outside_unit = 0
+        self.n_undeclared = 0
         self.boxes_normalised = False
 
     def add(self, first: int, records: Sequence[Result]) -> None:
         """Compare one batch, whose first record has the given index in the file."""
-        self.n_records += len(records)
+        intake, position = self.intake, self.intake.position
+        intake.n_records += len(records)
         numbers, places = [], []
         for number, record in enumerate(records):
-            place = self.position.get(str(record.image_id))
+            place = position.get(str(record.image_id))
             if place is None:
-                self._note_unknown(first + number, record)
+                intake.note_unknown(first + number, record)
             elif record.outcome is None or record.outcome is Outcome.OK:
                 numbers.append(number)
                 places.append(place)
             else:
-                self._note_outcome(first + number, record, place, _CODE[record.outcome])
+                intake.note_outcome(first + number, record, place, OUTCOME_CODE[record.outcome])
         if numbers:
             item = np.array(places)
             order = np.argsort(item, kind="stable")
@@ -164,10 +155,11 @@ class _Table:
             box_given=np.zeros(n if self.boxes else 0, bool),
             blocks=[[] for _ in range(self.n_annotators)],
         )
-        for row in np.flatnonzero(~np.isin(self.outcome[item], (-1, OK)))[:1]:
+        outcome = self.intake.outcome
+        for row in np.flatnonzero(~np.isin(outcome[item], (-1, OK)))[:1]:
             index, record = found[row]
-            self._note_outcome(index, record, int(item[row]), OK)
-        self.outcome[item] = OK
+            self.intake.note_outcome(index, record, int(item[row]), OK)
+        outcome[item] = OK
         items, places = self.benchmark.items, item.tolist()
         start = 0
         while start < n:
@@ -195,12 +187,12 @@ class _Table:
         scores = [record.score for _, record in found]
         if None in scores:
             index, record = found[scores.index(None)]
-            raise self._error(index, record, "it has no score", "give every prediction one")
+            raise self.intake.error(index, record, "it has no score", "give every prediction one")
         values = np.array(scores, np.float64)
         for row in np.flatnonzero(~np.isfinite(values))[:1]:
             index, record = found[row]
-            raise self._error(index, record, "its score is not finite", "give a finite score")
-        self.n_outside_unit += int(((values < 0) | (values > 1)).sum())
+            raise self.intake.error(index, record, "its score is not finite", "give a finite score")
+        self.intake.n_outside_unit += int(((values < 0) | (values > 1)).sum())
         return values
 
     def _declared(self, found: Sequence[tuple[int, Result]]) -> NDArray[np.bool_]:
@@ -211,28 +203,6 @@ class _Table:
         declared = np.array([record.category_id not in known for _, record in found])
         self.n_undeclared += int((~declared).sum())
         return declared
-
-    def _note_unknown(self, index: int, record: Result) -> None:
-        self.n_unknown += 1
-        if len(self.unknown) < 3:
-            self.unknown.append(f"record {index} (image_id {record.image_id})")
-
-    def _note_outcome(self, index: int, record: Result, place: int, outcome: int) -> None:
-        before = int(self.outcome[place])
-        if before not in (-1, outcome):
-            raise self._error(
-                index,
-                record,
-                f"it says '{OUTCOME_NAMES[outcome]}' where an earlier record of the same item "
-                f"says '{OUTCOME_NAMES[before]}'",
-                "give each item one outcome",
-            )
-        self.outcome[place] = outcome
-
-    def _error(self, index: int, record: Result, problem: str, remedy: str) -> DataError:
-        return DataError(
-            self.file, problem, record=f"record {index} (image_id {record.image_id})", remedy=remedy
-        )
 
     def _compare_item(
         self, item: Item, masks: Sequence[RLEMask | None], part: _Part, start: int
@@ -289,22 +259,10 @@ class _Table:
         return masks
 
     def _mask(self, index: int, record: Result, item: Item) -> RLEMask | None:
-        if record.segmentation is None:
-            if self.boxes and not self.need_target and record.bbox:
-                return None
-            raise self._error(
-                index, record, "it has no segmentation", "give a mask as RLE or polygons"
-            )
-        height_px, width_px = item.height_px, item.width_px
-        try:
-            return parse_mask(record.segmentation, height_px, width_px)
-        except ValueError as problem:
-            raise self._error(
-                index,
-                record,
-                f"unsound mask: {problem}",
-                "encode the mask again at the size of its image",
-            ) from None
+        boxes_suffice = self.boxes and not self.need_target
+        if record.segmentation is None and record.bbox and boxes_suffice:
+            return None
+        return self.intake.mask(index, record, item)
 
     def _box(self, index: int, record: Result, mask: RLEMask | None) -> Sequence[float]:
         """The box given, else the mask's own."""
@@ -312,7 +270,7 @@ class _Table:
         if not box and mask is not None:
             return mask_box(mask)
         if box is None or len(box) != 4 or not all(map(math.isfinite, box)) or min(box[2:]) < 0:
-            raise self._error(
+            raise self.intake.error(
                 index,
                 record,
                 f"its bbox {box} is not x, y, width, height",
@@ -322,13 +280,7 @@ class _Table:
 
     def finish(self) -> Overlaps:
         """Sort everything by item."""
-        if self.n_records and self.n_unknown == self.n_records:
-            raise DataError(
-                self.file,
-                "no prediction belongs to an image of the annotations",
-                record=self.unknown[0],
-                remedy="check that predictions and annotations are of the same benchmark",
-            )
+        outcome, n_silent = self.intake.outcomes()
         item = _joined([part.item for part in self.parts], np.int64)
         order = np.argsort(item, kind="stable")
         item = item[order]
@@ -337,8 +289,6 @@ class _Table:
             self._truth(annotator, item, order, target_iou)
             for annotator in range(self.n_annotators)
         )
-        n_silent = int((self.outcome < 0).sum())
-        self.outcome[self.outcome < 0] = ABSTAINED
         return Overlaps(
             n_items=len(self.benchmark.items),
             item=item,
@@ -346,7 +296,7 @@ class _Table:
             declared=_joined([part.declared for part in self.parts], bool)[order],
             target_iou=target_iou,
             truths=truths,
-            outcome=self.outcome,
+            outcome=outcome,
             n_silent=n_silent,
             notes=tuple(self._notes()),
         )
@@ -418,21 +368,12 @@ class _Table:
             raise self._unsound(region) from None
 
     def _notes(self) -> Iterable[str]:
-        if self.n_unknown:
-            yield (
-                f"{self.n_unknown} of {self.n_records} predictions are for images that the "
-                f"annotations do not have and were not used, e.g. {', '.join(self.unknown)}."
-            )
+        yield from self.intake.notes()
         if self.n_undeclared:
             yield (
                 f"{self.n_undeclared} predictions have a category that the annotations do not "
                 "declare: parity leaves them out of the cgF1 family as the published evaluator "
                 "does, exact keeps them."
-            )
-        if self.n_outside_unit:
-            yield (
-                f"{self.n_outside_unit} scores lie outside 0–1. They are used as they are; note "
-                "that no prediction counts as score 0 in SoftSwap."
             )
         if self.boxes_normalised:
             yield "The predictions' boxes are normalised (0–1) and were scaled to pixels."

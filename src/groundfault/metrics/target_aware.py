@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from groundfault.overlaps import FAILED, UNPARSED, Overlaps
+from groundfault.intake import FAILED, UNPARSED
+from groundfault.overlaps import Overlaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

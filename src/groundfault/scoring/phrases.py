@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError
+from groundfault.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.metrics import pcs, target_aware
-from groundfault.overlaps import FAILED, OUTCOME_NAMES, Overlaps
+from groundfault.overlaps import Overlaps
 from groundfault.records import Benchmark, Role
 from groundfault.scored import Ragged, Scored
 
@@ -91,8 +92,7 @@ def score(
             *benchmark.notes,
             *overlaps.notes,
             *annotator_notes,
-            *_silence(overlaps),
-            *_failures(outcomes),
+            *failure_notes(outcomes, overlaps.n_silent, "image–phrase pairs"),
         ),
     )
 
@@ -154,25 +154,6 @@ def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) ->
     return [
         f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: the "
         "published evaluator counts them as rightly rejected, and so does parity; exact does not."
-    ]
-
-
-def _silence(overlaps: Overlaps) -> list[str]:
-    if not overlaps.n_silent:
-        return []
-    return [
-        f"{overlaps.n_silent} of {overlaps.n_items} image–phrase pairs have no prediction. A "
-        "results file cannot say why; they are counted as abstentions."
-    ]
-
-
-def _failures(outcomes: Mapping[str, int]) -> list[str]:
-    failed, total = outcomes["failed"], sum(outcomes.values())
-    if not failed:
-        return []
-    return [
-        f"{failed} of {total} items failed: the scores are of {total - failed} of {total}; "
-        "`bounds` has the lowest and highest value that the failed ones could lead to."
     ]
 
 

@@ -18,10 +18,19 @@ import numpy as np
 
 from groundfault.coco import Result
 from groundfault.errors import DataError
+from groundfault.intake import (
+    ANNOTATIONS,
+    FAILED,
+    OK,
+    OUTCOME_CODE,
+    OUTCOME_NAMES,
+    UNPARSED,
+    Intake,
+    failure_notes,
+)
 from groundfault.masks import RLEMask, intersection_and_union, parse_mask, union
 from groundfault.metrics import false_premise
-from groundfault.overlaps import ABSTAINED, FAILED, OK, OUTCOME_NAMES, UNPARSED
-from groundfault.records import Benchmark, Item, Outcome, Region
+from groundfault.records import Benchmark, Item, Region
 from groundfault.scored import Scored
 
 if TYPE_CHECKING:
@@ -30,9 +39,6 @@ if TYPE_CHECKING:
     from groundfault.scored import Floats, Metrics
 
 __all__ = ["metric_function", "score"]
-
-_CODE = {Outcome(name): code for code, name in OUTCOME_NAMES.items()}
-_SILENT = -1
 
 
 def score(
@@ -48,8 +54,7 @@ def score(
     answers = _Answers(items, str(file), t)
     for first, records in batches:
         answers.add(first, records)
-    answers.check_known()
-    outcome, n_silent = answers.outcomes()
+    outcome, n_silent = answers.intake.outcomes()
     areas = _Areas.of(items, answers.masks)
     failed = outcome == FAILED
     scores = false_premise.score(
@@ -89,8 +94,7 @@ def score(
         notes=(
             *benchmark.notes,
             *answers.notes(),
-            *_silence(n_silent, len(items)),
-            *_failures(outcomes["failed"], len(items)),
+            *failure_notes(outcomes, n_silent, "queries"),
         ),
     )
 
@@ -110,47 +114,35 @@ class _Answers:
     """One mask per query, made from its records as they arrive."""
 
     def __init__(self, items: Sequence[Item], file: str, t: float) -> None:
-        self.items = items
-        self.file = file
         self.t = t
-        self.position = {item.id: number for number, item in enumerate(items)}
-        self.outcome = np.full(len(items), _SILENT, np.int8)
+        self.intake = Intake(
+            items,
+            file,
+            asked=("a query", "queries"),
+            remedy="give the query's id as image_id: sent_id, or the id of the pair",
+        )
         self.masks: list[RLEMask | None] = [None] * len(items)
         self.n_used = np.zeros(len(items), np.int64)
         self.highest = np.full(len(items), np.nan)
-        self.unknown: list[str] = []
-        self.n_records = self.n_unknown = self.n_unscored = self.n_outside_unit = 0
+        self.n_unscored = 0
 
     def add(self, first: int, records: Sequence[Result]) -> None:
         """Take in a batch, whose first record has the given index in the file."""
+        intake = self.intake
+        intake.n_records += len(records)
         for index, record in enumerate(records, start=first):
-            self.n_records += 1
-            place = self.position.get(str(record.image_id))
+            place = intake.position.get(str(record.image_id))
             if place is None:
-                self.n_unknown += 1
-                if len(self.unknown) < 3:
-                    self.unknown.append(_name(index, record))
+                intake.note_unknown(index, record)
                 continue
-            code = OK if record.outcome is None else _CODE[record.outcome]
-            self._note_outcome(index, record, place, code)
+            code = OK if record.outcome is None else OUTCOME_CODE[record.outcome]
+            intake.note_outcome(index, record, place, code)
             if code == OK:
                 self._take(index, record, place)
 
-    def _note_outcome(self, index: int, record: Result, place: int, code: int) -> None:
-        before = int(self.outcome[place])
-        if before not in (_SILENT, code):
-            raise self._error(
-                index,
-                record,
-                f"it says '{OUTCOME_NAMES[code]}' where an earlier record of the same query says "
-                f"'{OUTCOME_NAMES[before]}'",
-                "give each query one outcome",
-            )
-        self.outcome[place] = code
-
     def _take(self, index: int, record: Result, place: int) -> None:
         """Add a record's mask to its query's."""
-        mask = self._mask(index, record, self.items[place])
+        mask = self.intake.mask(index, record, self.intake.items[place])
         score = self._score(index, record)
         if not score >= self.t:
             return
@@ -162,7 +154,7 @@ class _Answers:
     def _score(self, index: int, record: Result) -> float:
         if record.score is None:
             if self.t > 0:
-                raise self._error(
+                raise self.intake.error(
                     index,
                     record,
                     f"it has no score, so it cannot be held against t = {self.t}",
@@ -171,68 +163,21 @@ class _Answers:
             self.n_unscored += 1
             return math.inf
         if not math.isfinite(record.score):
-            raise self._error(index, record, "its score is not finite", "give a finite score")
-        self.n_outside_unit += not 0 <= record.score <= 1
+            raise self.intake.error(index, record, "its score is not finite", "give a finite score")
+        self.intake.n_outside_unit += not 0 <= record.score <= 1
         return record.score
-
-    def _mask(self, index: int, record: Result, item: Item) -> RLEMask:
-        if record.segmentation is None:
-            raise self._error(
-                index,
-                record,
-                "it has no segmentation",
-                'give a mask as RLE or polygons, or say "outcome": "abstained"',
-            )
-        try:
-            return parse_mask(record.segmentation, item.height_px, item.width_px)
-        except ValueError as problem:
-            raise self._error(
-                index,
-                record,
-                f"unsound mask: {problem}",
-                "encode the mask again at the size of its image",
-            ) from None
-
-    def _error(self, index: int, record: Result, problem: str, remedy: str) -> DataError:
-        return DataError(self.file, problem, record=_name(index, record), remedy=remedy)
-
-    def check_known(self) -> None:
-        """Refuse results that are all about something else."""
-        if self.n_records and self.n_unknown == self.n_records:
-            raise DataError(
-                self.file,
-                "no prediction belongs to a query of the annotations",
-                record=self.unknown[0],
-                remedy="give the query's id as image_id: sent_id, or the id of the pair",
-            )
-
-    def outcomes(self) -> tuple[NDArray[np.int8], int]:
-        """How each query ended, and how many the file says nothing about."""
-        silent = self.outcome == _SILENT
-        return np.where(silent, ABSTAINED, self.outcome), int(silent.sum())
 
     def notes(self) -> list[str]:
         """What is unusual about the file."""
-        notes = []
-        if self.n_unknown:
-            notes.append(
-                f"{self.n_unknown} of {self.n_records} predictions are for queries that the "
-                f"annotations do not have and were not used, e.g. {', '.join(self.unknown)}."
-            )
+        notes = [*self.intake.notes()]
         if self.n_unscored:
             notes.append(f"{self.n_unscored} predictions have no score; their masks were used.")
-        if self.n_outside_unit:
-            notes.append(f"{self.n_outside_unit} scores lie outside 0–1; used as they are.")
         several = int((self.n_used > 1).sum())
         if several:
             notes.append(
                 f"{several} queries have several masks with score ≥ {self.t}: the union is scored."
             )
         return notes
-
-
-def _name(index: int, record: Result) -> str:
-    return f"record {index} (image_id {record.image_id})"
 
 
 class _Areas(msgspec.Struct, frozen=True, eq=False):
@@ -283,7 +228,7 @@ def _truth(item: Item, regions: Sequence[Region]) -> RLEMask | None:
             masks.append(parse_mask(region.mask, item.height_px, item.width_px))
         except ValueError as problem:
             raise DataError(
-                "annotations",
+                ANNOTATIONS,
                 f"an annotated region cannot be compared: {problem}",
                 record=f"query {item.id}",
                 remedy="give every annotation a sound mask at the size of its image",
@@ -325,21 +270,3 @@ def _query_table(
         "iou": if_counted(scores.iou),
         "target_iou": [None if math.isnan(value) else value for value in areas.target_iou.tolist()],
     }
-
-
-def _silence(n_silent: int, n_items: int) -> list[str]:
-    if not n_silent:
-        return []
-    return [
-        f"{n_silent} of {n_items} queries have no prediction. A results file cannot say why; they "
-        "are counted as abstentions."
-    ]
-
-
-def _failures(failed: int, total: int) -> list[str]:
-    if not failed:
-        return []
-    return [
-        f"{failed} of {total} queries failed: the scores are of {total - failed} of {total}; "
-        "`bounds` has the lowest and highest value that the failed ones could lead to."
-    ]
