@@ -209,7 +209,14 @@ def _show_rich(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=table.title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    drawn = RichTable(
+        title=table.title or None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for k, column in enumerate(table.columns):
         drawn.add_column(column, justify="left" if k < table.left_columns else "right")
     for row in table.rows:
@@ -218,7 +225,8 @@ def _show_rich(table: Table) -> None:
             cell = _cell(value)
             text = Text(cell.text, style="bold" if cell.strong else "")
             if cell.detail:
-                text.append(f"\n{cell.detail}", style="dim")
+                narrow = cell.detail.strip("[]").replace(", ", "…")  # to fit a usual terminal
+                text.append(f"\n{narrow}", style="dim")
             cells.append(text)
         drawn.add_row(*cells)
     console = Console()

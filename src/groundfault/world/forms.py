@@ -15,7 +15,7 @@ import numpy as np
 
 from groundfault.world.canvas import Path, Rgb
 
-__all__ = ["COLOURS", "Form", "Mark", "Part", "between", "eye", "jittered"]
+__all__ = ["COLOURS", "Bulge", "Draw", "Form", "Mark", "Part", "between", "eye", "jittered"]
 
 COLOURS: dict[str, Rgb] = {
     "red": (0.80, 0.13, 0.12),
@@ -48,6 +48,8 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     """Below 1 for what stands behind: the far legs."""
     seam: float = 1.0
     """How dark the line is where the piece lies on another."""
+    grown: bool = False
+    """True: grows out of what is below without a seam, as a leg out of a body."""
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
@@ -65,10 +67,18 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     """How deep it is cut in, 0…1: what shows of it in bronze."""
 
 
+class Bulge(msgspec.Struct, frozen=True, gc=False):
+    """A soft swelling of the parts below it: a belly, a haunch. Only light sees it."""
+
+    path: Path
+    height: float = 0.7
+    blur: float = 0.1
+
+
 class Form(msgspec.Struct, frozen=True, gc=False):
     """An object's geometry in painting order, and where it touches the world."""
 
-    pieces: Sequence[Part | Mark]
+    pieces: Sequence[Part | Mark | Bulge]
     feet: tuple[tuple[float, float], ...]
     """Where it meets the ground: (x, half width) of each place."""
     top: tuple[float, float, float] = (0.0, -1.0, 0.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from groundfault.world.canvas import Rgb, mix, shade
-from groundfault.world.forms import Form, Mark, Part, between, eye
+from groundfault.world.canvas import Path, Rgb, mix, shade
+from groundfault.world.forms import Bulge, Form, Mark, Part, between, eye
 from groundfault.world.shapes import Point, arc, blob, joined, limb, line, oval, polygon
 
 __all__ = [
@@ -51,14 +51,38 @@ class _Legs:
             "near fore": (fore[0], fore[1], -stride),
         }
 
-    def pieces(self, side: str) -> list[Part]:
-        """The two legs of the "far" or the "near" side."""
-        return [*self._leg(f"{side} hind", side), *self._leg(f"{side} fore", side)]
+    def far(self) -> list[Part]:
+        """The pair on the other side."""
+        return [part for name in ("far hind", "far fore") for part in self._leg(name)]
 
-    def _leg(self, name: str, side: str) -> list[Part]:
+    def body(self, *trunk: Path, depth: float) -> list[Part | Mark | Bulge]:
+        """Trunk and near legs grown together, with the trunk's swelling on them."""
+        upper, hooves = [], []
+        for name in ("near hind", "near fore"):
+            path, paw = self._paths(name, 0.0)
+            upper.append(path if self.foot_colour else joined(path, paw))
+            hooves += [Part(paw, self.foot_colour, self.shin * 0.4, takes=0.0)] if self.foot_colour else []
+        (hx, hy, _), (fx, fy, _) = self.stands["near hind"], self.stands["near fore"]
+        return [
+            Part(joined(*trunk, *upper), self.colour, self.shin * 0.62),
+            *(Bulge(path, 0.80, depth * 0.42) for path in trunk),
+            Bulge(oval(hx, hy, self.thigh * 0.34, self.thigh * 0.5), 0.35, self.thigh * 0.2),
+            Bulge(oval(fx, fy - 0.04, self.thigh * 0.26, self.thigh * 0.5), 0.30, self.thigh * 0.2),
+            *hooves,
+        ]
+
+    def _leg(self, name: str) -> list[Part]:
+        path, paw = self._paths(name, 0.025)  # further away is higher in the picture
+        if self.foot_colour is None:
+            return [Part(joined(path, paw), self.colour, self.shin * 0.62, dim=0.74)]
+        return [
+            Part(path, self.colour, self.shin * 0.62, dim=0.74),
+            Part(paw, self.foot_colour, self.shin * 0.4, dim=0.74, takes=0.0),
+        ]
+
+    def _paths(self, name: str, lift: float) -> tuple[Path, Path]:
+        """Outlines of a leg and of its foot."""
         x, y, step = self.stands[name]
-        dim = 0.74 if side == "far" else 1.0
-        lift = 0.025 if side == "far" else 0.0  # further away is higher in the picture
         hind, drop = name.endswith("hind"), 1.0 - y
         bend = self.bend if hind else -self.bend * 0.2
         toe = x + step
@@ -82,12 +106,7 @@ class _Legs:
             ],
             0.7,
         )
-        if self.foot_colour is None:
-            return [Part(joined(path, paw), self.colour, self.shin * 0.62, dim=dim, seam=0.55)]
-        return [
-            Part(path, self.colour, self.shin * 0.62, dim=dim, seam=0.55),
-            Part(paw, self.foot_colour, self.shin * 0.4, dim=dim, takes=0.0),
-        ]
+        return path, paw
 
     def feet(self) -> tuple[tuple[float, float], ...]:
         return tuple((x + step, self.foot * 0.9) for x, _, step in self.stands.values())
@@ -119,12 +138,11 @@ def draw_dog(rng: np.random.Generator, colour: Rgb) -> Form:
         ]
     )  # fmt: skip
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, colour, 0.06),
-        Part(joined(torso, neck), colour, 0.28),
+        *legs.body(torso, neck, depth=0.28),
         Mark(oval(0.46, 0.24, 0.12, 0.22), pale, blur=0.05, alpha=0.8, takes=1.0),
         Mark(oval(-0.2 + plump, 0.08, 0.24, 0.16), dark, blur=0.03, alpha=0.75, takes=1.0),
-        *legs.pieces("near"),
         Part(limb([(0.50, -0.06 + leap), (0.60, 0.0 + leap), (0.72, -0.03 + leap)], [0.07] * 3), (0.75, 0.14, 0.14), 0.03, takes=0.0),
         Part(joined(skull, muzzle), colour, 0.18, seam=0.5),
         Mark(oval(hx + 0.27, hy + 0.12, 0.13, 0.08), pale, blur=0.03, takes=1.0),
@@ -160,7 +178,7 @@ def draw_cat(rng: np.random.Generator, colour: Rgb) -> Form:
             (hx, hy + 0.29), (hx - 0.30, hy + 0.20), (hx - 0.39, hy + 0.02), (hx - 0.26, hy - 0.25),
         ]
     )  # fmt: skip
-    pieces: list[Part | Mark] = [
+    pieces: list[Part | Mark | Bulge] = [
         Part(tail, colour, 0.09),
         Mark(limb([(-0.66 + sway, 0.24), (-0.74 + sway, 0.04)], [0.15, 0.09]), dark, blur=0.02, takes=1.0),
         Part(body, colour, 0.32),
@@ -218,11 +236,10 @@ def draw_tiger(rng: np.random.Generator, colour: Rgb) -> Form:
         ]
     )  # fmt: skip
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, colour, 0.055),
-        Part(torso, colour, 0.27),
+        *legs.body(torso, depth=0.27),
         Mark(oval(-0.05, 0.50, 0.40, 0.07), pale, blur=0.04, takes=1.0),
-        *legs.pieces("near"),
         *(Part(oval(hx + s * 0.22 - 0.01, hy - 0.25, 0.10), colour, 0.06) for s in (-1, 1)),
         *(Mark(oval(hx + s * 0.22 - 0.01, hy - 0.24, 0.055), (0.20, 0.15, 0.13), blur=0.01, takes=1.0, dent=0.4) for s in (-1, 1)),
         Part(head, colour, 0.20, seam=0.7),
@@ -256,12 +273,11 @@ def draw_zebra(rng: np.random.Generator, colour: Rgb) -> Form:
     )  # fmt: skip
     tail = limb([(-0.54, -0.08), (-0.66, 0.10), (-0.66, 0.42)], [0.08, 0.07, 0.05])
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, colour, 0.04),
         Part(blob([(-0.69, 0.30), (-0.63, 0.30), (-0.60, 0.50), (-0.66, 0.66), (-0.72, 0.50)]), DARK, 0.04, takes=0.0),
         Part(mane, (0.17, 0.15, 0.15), 0.05, takes=0.4),
-        Part(joined(torso, neck), colour, 0.27),
-        *legs.pieces("near"),
+        *legs.body(torso, neck, depth=0.27),
         *(Part(blob([(hx - 0.06 + d, hy - 0.08), (hx - 0.03 + d, hy - 0.27), (hx + 0.06 + d, hy - 0.08)]), colour, 0.03) for d in (0.09, -0.01)),
         Part(head, colour, 0.11, seam=0.6),
         Mark(oval(hx + 0.30, hy + 0.31, 0.10, 0.085, 40), (0.15, 0.13, 0.13), blur=0.02, takes=1.0),
@@ -284,12 +300,11 @@ def draw_giraffe(rng: np.random.Generator, colour: Rgb) -> Form:
     horns = [limb([(hx - 0.03 + d, hy - 0.04), (hx - 0.05 + d, hy - 0.16)], [0.035, 0.035]) for d in (0.0, 0.07)]
     tail = limb([(-0.46, 0.16), (-0.54, 0.34), (-0.55, 0.52)], [0.045, 0.035, 0.03])
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, colour, 0.02),
         Part(oval(-0.55, 0.57, 0.03, 0.07), DARK, 0.02, takes=0.0),
         Part(limb([(0.0, -0.06), (0.09, -0.36), (0.20 + bow, -0.84)], [0.06, 0.06, 0.05]), (0.42, 0.24, 0.12), 0.03),
-        Part(joined(torso, neck), colour, 0.17),
-        *legs.pieces("near"),
+        *legs.body(torso, neck, depth=0.17),
         *(part for horn, d in zip(horns, (0.0, 0.07), strict=True) for part in (Part(horn, colour, 0.02), Part(oval(hx - 0.053 + d, hy - 0.165, 0.028), DARK, 0.02, takes=0.0))),
         Part(blob([(hx - 0.06, hy - 0.04), (hx - 0.20, hy - 0.09), (hx - 0.16, hy + 0.0)]), colour, 0.03),
         Part(head, colour, 0.07, seam=0.5),
@@ -322,12 +337,11 @@ def draw_cow(rng: np.random.Generator, colour: Rgb) -> Form:
     )  # fmt: skip
     tail = limb([(-0.64, -0.14), (-0.74 + swing, 0.08), (-0.72 + swing, 0.44)], [0.06, 0.045, 0.04])
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, colour, 0.03),
         Part(oval(-0.72 + swing, 0.52, 0.05, 0.11), (0.22, 0.17, 0.15), 0.04, takes=0.0),
         Part(blob([(-0.34, 0.36), (-0.10, 0.36), (-0.12, 0.50), (-0.15, 0.56), (-0.19, 0.51), (-0.24, 0.51), (-0.28, 0.56), (-0.31, 0.50)]), pink, 0.06, takes=0.0),
-        Part(joined(torso, neck), colour, 0.30),
-        *legs.pieces("near"),
+        *legs.body(torso, neck, depth=0.30),
         *(Part(blob([(hx + s * 0.08, hy - 0.17), (hx + s * 0.24, hy - 0.30), (hx + s * 0.22, hy - 0.42), (hx + s * 0.17, hy - 0.29), (hx + s * 0.04, hy - 0.22)]), HORN, 0.03, takes=0.0) for s in (-1, 1)),
         *(Part(blob([(hx + s * 0.09, hy - 0.13), (hx + s * 0.28, hy - 0.17), (hx + s * 0.30, hy - 0.09), (hx + s * 0.14, hy - 0.04)]), shade(colour, 0.8), 0.04) for s in (-1, 1)),
         Part(head, colour, 0.14, seam=0.7),
@@ -363,12 +377,11 @@ def draw_elephant(rng: np.random.Generator, colour: Rgb) -> Form:
         ]
     )  # fmt: skip
     tail = limb([(-0.62, -0.14), (-0.74, 0.10), (-0.72, 0.36)], [0.07, 0.05, 0.035])
-    pieces: list[Part | Mark] = [
-        *legs.pieces("far"),
+    pieces: list[Part | Mark | Bulge] = [
+        *legs.far(),
         Part(tail, colour, 0.03),
         Part(oval(-0.72, 0.41, 0.035, 0.07), DARK, 0.02, takes=0.0),
-        Part(torso, colour, 0.36),
-        *legs.pieces("near"),
+        *legs.body(torso, depth=0.36),
     ]
     for x, _, step in (legs.stands["near hind"], legs.stands["near fore"]):
         pieces += [Mark(arc(x + step + d, 0.985, 0.038, 0.05, 180, 180), (0.88, 0.84, 0.76), 0.02, dent=0.3) for d in (-0.06, 0.03, 0.12)]
@@ -400,11 +413,10 @@ def draw_polar_bear(rng: np.random.Generator, colour: Rgb) -> Form:
         oval(hx, hy, 0.21, 0.185), limb([(hx + 0.04, hy + 0.03), (hx + 0.20, hy + 0.07), (hx + 0.29, hy + 0.09)], [0.25, 0.18, 0.14])
     )
     dark = shade(colour, 0.8)
-    pieces: list[Part | Mark] = [
-        *legs.pieces("far"),
+    pieces: list[Part | Mark | Bulge] = [
+        *legs.far(),
         Part(oval(-0.70, 0.12, 0.09, 0.075), colour, 0.05),
-        Part(joined(torso, neck), colour, 0.36),
-        *legs.pieces("near"),
+        *legs.body(torso, neck, depth=0.36),
     ]
     for x, _, step in legs.stands.values():
         pieces += [Mark(line([(x + step + 0.10 + d, 0.93), (x + step + 0.12 + d, 0.985)]), (0.25, 0.22, 0.20), 0.02, dent=0.4) for d in (-0.09, -0.03, 0.03)]
@@ -438,12 +450,11 @@ def draw_camel(rng: np.random.Generator, colour: Rgb) -> Form:
     head = limb([(hx - 0.03, hy), (hx + 0.12, hy + 0.04), (hx + 0.26, hy + 0.10)], [0.19, 0.165, 0.12])
     tail = limb([(-0.54, -0.02), (-0.62, 0.16), (-0.61, 0.36)], [0.05, 0.04, 0.06])
     pieces = [
-        *legs.pieces("far"),
+        *legs.far(),
         Part(tail, fur, 0.03),
-        Part(joined(torso, neck), colour, 0.20),
+        *legs.body(torso, neck, depth=0.20),
         *(Mark(oval(x, -0.38 - hump, 0.12, 0.14), fur, blur=0.04, alpha=0.7, takes=1.0) for x in (-0.29, 0.16)),
         Mark(limb([(0.34, 0.22), (0.52, 0.22), (0.66, 0.02)], [0.10, 0.10, 0.06]), fur, blur=0.03, alpha=0.8, takes=1.0),
-        *legs.pieces("near"),
         Part(blob([(hx - 0.04, hy - 0.06), (hx - 0.11, hy - 0.17), (hx + 0.02, hy - 0.09)]), colour, 0.03),
         Part(head, colour, 0.09, seam=0.5),
         Mark(oval(hx - 0.02, hy - 0.085, 0.08, 0.04), fur, blur=0.02, takes=1.0),
