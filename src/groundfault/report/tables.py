@@ -218,15 +218,15 @@ def _show_rich(table: Table) -> None:
         collapse_padding=True,
     )
     for k, column in enumerate(table.columns):
-        drawn.add_column(column, justify="left" if k < table.left_columns else "right")
+        justify = "left" if k < table.left_columns else "right"
+        drawn.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in table.rows:
         cells = []
         for value in row:
             cell = _cell(value)
             text = Text(cell.text, style="bold" if cell.strong else "")
             if cell.detail:
-                narrow = cell.detail.strip("[]").replace(", ", "…")  # to fit a usual terminal
-                text.append(f"\n{narrow}", style="dim")
+                text.append(f"\n{cell.detail.strip('[]')}", style="dim")
             cells.append(text)
         drawn.add_row(*cells)
     console = Console()
