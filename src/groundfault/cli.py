@@ -505,6 +505,48 @@ def inspect(
         raise typer.Exit(2)
 
 
+@app.command("eval")
+def eval_(
+    benchmark: Annotated[Path, typer.Argument(help="Our own benchmark folder.")],
+    model: Annotated[list[str], typer.Option("--model", help="Name of a model; repeat.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for a run per model.")],
+    t: T = None,
+    tau: Tau = None,
+    variant: VariantOption = None,
+    bootstrap: Bootstrap = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+    format_: FormatOption = Format.terminal,
+    metric: Metric = None,
+) -> None:
+    """Ask models everything in a benchmark, store their answers, score them."""
+    from groundfault import registry
+    from groundfault.benchmarks import folder
+    from groundfault.predict import predict, score_run
+    from groundfault.report.progress import progress
+
+    settings = _settings(None, t=t, tau=tau, variant=variant, bootstrap=bootstrap, seed=seed)
+    loaded = {name: registry.load("models", name)() for name in model}
+    cases = folder.read(benchmark)
+    for name, asked in loaded.items():
+        run = out / name
+        with progress(name) as advance:
+            predict(
+                cases,
+                asked,
+                run,
+                name=name,
+                images=benchmark / folder.IMAGES,
+                benchmark_folder=str(benchmark.resolve()),
+                progress=advance,
+            )
+        scored = score_run(cases, run, t=settings.t, tau=settings.tau, variant=settings.variant)
+        if not as_json and format_ is Format.terminal:
+            print(f"{name}:")
+        data = {"benchmark": cases.card.content_hash}
+        _finish(scored, settings, data, run, Shown(as_json, format_, metric))
+
+
 @app.command("list")
 def list_(
     kind: Annotated[

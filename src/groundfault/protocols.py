@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from groundfault.records import Prediction
+from groundfault.records import Item, Prediction
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Image = NDArray[np.uint8]  # (height, width, 3) RGB
     BinaryMask = NDArray[np.bool_]  # (height, width)
 
-__all__ = ["Answerer", "Editor", "Judge", "Segmenter"]
+__all__ = ["Answerer", "Baseline", "Editor", "Judge", "Segmenter"]
 
 
 @runtime_checkable
@@ -23,6 +23,15 @@ class Segmenter(Protocol):
 
     def segment(self, image: Image, phrases: Sequence[str]) -> Sequence[Prediction]:
         """One prediction per phrase, in order: masks with scores, or an abstention."""
+        ...
+
+
+@runtime_checkable
+class Baseline(Protocol):
+    """Answers items without a model: from their annotations, their words, or chance."""
+
+    def predict(self, items: Sequence[Item]) -> Sequence[Prediction]:
+        """One prediction per item, in order."""
         ...
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "PixelCounts",
     "QuadFiles",
     "Quads",
+    "compare_quad_masks",
     "compare_quads",
     "in_order",
     "read_mask",
@@ -158,6 +159,44 @@ def compare_quads(
         prediction_there=prediction_there,
         compared=compared,
         resized=resized,
+    )
+
+
+def compare_quad_masks(
+    cases: Sequence[tuple[Sequence[RLEMask | None], Sequence[RLEMask | None]]],
+) -> Quads:
+    """Compare masks that are already in memory: per case its two ground truths and its four
+    predictions; a prediction of None is an abstention."""
+    n_cases = len(cases)
+    counts = np.zeros((3, n_cases, len(ROLES)), np.int64)
+    truth_size_px, truth_px = np.zeros((n_cases, 2, 2), np.int64), np.zeros((n_cases, 2), np.int64)
+    there = np.zeros((n_cases, len(ROLES)), bool)
+    compared = np.zeros((n_cases, len(ROLES)), bool)
+    digests = []
+    for number, (truths, predictions) in enumerate(cases):
+        for which, truth in enumerate(truths):
+            if truth is not None:
+                truth_size_px[number, which] = truth.shape
+                truth_px[number, which] = truth.area()
+        for role, prediction in enumerate(predictions):
+            truth = truths[TRUTH_OF_ROLE[role]]
+            there[number, role] = prediction is not None
+            if truth is not None:
+                compared[number, role] = True
+                counts[:, number, role] = _count(prediction, truth, truth.shape)
+        codes = b"".join(truth.to_dict()["counts"] for truth in truths if truth is not None)
+        digests.append(sha256(codes).hexdigest())
+    own = PixelCounts(*counts)
+    return Quads(
+        own=own,
+        at_factual_size=own,
+        truth_there=np.array([[t is not None for t in truths] for truths, _ in cases], bool),
+        truth_size_px=truth_size_px,
+        truth_px=truth_px,
+        truth_sha256=digests,
+        prediction_there=there,
+        compared=compared,
+        resized=np.zeros_like(there),
     )
 
 

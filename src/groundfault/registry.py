@@ -60,7 +60,12 @@ KINDS: dict[str, dict[str, Entry]] = {
         "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
         "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
     },
-    "models": {},
+    "models": {
+        "oracle": Entry("groundfault.models.baselines:Oracle", "answers from the annotations"),
+        "blind": Entry("groundfault.models.baselines:Blind", "answers from the words alone"),
+        "always-yes": Entry("groundfault.models.baselines:AlwaysYes", "accepts everything"),
+        "random": Entry("groundfault.models.baselines:Random", "a seeded coin and a random box"),
+    },
     "editors": {},
 }
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,17 @@ from groundfault.quads import ROLES, QuadFiles, in_order, read_mask
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.store import new_folder, write_json
 
-__all__ = ["CARD", "CORNERS", "TASKS", "Entry", "find_files", "read", "read_entries", "write"]
+__all__ = [
+    "CARD",
+    "CORNERS",
+    "TASKS",
+    "Entry",
+    "entry_of",
+    "find_files",
+    "read",
+    "read_entries",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -213,6 +223,24 @@ def _file_name(path: str) -> str:
 
 def _stem(path: str) -> str:
     return os.path.splitext(_file_name(path))[0]  # noqa: PTH122 - as published
+
+
+def entry_of(case: Case, quad: Mapping[Role, Item], number: int) -> Entry:
+    """A case of a benchmark as its list would describe it."""
+    factual, counterfactual = quad[Role.FACTUAL], quad[Role.COUNTERFACTUAL]
+    return Entry(
+        number=number,
+        id=case.id,
+        image=factual.image,
+        edited_image=counterfactual.image,
+        ann_id=case.id,
+        label=case.tags.get("label", ""),
+        query=factual.query,
+        edited_query=counterfactual.query,
+        task=case.tags.get("task", ""),
+        masks=("", ""),
+        predictions=(),
+    )
 
 
 def find_files(

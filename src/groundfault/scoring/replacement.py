@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from groundfault.benchmarks import halluseg
 from groundfault.errors import DataError, UnknownName, UsageError
+from groundfault.masks import RLEMask, parse_mask, union
 from groundfault.metrics import replacement
-from groundfault.quads import ROLES, Quads, compare_quads
-from groundfault.records import Outcome
+from groundfault.quads import ROLES, Quads, compare_quad_masks, compare_quads
+from groundfault.records import Benchmark, Item, Outcome, Prediction, Region, Role
 from groundfault.scored import Scored
 from groundfault.statistics import normal_halfwidth
 
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
 
     from groundfault.scored import Floats, Metrics
 
-__all__ = ["SIZES", "data_hashes", "metric_function", "normal_halfwidths", "score"]
+__all__ = [
+    "SIZES",
+    "data_hashes",
+    "metric_function",
+    "normal_halfwidths",
+    "score",
+    "score_benchmark",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -56,15 +65,94 @@ def score(
     quads = compare_quads(files, len(entries), variant=variant, missing=missing, progress=progress)
     if variant == "exact":
         _refuse_wrong_folder(quads, predictions_dir)
-    values = replacement.case_values(quads, variant=variant, alpha=alpha)
-    sizes = _sizes(quads, size_limits_px)
-    task = np.array([entry.task for entry in entries], dtype=str)
     settings: dict[str, object] = {
         "variant": variant,
         "missing": "skip" if variant == "parity" else missing,
         "alpha": alpha,
         "size_limits_px": list(size_limits_px),
     }
+    return _scored(entries, quads, settings, alpha, size_limits_px)
+
+
+def score_benchmark(
+    benchmark: Benchmark,
+    predictions: Iterable[Prediction],
+    *,
+    t: float,
+    alpha: float = replacement.ALPHA,
+    size_limits_px: tuple[int, int] = COCO_LIMITS_PX,
+) -> Scored:
+    """Score stored predictions on a benchmark of quads: a query's mask is the union of its masks
+    with score ≥ t. An unreadable answer counts as one that names the whole image, never as an
+    abstention; a case with a failed item is left out."""
+    answers = {prediction.item_id: prediction for prediction in predictions}
+    quads_of_case: dict[str, dict[Role, Item]] = {}
+    for item in benchmark.items:
+        quads_of_case.setdefault(item.case_id, {})[item.role] = item
+    entries: list[halluseg.Entry] = []
+    masks, n_failed = [], 0
+    for case in benchmark.cases:
+        quad = quads_of_case.get(case.id, {})
+        if set(quad) != set(ROLES):
+            continue
+        found = [answers.get(quad[role].id) for role in ROLES]
+        if any(answer is not None and answer.outcome is Outcome.FAILED for answer in found):
+            n_failed += 1
+            continue
+        entries.append(halluseg.entry_of(case, quad, len(entries)))
+        truths = [_region_mask(quad[role].target) for role in (Role.FACTUAL, Role.COUNTERFACTUAL)]
+        masks.append(
+            (truths, [_answer_mask(quad[r], a, t) for r, a in zip(ROLES, found, strict=True)])
+        )
+    if not entries:
+        raise DataError(
+            benchmark.card.name,
+            "no case has all four corners answered",
+            remedy="give a benchmark of (I, c) (I, c') (I', c) (I', c') and predictions for it",
+        )
+    settings: dict[str, object] = {
+        "t": t,
+        "variant": "exact",
+        "missing": "empty",
+        "alpha": alpha,
+        "size_limits_px": list(size_limits_px),
+    }
+    scored = _scored(entries, compare_quad_masks(masks), settings, alpha, size_limits_px)
+    if not n_failed:
+        return scored
+    note = f"{n_failed} of {len(benchmark.cases)} cases have a failed item and are left out."
+    outcomes = {**scored.outcomes, "failed": n_failed}
+    return msgspec.structs.replace(scored, outcomes=outcomes, notes=(*scored.notes, note))
+
+
+def _region_mask(region: Region | None) -> RLEMask | None:
+    return None if region is None or region.mask is None else RLEMask.from_dict({**region.mask})
+
+
+def _answer_mask(item: Item, answer: Prediction | None, t: float) -> RLEMask | None:
+    if answer is None or answer.outcome is Outcome.ABSTAINED:
+        return None
+    if answer.outcome is Outcome.UNPARSED:
+        return RLEMask.ones((item.height_px, item.width_px))
+    kept = [
+        parse_mask({**mask}, item.height_px, item.width_px)
+        for mask, score in zip(answer.masks, answer.scores, strict=True)
+        if score >= t
+    ]
+    return union(kept) if kept else None
+
+
+def _scored(
+    entries: Sequence[halluseg.Entry],
+    quads: Quads,
+    settings: dict[str, object],
+    alpha: float,
+    size_limits_px: tuple[int, int],
+) -> Scored:
+    variant = str(settings["variant"])
+    values = replacement.case_values(quads, variant=variant, alpha=alpha)
+    sizes = _sizes(quads, size_limits_px)
+    task = np.array([entry.task for entry in entries], dtype=str)
     return Scored(
         benchmark=halluseg.CARD.name,
         settings=settings,
