@@ -71,7 +71,7 @@ def score(
         "alpha": alpha,
         "size_limits_px": list(size_limits_px),
     }
-    return _scored(entries, quads, settings, alpha, size_limits_px)
+    return _scored(entries, quads, settings, alpha, size_limits_px, from_files=True)
 
 
 def score_benchmark(
@@ -117,7 +117,8 @@ def score_benchmark(
         "alpha": alpha,
         "size_limits_px": list(size_limits_px),
     }
-    scored = _scored(entries, compare_quad_masks(masks), settings, alpha, size_limits_px)
+    quads = compare_quad_masks(masks)
+    scored = _scored(entries, quads, settings, alpha, size_limits_px, from_files=False)
     if not n_failed:
         return scored
     note = f"{n_failed} of {len(benchmark.cases)} cases have a failed item and are left out."
@@ -148,6 +149,8 @@ def _scored(
     settings: dict[str, object],
     alpha: float,
     size_limits_px: tuple[int, int],
+    *,
+    from_files: bool,
 ) -> Scored:
     variant = str(settings["variant"])
     values = replacement.case_values(quads, variant=variant, alpha=alpha)
@@ -169,7 +172,7 @@ def _scored(
         support=replacement.support,
         outcomes=_outcomes(quads, variant),
         normal_halfwidths=normal_halfwidths,
-        notes=tuple(_notes(entries, quads, variant)),
+        notes=tuple(_notes(entries, quads, variant, from_files)),
     )
 
 
@@ -300,12 +303,14 @@ def _nullable(values: NDArray[Any], defined: NDArray[np.bool_]) -> list[Any]:
     return [value if known else None for value, known in pairs]
 
 
-def _notes(entries: Sequence[halluseg.Entry], quads: Quads, variant: str) -> list[str]:
+def _notes(
+    entries: Sequence[halluseg.Entry], quads: Quads, variant: str, from_files: bool
+) -> list[str]:
     """What a reader of the numbers should know, with an example of each."""
     parity = variant == "parity"
     notes = []
     absent = ~quads.prediction_there
-    if absent.any():
+    if absent.any() and from_files:
         how = "left out, as the published scripts do" if parity else "counted as abstentions"
         notes.append(
             f"{absent.sum()} of {absent.size} predictions have no file and are {how}, e.g. of case "
