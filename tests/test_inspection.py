@@ -497,3 +497,15 @@ def test_no_junk_stops_an_inspection(tmp_path: Path, content: object) -> None:
         images = content.get("images") if isinstance(content, dict) else None
         if images:
             convert.read_any(file, report.format)
+
+
+def test_odd_values_are_findings_not_crashes(run: Any, tmp_path: Path) -> None:
+    """An outcome that is a list, and half a character where an edit type should be."""
+    records = tmp_path / "preds.json"
+    records.write_text('[{"image_id": 1, "score": 0.5, "outcome": [1]}]')
+    assert "unknown outcome" in run("inspect", records).out
+    pairs = tmp_path / "pairs.json"
+    entry = '{"id": 1, "text_input": "a", "height": 4, "width": 4, "edit_type": "\\ud83d"}'
+    pairs.write_text('{"images": [' + entry + '], "annotations": [], "categories": []}')
+    ran = run("inspect", pairs, "--json")
+    assert ran.code == 2 and ran.json["findings"]

@@ -128,7 +128,7 @@ class Results:
             self.draft.add("no image_id", where)
             return
         outcome = record.get("outcome")
-        if outcome is not None and outcome not in {known.value for known in Outcome}:
+        if outcome is not None and outcome not in [known.value for known in Outcome]:
             self.draft.add("unknown outcome", f"{where}: {outcome}")
         elif outcome not in (None, Outcome.OK):
             self.draft.count(f"{outcome} items")

@@ -186,8 +186,8 @@ class Draft:
         kind = (severity, problem, remedy)
         self.occurrences[kind] = self.occurrences.get(kind, 0) + 1
         records = self.findings.setdefault(kind, [])
-        if len(records) < EXAMPLES:
-            records.append(record)
+        if len(records) < EXAMPLES:  # JSON may hold half a character, which cannot be written
+            records.append(record.encode("utf-8", "replace").decode())
 
     def add_refusal(self, problem: GroundfaultError) -> None:
         """Note why a reader refused the file."""
