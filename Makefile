@@ -14,7 +14,7 @@ help: ## Show this list
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[world]'
 	@$(BIN)/python -m compileall -q src/groundfault
 	@touch $@
 
@@ -22,7 +22,7 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.core ## Score a small example of our own, offline: table, comparison, sweep
+demo: $(VENV)/.core ## Build a small world, ask the baselines; score, compare and sweep an example
 	@BIN=$(BIN) sh examples/demo.sh
 
 test: $(VENV)/.dev check ## Checks and tests
@@ -44,6 +44,7 @@ bench: $(VENV)/.dev ## Measure against the published evaluators
 	$(BIN)/python bench/cafe.py
 	$(BIN)/python bench/halluseg.py
 	$(BIN)/python bench/scale.py
+	$(BIN)/python bench/world.py
 
 clean: ## Remove what was made here
 	rm -rf $(VENV) demo bench/data bench/results

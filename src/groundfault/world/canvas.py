@@ -19,12 +19,34 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-try:
-    skia: Any = import_skia()
-except ModuleNotFoundError:
-    raise MissingExtra("skia-python", "world") from None
+__all__ = [
+    "Canvas",
+    "Path",
+    "Rgb",
+    "fade",
+    "gradient",
+    "mix",
+    "paint",
+    "radial",
+    "shade",
+    "skia",
+    "surface",
+]
 
-__all__ = ["Canvas", "Path", "Rgb", "fade", "gradient", "mix", "paint", "radial", "shade", "skia", "surface"]
+
+class _Skia:
+    """The library, loaded when something is first drawn: scenes can be made without it."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            found = getattr(import_skia(), name)
+        except ModuleNotFoundError:
+            raise MissingExtra("skia-python", "world") from None
+        setattr(self, name, found)
+        return found
+
+
+skia: Any = _Skia()
 
 Rgb = tuple[float, float, float]
 """Red, green, blue, each 0…1."""

@@ -114,5 +114,7 @@ def eye(x: float, y: float, radius: float, *, look: float = 0.25, white: bool = 
         marks.append(Mark(oval(x, y, radius * 1.75), (0.98, 0.98, 0.96), dent=0.25))
     shift = radius * look if white else 0.0
     marks.append(Mark(oval(x + shift, y, radius), (0.07, 0.06, 0.06), dent=0.5))
-    marks.append(Mark(oval(x + shift + radius * 0.3, y - radius * 0.35, radius * 0.34), (1.0, 1.0, 1.0)))
+    marks.append(
+        Mark(oval(x + shift + radius * 0.3, y - radius * 0.35, radius * 0.34), (1.0, 1.0, 1.0))
+    )
     return marks

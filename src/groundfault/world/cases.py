@@ -1,0 +1,290 @@
+"""Interventions from a seed: a scene, a target and an edit that obey the papers' rules.
+
+As with scenes, a case is a pure function of (kind, seed, index, settings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from groundfault.errors import UnknownName, UsageError
+from groundfault.world import interventions as edits
+from groundfault.world.contexts import CONTEXTS
+from groundfault.world.forms import COLOURS, between
+from groundfault.world.interventions import KINDS, Intervention
+from groundfault.world.objects import CATEGORIES
+from groundfault.world.sampling import (
+    DEFAULTS,
+    WorldSettings,
+    box_of,
+    crowd_scene,
+    draw_look,
+    empty_scene,
+    generator,
+    place,
+    sample_scene,
+    settle,
+)
+from groundfault.world.scene import Scene, Thing
+from groundfault.world.surfaces import SURFACES
+
+__all__ = ["sample_intervention"]
+
+ATTEMPTS = 400
+"""Most draws fit at once; an erasure needs a relation, an attribute a category with a colour."""
+
+
+def sample_intervention(
+    kind: str,
+    seed: int,
+    index: int,
+    settings: WorldSettings = DEFAULTS,
+    *,
+    dose: float = 1.0,
+    crowd: int = 0,
+) -> Intervention:
+    """One case of a kind (see `KINDS`).
+
+    `crowd` puts that many untouched things of the target's category beside it and, for
+    mimicry, one of the category that is mimicked: a question about the negative then has a
+    true answer in the picture, and the edited thing is not in it.
+    """
+    if kind not in KINDS:
+        raise UnknownName("intervention", kind, KINDS)
+    if crowd and kind not in ("SM", "OC", "attribute"):
+        raise UsageError(f"a crowd goes with SM, OC and attribute, not with {kind}")
+    rng = generator(seed, index, 2, KINDS.index(kind))
+    for attempt in range(ATTEMPTS):
+        try:
+            if kind == "counting":
+                return _count(rng, seed, index, settings)
+            if crowd:
+                return _in_crowd(rng, kind, settings, dose, crowd)
+            scene = _scene(kind, settings, seed, index, attempt)
+            return DRAWS[kind](rng, scene, settings, dose)
+        except UsageError:  # this draw does not make a valid case: take the next
+            continue
+    raise UsageError(f"no {kind} case fits these settings; allow more categories or contexts")
+
+
+def _scene(kind: str, settings: WorldSettings, seed: int, index: int, attempt: int) -> Scene:
+    """The scene of an attempt: no two kinds, cases or attempts share one."""
+    if kind == "erasure":
+        settings = msgspec.structs.replace(settings, relation_share=1.0)
+    number = (index * ATTEMPTS + attempt) * len(KINDS) + KINDS.index(kind)
+    scene = sample_scene(seed, number, settings)
+    if not scene.things:
+        raise UsageError("nothing found room")
+    return scene
+
+
+def _pick_target(rng: np.random.Generator, scene: Scene, *, alone: bool = True) -> int:
+    """A thing of the real world, on its own feet; `alone`: the only one of its category."""
+    names = [thing.category for thing in scene.things]
+    fit = [
+        number
+        for number, thing in enumerate(scene.things)
+        if not thing.look.material
+        and not (alone and names.count(thing.category) > 1)
+        and thing.partner < 0
+        and not any(other.partner == number for other in scene.things)
+    ]
+    if not fit:
+        raise UsageError("no thing of this scene can be the target")
+    return fit[int(rng.integers(len(fit)))]
+
+
+def _choice(rng: np.random.Generator, names: list[str]) -> str:
+    if not names:
+        raise UsageError("nothing to choose from")
+    return names[int(rng.integers(len(names)))]
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(1, 1 << 31))
+
+
+def _mimicry(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    return edits.change_surface(
+        scene, target, _choice(rng, list(SURFACES)), dose=dose, seed=_seed(rng)
+    )
+
+
+def _conflict(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    contexts = list(settings.contexts or CONTEXTS)
+    return edits.change_context(scene, target, _choice(rng, contexts), dose=dose, seed=_seed(rng))
+
+
+def _substance(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    material = _choice(rng, list(edits.materials_for(scene.things[target].category)))
+    return edits.change_material(scene, target, material, dose=dose, seed=_seed(rng))
+
+
+def _attribute(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    return edits.change_attribute(
+        scene, target, _choice(rng, list(COLOURS)), dose=dose, seed=_seed(rng)
+    )
+
+
+def _stand_in(rng: np.random.Generator, scene: Scene, target: int, settings: WorldSettings) -> str:
+    """Another category to put in a thing's place: mostly one of its shape that belongs there."""
+    entry = CATEGORIES[scene.things[target].category]
+    allowed = [CATEGORIES[name] for name in settings.categories or CATEGORIES if name != entry.name]
+    alike = [other.name for other in allowed if other.shape == entry.shape]
+    at_home = [other.name for other in allowed if scene.place.context in other.contexts]
+    return _choice(rng, alike if alike and rng.random() < 0.5 else at_home)
+
+
+def _replacement(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    case = edits.replace(scene, target, _stand_in(rng, scene, target, settings), seed=_seed(rng))
+    _check_inside(case.counterfactual.things[case.after])
+    return case
+
+
+def _swap(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    case = edits.swap(scene, target, _stand_in(rng, scene, target, settings), seed=_seed(rng))
+    _check_inside(case.counterfactual.things[case.after])
+    return case
+
+
+def _check_inside(thing: Thing) -> None:
+    left, top, right, _ = box_of(thing)
+    if left < 0 or right > 1 or top < 0:
+        raise UsageError("it would stick out of the picture")
+
+
+def _erasure(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    paired = [number for number, thing in enumerate(scene.things) if thing.partner >= 0]
+    if not paired:
+        raise UsageError("no relation in this scene")
+    return edits.erase(scene, paired[int(rng.integers(len(paired)))])
+
+
+def _removal(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    return edits.remove(scene, _pick_target(rng, scene))
+
+
+def _addition(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    category = _choice(
+        rng, [name for name in CATEGORIES if scene.place.context in CATEGORIES[name].contexts]
+    )
+    thing = place(rng, scene, category, list(scene.things), draw_look(rng, category, settings))
+    if thing is None:
+        raise UsageError("no room for another thing")
+    return edits.add(scene, thing)
+
+
+def _movement(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    target = _pick_target(rng, scene)
+    thing = scene.things[target]
+    others = [other for number, other in enumerate(scene.things) if number != target]
+    free = place(rng, scene, thing.category, others, thing.look)
+    if free is None or abs(free.x - thing.x) < 0.2:
+        raise UsageError("no other place far enough away")
+    case = edits.move(scene, target, free.x, free.y)
+    _check_inside(case.counterfactual.things[case.after])
+    return case
+
+
+def _nothing(
+    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
+) -> Intervention:
+    return edits.change_nothing(scene, _pick_target(rng, scene))
+
+
+DRAWS: dict[str, Callable[[np.random.Generator, Scene, WorldSettings, float], Intervention]] = {
+    "SM": _mimicry,
+    "CC": _conflict,
+    "OC": _substance,
+    "attribute": _attribute,
+    "replacement": _replacement,
+    "erasure": _erasure,
+    "move": _movement,
+    "remove": _removal,
+    "add": _addition,
+    "replace": _swap,
+    "no-op": _nothing,
+}
+
+
+def _count(
+    rng: np.random.Generator, seed: int, index: int, settings: WorldSettings
+) -> Intervention:
+    """Dense counting: the number is the case; the counterfactual has one thing less."""
+    category = _choice(rng, list(settings.categories or CATEGORIES))
+    count = round(2 * 30 ** float(rng.random()))  # 2…60, as many small numbers as large ones
+    scene = crowd_scene(_seed(rng), index, category, count, settings)
+    case = edits.remove(scene, int(rng.integers(count)))
+    return msgspec.structs.replace(
+        case,
+        kind="counting",
+        facts={"object": category, "count": str(count), "count after": str(count - 1)},
+    )
+
+
+def _in_crowd(
+    rng: np.random.Generator, kind: str, settings: WorldSettings, dose: float, crowd: int
+) -> Intervention:
+    """The target among untouched things of its own kind, and of the kind that it imitates."""
+    names = [name for name in settings.categories or CATEGORIES if CATEGORIES[name].size < 0.5]
+    category, surface = _choice(rng, names), _choice(rng, list(SURFACES))
+    context = _choice(rng, list(CATEGORIES[category].contexts))
+    scene = msgspec.structs.replace(
+        empty_scene(rng, context, settings.size_px), horizon=between(rng, 0.3, 0.4)
+    )
+    wanted = [category] * (crowd + 1)
+    if kind == "SM" and surface in CATEGORIES:
+        wanted.append(surface)
+    things: list[Thing] = []
+    for name in wanted:
+        look = draw_look(
+            rng,
+            name,
+            msgspec.structs.replace(settings, surface_correlation=1.0, material_share=0.0),
+        )
+        thing = place(rng, scene, name, things, look, overlap=0.10)
+        if thing is None:
+            raise UsageError("no room for the crowd")
+        things.append(thing)
+    target = things[0]
+    scene = msgspec.structs.replace(scene, things=settle(things))
+    number = scene.things.index(target)
+    if kind == "SM":
+        return edits.change_surface(scene, number, surface, dose=dose, seed=_seed(rng), crowd=True)
+    if kind == "OC":
+        material = _choice(rng, list(edits.materials_for(category)))
+        return edits.change_material(
+            scene, number, material, dose=dose, seed=_seed(rng), crowd=True
+        )
+    return edits.change_attribute(
+        scene, number, _choice(rng, list(COLOURS)), dose=dose, seed=_seed(rng)
+    )

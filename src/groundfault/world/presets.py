@@ -1,0 +1,289 @@
+"""Benchmarks made of the world: interventions rendered, asked about and annotated by construction.
+
+A case is a pure function of (preset, seed, index, settings), so any number of workers makes the
+same bytes. Pictures are PNG: an edit leaves every pixel that it does not touch as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from io import BytesIO
+from multiprocessing import get_context
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from groundfault.benchmarks import folder
+from groundfault.errors import UnknownName, UsageError
+from groundfault.masks import encode
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.world.cases import sample_intervention
+from groundfault.world.interventions import Intervention
+from groundfault.world.phrases import matching
+from groundfault.world.render import Rendered, render
+from groundfault.world.sampling import WorldSettings
+
+__all__ = ["PRESETS", "BuildSettings", "build", "make_case"]
+
+TASKS = ("referring", "reasoning")
+
+
+class BuildSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a built benchmark depends on, besides its preset and size."""
+
+    seed: int = 0
+    size_px: int = 384
+    doses: tuple[float, ...] = (1.0,)
+    """Edit strengths; each case is built at every one of them (CAFE preset)."""
+    crowd: int = 0
+    """How many untouched things of the target's category stand by (SM and OC)."""
+    controls: bool = False
+    """Also the no-op control of every case: its unedited picture, asked the same (CAFE preset)."""
+    surface_correlation: float = 1.0
+    context_correlation: float = 1.0
+
+    @property
+    def world(self) -> WorldSettings:
+        """The knobs of the scenes."""
+        return WorldSettings(
+            size_px=self.size_px,
+            surface_correlation=self.surface_correlation,
+            context_correlation=self.context_correlation,
+        )
+
+
+class Built(msgspec.Struct, frozen=True):
+    """One case with its pictures as PNG, by name."""
+
+    cases: tuple[Case, ...]
+    items: tuple[Item, ...]
+    pictures: dict[str, bytes]
+
+
+def build(
+    preset: str,
+    n: int,
+    out: str | PathLike[str],
+    settings: BuildSettings,
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Benchmark:
+    """Build n cases of a preset into a benchmark folder, which must not exist yet."""
+    if preset not in PRESETS:
+        raise UnknownName("preset", preset, PRESETS)
+    if n < 1:
+        raise UsageError(f"n is {n}; a benchmark has at least one case")
+    out = Path(out)
+    if out.exists() and any(out.iterdir() if out.is_dir() else (out,)):
+        raise UsageError(f"{out}: exists and is not an empty folder; name another one")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    cases: list[Case] = []
+    items: list[Item] = []
+    digest = hashlib.sha256()
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as pictures:
+        make = partial(make_case, preset, settings=settings)
+        for done, built in enumerate(_in_order(make, range(n), workers), start=1):
+            cases += built.cases
+            items += built.items
+            for name, content in sorted(built.pictures.items()):
+                (Path(pictures) / name).write_bytes(content)
+                digest.update(name.encode() + hashlib.sha256(content).digest())
+            if progress is not None:
+                progress(done, n)
+        benchmark = Benchmark(
+            card=_card(preset),
+            cases=tuple(cases),
+            items=tuple(items),
+            notes=(
+                f"groundfault world, preset {preset}, n {n}, "
+                + ", ".join(f"{k} {v}" for k, v in msgspec.structs.asdict(settings).items()),
+                f"SHA-256 of the pictures: {digest.hexdigest()}",
+            ),
+        )
+        card = folder.write(benchmark, out, images_from=pictures)
+    return msgspec.structs.replace(benchmark, card=card)
+
+
+def _in_order(
+    make: Callable[[int], Built], indices: Sequence[int], workers: int | None
+) -> Iterator[Built]:
+    workers = workers or min(len(indices), os.cpu_count() or 1)
+    if workers == 1:
+        yield from map(make, indices)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(make, indices, chunksize=4)
+
+
+def _card(preset: str) -> Card:
+    metric = {"cafe": "cgF1", "halluseg": "CCMS"}[preset]
+    return Card(
+        name=preset,
+        title=f"groundfault world: {preset}",
+        source="rendered by groundfault; true masks, no label noise, no contamination",
+        licence="CC0-1.0",
+        citation="groundfault, the counterfactual world",
+        main_metric=metric,
+    )
+
+
+def make_case(preset: str, index: int, *, settings: BuildSettings) -> Built:
+    """One case of a preset, rendered."""
+    return PRESETS[preset](index, settings)
+
+
+def _cafe_case(index: int, settings: BuildSettings) -> Built:
+    """An edit of surface, context or material, asked with p⁺ and p⁻, at every dose."""
+    kind = ("SM", "CC", "OC")[index % 3]
+    crowd = settings.crowd if kind != "CC" else 0
+    cases: list[Case] = []
+    items: list[Item] = []
+    pictures: dict[str, bytes] = {}
+    for dose in settings.doses:
+        edit = sample_intervention(
+            kind, settings.seed, index, settings.world, dose=dose, crowd=crowd
+        )
+        suffix = f"-d{dose:g}" if len(settings.doses) > 1 else ""
+        case_id = f"{index:06d}{suffix}"
+        tags = {"kind": kind, "dose": f"{dose:g}", "crowd": str(crowd)} | _words(edit)
+        cases.append(Case(id=case_id, intervention=kind, tags=tags))
+        rendered = render(edit.counterfactual)
+        pictures[f"{case_id}.png"] = _png(rendered)
+        items += _pair(case_id, f"{case_id}.png", edit, rendered)
+    if settings.controls:
+        edit = sample_intervention(kind, settings.seed, index, settings.world, crowd=crowd)
+        case_id = f"{index:06d}-control"
+        cases.append(Case(id=case_id, intervention="control", tags={"kind": kind, "dose": "0"}))
+        rendered = render(edit.factual)
+        pictures[f"{case_id}.png"] = _png(rendered)
+        items += _control(case_id, f"{case_id}.png", edit, rendered)
+    return Built(tuple(cases), tuple(items), pictures)
+
+
+def _words(edit: Intervention) -> dict[str, str]:
+    return {"positive": edit.positive, "negative": edit.negative} | edit.facts
+
+
+def _pair(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> list[Item]:
+    """p⁺ and p⁻ about the edited picture; what is true of it decides what they should find."""
+    scene, target = edit.counterfactual, _region(rendered, edit.after)
+    return [
+        _item(
+            f"{case_id}:{role.value}",
+            case_id,
+            role,
+            image,
+            phrase,
+            [_region(rendered, k) for k in matching(scene, phrase)],
+            target,
+            rendered,
+        )
+        for role, phrase in ((Role.POSITIVE, edit.positive), (Role.NEGATIVE, edit.negative))
+    ]
+
+
+def _control(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> list[Item]:
+    """The unedited picture, asked for what its target is and for the misleading concept."""
+    own = edit.factual.things[edit.before].category
+    target = _region(rendered, edit.before)
+    misleading = edit.negative if edit.kind != "OC" else edit.positive
+    return [
+        _item(
+            f"{case_id}:{role.value}",
+            case_id,
+            role,
+            image,
+            phrase,
+            [_region(rendered, k) for k in matching(edit.factual, phrase)],
+            target,
+            rendered,
+        )
+        for role, phrase in ((Role.POSITIVE, own), (Role.NEGATIVE, misleading))
+    ]
+
+
+def _halluseg_case(index: int, settings: BuildSettings) -> Built:
+    """An object replaced by another: both pictures, each asked with both queries."""
+    edit = sample_intervention("replacement", settings.seed, index, settings.world)
+    task = TASKS[index % 2]
+    case_id = f"{index:06d}"
+    before, after = render(edit.factual), render(edit.counterfactual)
+    names = {"I": f"{case_id}-factual.png", "J": f"{case_id}-counterfactual.png"}
+    words = {"c": edit.facts[f"factual {task}"], "c'": edit.facts[f"counterfactual {task}"]}
+    regions = {"I": _region(before, edit.before), "J": _region(after, edit.after)}
+    corners = (
+        (Role.FACTUAL, "I", "c", before, True),
+        (Role.TEXTUAL, "I", "c'", before, False),
+        (Role.VISUAL, "J", "c", after, False),
+        (Role.COUNTERFACTUAL, "J", "c'", after, True),
+    )
+    items = [
+        _item(
+            f"{case_id}:{role.value}",
+            case_id,
+            role,
+            names[picture],
+            words[word],
+            [regions[picture]] if true else [],
+            regions[picture],
+            rendered,
+        )
+        for role, picture, word, rendered, true in corners
+    ]
+    tags = {"task": task, "label": edit.negative, "edited_label": edit.positive}
+    return Built(
+        (Case(id=case_id, intervention="replacement", tags=tags),),
+        tuple(items),
+        {names["I"]: _png(before), names["J"]: _png(after)},
+    )
+
+
+def _item(
+    item_id: str,
+    case_id: str,
+    role: Role,
+    image: str,
+    query: str,
+    regions: Iterable[Region],
+    target: Region,
+    rendered: Rendered,
+) -> Item:
+    height_px, width_px = rendered.labels.shape
+    found = tuple(regions)
+    same = next((region for region in found if region == target), target)
+    return Item(
+        id=item_id,
+        case_id=case_id,
+        role=role,
+        image=image,
+        height_px=height_px,
+        width_px=width_px,
+        query=query,
+        regions=(same, *(r for r in found if r is not same)) if same in found else found,
+        target=same,
+    )
+
+
+def _region(rendered: Rendered, index: int) -> Region:
+    return Region(encode(rendered.masks[index]))
+
+
+def _png(rendered: Rendered) -> bytes:
+    from PIL import Image
+
+    content = BytesIO()
+    Image.fromarray(rendered.image).save(content, "PNG", compress_level=4)
+    return content.getvalue()
+
+
+PRESETS: dict[str, Callable[[int, BuildSettings], Built]] = {
+    "cafe": _cafe_case,
+    "halluseg": _halluseg_case,
+}
