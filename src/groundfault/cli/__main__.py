@@ -1,0 +1,5 @@
+"""`python -m groundfault.cli`."""
+
+from groundfault.cli import main
+
+main()

@@ -1,0 +1,62 @@
+"""Look at files and turn them into others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundfault.cli.options import AsJson, add_commands, print_json
+
+
+def convert(
+    sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
+    to: Annotated[str, typer.Option("--to", help="folder, cafe, saco, halluseg, fprefcoco, coco.")],
+    out: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Format of the source, if not to be detected.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder with HalluSegBench's masks.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Copy the pictures from here (--to folder).")
+    ] = None,
+    split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
+) -> None:
+    """Turn any benchmark format into any other; what a format cannot hold is said."""
+    from groundfault.convert import read_any, write_any
+
+    benchmark = read_any(sources, from_, data)
+    lost = write_any(benchmark, to, out, split=split, images_from=images)
+    print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")
+    for note in benchmark.notes:
+        print(f"note: {note}")
+    for note in lost:
+        print(f"not kept: {note}")
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="Any file or folder.")], as_json: AsJson = False
+) -> None:
+    """What is this file, is it sound? Exit code 2 if it is not."""
+    from groundfault.inspection import inspect as inspect_file
+    from groundfault.report.inspections import inspection_tables
+    from groundfault.report.tables import show
+
+    report = inspect_file(file)
+    if as_json:
+        print_json(report)
+    else:
+        for table in inspection_tables(report):
+            show(table)
+            print()
+    if not report.sound:
+        raise typer.Exit(2)
+
+
+def register(app: typer.Typer, words: Sequence[str]) -> None:
+    """Add these commands to the program."""
+    add_commands(app, {"convert": convert, "inspect": inspect}, words)

@@ -1,0 +1,164 @@
+"""Options that commands share, and how results are finished: summarised, written, printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from groundfault.errors import UnknownName
+
+if TYPE_CHECKING:
+    from groundfault.config import ScoreSettings
+    from groundfault.records import Summary
+    from groundfault.scored import Scored
+
+Command = Callable[..., None]
+
+
+def add_commands(app: typer.Typer, commands: Mapping[str, Command], words: Sequence[str]) -> None:
+    """Give an app the command that the words name, or all if they name none. Typer inspects every
+    parameter of every command that it is given, which takes longer than to run most."""
+    chosen = words[0] if words else ""
+    for name in [chosen] if chosen in commands else commands:
+        app.command(name)(commands[name])
+
+
+def add_group(
+    app: typer.Typer, name: str, about: str, commands: Mapping[str, Command], words: Sequence[str]
+) -> None:
+    """The same for a group of commands."""
+    group = typer.Typer(help=about, no_args_is_help=True)
+    add_commands(group, commands, words[1:] if words and words[0] == name else ())
+    app.add_typer(group, name=name)
+
+
+class IouType(StrEnum):
+    segm = "segm"
+    bbox = "bbox"
+
+
+class Variant(StrEnum):
+    parity = "parity"
+    exact = "exact"
+
+
+class Missing(StrEnum):
+    error = "error"
+    empty = "empty"
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
+
+
+Annotations = Annotated[
+    list[Path],
+    typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
+]
+Predictions = Annotated[Path, typer.Option("--predictions", help="COCO results JSON.")]
+T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
+Tau = Annotated[
+    float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
+]
+Iou = Annotated[IouType | None, typer.Option("--iou", help="What the cgF1 family compares. [segm]")]
+VariantOption = Annotated[
+    Variant | None, typer.Option("--variant", help="As published, or without its ε. [parity]")
+]
+Bootstrap = Annotated[
+    int | None, typer.Option("--bootstrap", help="Resamples of cases; 0 for none. [10000]")
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the resamples. [0]")]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="TOML with these settings; options win over it.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Folder for summary.json and cases.parquet.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the table.")]
+Metric = Annotated[
+    list[str] | None, typer.Option("--metric", help="Show these metrics; repeat. 'all' for all.")
+]
+GRID_HELP = "Thresholds: start:stop:step, or a,b,c."
+TGrid = Annotated[str, typer.Option("--t", help=GRID_HELP)]
+SweepBootstrap = Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")]
+SweepOut = Annotated[Path | None, typer.Option("--out", help="Folder for sweep.json.")]
+Published = Annotated[
+    bool, typer.Option("--published", help="Add what the papers report, for comparison.")
+]
+
+
+def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
+    import msgspec
+
+    from groundfault.config import ScoreSettings, check, load_toml
+
+    settings = load_toml(config, ScoreSettings) if config else ScoreSettings()
+    changes = {name: value for name, value in given.items() if value is not None}
+    return check(msgspec.structs.replace(settings, **changes))
+
+
+def annotation_hashes(paths: list[Path]) -> dict[str, str]:
+    from groundfault.foreign import sha256
+
+    return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
+
+
+class Shown(NamedTuple):
+    """How results are printed."""
+
+    as_json: bool
+    format_: Format
+    metric: list[str] | None = None
+    published: bool = False
+
+
+def finish(
+    scored: Scored, settings: ScoreSettings, data: dict[str, str], out: Path | None, shown: Shown
+) -> None:
+    """Summarise, write, print."""
+    from groundfault.evaluate import summarise, write_results
+
+    summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
+    known = summary.rows["Overall"].metrics
+    chosen = list(known) if shown.metric == ["all"] else shown.metric
+    for name in chosen or ():
+        if name not in known:
+            raise UnknownName("metric", name, known)
+    if out is not None:
+        write_results(out, scored, summary)
+    if shown.as_json:
+        print_json(summary)
+        return
+    _print_summary(summary, chosen, shown)
+    if out is not None:
+        print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
+
+
+def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
+    from groundfault.report.summaries import HEADLINES, published_table, summary_table
+    from groundfault.report.tables import show
+
+    show(summary_table(summary, chosen), shown.format_)
+    if not shown.published:
+        return
+    from groundfault.published import published_rows
+
+    rows = [r for r in published_rows(summary.benchmark) if r.row in summary.rows and not r.setting]
+    metrics = chosen or HEADLINES[summary.benchmark]
+    percent = summary.benchmark != "halluseg"
+    show(published_table(rows, metrics, percent=percent), shown.format_)
+
+
+def print_json(value: object) -> None:
+    import msgspec
+
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
