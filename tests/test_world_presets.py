@@ -29,7 +29,7 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     one = build("cafe", 6, tmp_path / "one", SMALL, workers=1)
     two = build("cafe", 6, tmp_path / "two", SMALL, workers=2)
     assert one.card.content_hash == two.card.content_hash
-    assert one.notes == two.notes
+    assert one.card == two.card
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert folder.read(tmp_path / "one").items == one.items
 
@@ -60,6 +60,16 @@ def test_doses_and_controls() -> None:
     assert [case.tags["dose"] for case in built.cases] == ["0", "0.5", "1", "0"]
     none, half, full, control = (built.pictures[f"{case.id}.png"] for case in built.cases)
     assert none == control and len({none, half, full}) == 3
+
+
+def test_doses_and_controls_have_lines_of_their_own(run: Any, tmp_path: Path) -> None:
+    options = ("--n", 3, "--size", 96, "--dose", "0.5,1", "--controls", "--workers", 1)
+    run("world", "build", "--preset", "cafe", *options, "--out", tmp_path / "b")
+    out = ("--out", tmp_path / "runs", "--bootstrap", 0, "--json")
+    rows = run("eval", tmp_path / "b", "--model", "oracle", *out).json["rows"]
+    counts = {name: row["n_cases"] for name, row in rows.items()}
+    assert counts == {"Overall": 3, "SM": 1, "CC": 1, "OC": 1, "dose 0.5": 3, "control": 3}
+    assert rows["control"]["metrics"]["IL-FPR"]["value"] == 0.0
 
 
 def test_quads_swap_what_is_true(tmp_path: Path) -> None:

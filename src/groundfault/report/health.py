@@ -12,6 +12,8 @@ from groundfault.report.tables import Cell, Table
 
 __all__ = ["health_table", "is_healthy"]
 
+OPTIONAL = {"skia-python": "world"}
+"""Library → extra that brings it."""
 NEEDED = ("msgspec", "numpy", "pillow", "pyarrow", "rich", "rlemasklib", "scipy", "typer")
 
 
@@ -21,6 +23,7 @@ def health_table() -> Table:
         ["groundfault", "ok", __version__],
         ["python", "ok" if sys.version_info >= (3, 11) else "wrong", platform.python_version()],
         *(_library(name) for name in NEEDED),
+        *(_optional(name, extra) for name, extra in OPTIONAL.items()),
         ["mask arithmetic", *_mask_check()],
         [
             "terminal",
@@ -33,7 +36,7 @@ def health_table() -> Table:
 
 def is_healthy(table: Table) -> bool:
     """Whether no line is wrong."""
-    return all(str(row[1]) == "ok" for row in table.rows)
+    return all(str(row[1]) in ("ok", "optional") for row in table.rows)
 
 
 def _library(name: str) -> list[Cell | str]:
@@ -41,6 +44,13 @@ def _library(name: str) -> list[Cell | str]:
         return [name, "ok", version(name)]
     except PackageNotFoundError:
         return [name, "missing", f"pip install {name}"]
+
+
+def _optional(name: str, extra: str) -> list[Cell | str]:
+    try:
+        return [name, "ok", version(name)]
+    except PackageNotFoundError:
+        return [name, "optional", f"not installed: pip install 'groundfault[{extra}]'"]
 
 
 def _mask_check() -> tuple[str, str]:

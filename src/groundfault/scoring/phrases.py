@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,7 +12,7 @@ from groundfault.errors import DataError
 from groundfault.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.metrics import pcs, target_aware
 from groundfault.overlaps import Overlaps
-from groundfault.records import Benchmark, Role
+from groundfault.records import Benchmark, Case, Role
 from groundfault.scored import Ragged, Scored
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["CAFE_ROWS", "metric_function", "score"]
 
 CAFE_ROWS = ("SM", "CC", "OC")
+CONTROL = "control"
+"""The intervention of cases that show the unedited picture."""
+SLICES = ("dose", "split", "crowd", "kind")
+"""Tags that become columns of the case table."""
 
 
 def score(
@@ -69,11 +73,7 @@ def score(
     names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
     if pair_scores is not None:
         names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
-    by_case = np.array([case.intervention for case in benchmark.cases], dtype=str)
-    intervention = by_case[layout.case_of_entry]
-    rows = {"Overall": np.ones(layout.n_entries, bool)}
-    if tau is not None or any(intervention):
-        rows |= {name: intervention == name for name in CAFE_ROWS}
+    rows = _rows(benchmark, layout.case_of_entry, by_edit=tau is not None)
     outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
     settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
     return Scored(
@@ -95,6 +95,27 @@ def score(
             *failure_notes(outcomes, overlaps.n_silent, "image–phrase pairs"),
         ),
     )
+
+
+def _rows(
+    benchmark: Benchmark, case_of_entry: NDArray[np.int64], *, by_edit: bool
+) -> dict[str, NDArray[np.bool_]]:
+    """The lines of the table. Weaker doses and unedited controls have lines of their own: they
+    are not what the benchmark's headline is about."""
+    edits = np.array([case.intervention for case in benchmark.cases], dtype=str)[case_of_entry]
+    doses = np.array([float(case.tags.get("dose", 1.0)) for case in benchmark.cases])[case_of_entry]
+    control = edits == CONTROL
+    full = (doses == 1.0) & ~control
+    if not full.any():  # nothing but weaker doses: then they are the benchmark
+        full = ~control
+    rows = {"Overall": full}
+    if by_edit or any(edits):
+        rows |= {name: full & (edits == name) for name in CAFE_ROWS}
+    for dose in sorted(set(doses[~control & ~full].tolist())):
+        rows[f"dose {dose:g}"] = ~control & (doses == dose)
+    if control.any():
+        rows[CONTROL] = control
+    return rows
 
 
 def metric_function(settings: Mapping[str, object]) -> Metrics:
@@ -208,6 +229,17 @@ class _Layout(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
 
 
+def _tag_columns(cases: Sequence[Case]) -> dict[str, list[Any]]:
+    """The tags that cases can be sliced by: a dose as a number, the others as text."""
+    names = dict.fromkeys(name for case in cases for name in case.tags if name in SLICES)
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        values: list[Any] = [case.tags.get(name) for case in cases]
+        numeric = name == "dose"
+        columns[name] = [float(v) if numeric and v is not None else v for v in values]
+    return columns
+
+
 def _case_table(
     benchmark: Benchmark,
     overlaps: Overlaps,
@@ -224,6 +256,7 @@ def _case_table(
     table: dict[str, Any] = {
         "case_id": [entry.id for entry in case],
         "intervention": [entry.intervention for entry in case],
+        **_tag_columns(case),
         "image": [item.image for item in positive],
         "positive_id": [item.id for item in positive],
         "positive_query": [item.query for item in positive],

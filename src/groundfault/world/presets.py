@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from groundfault import __version__
 from groundfault.benchmarks import folder
 from groundfault.errors import UnknownName, UsageError
 from groundfault.masks import encode
@@ -98,14 +99,9 @@ def build(
             if progress is not None:
                 progress(done, n)
         benchmark = Benchmark(
-            card=_card(preset),
+            card=_card(preset, n, settings, digest.hexdigest()),
             cases=tuple(cases),
             items=tuple(items),
-            notes=(
-                f"groundfault world, preset {preset}, n {n}, "
-                + ", ".join(f"{k} {v}" for k, v in msgspec.structs.asdict(settings).items()),
-                f"SHA-256 of the pictures: {digest.hexdigest()}",
-            ),
         )
         card = folder.write(benchmark, out, images_from=pictures)
     return msgspec.structs.replace(benchmark, card=card)
@@ -122,12 +118,16 @@ def _in_order(
         yield from pool.map(make, indices, chunksize=4)
 
 
-def _card(preset: str) -> Card:
+def _card(preset: str, n: int, settings: BuildSettings, pictures_sha256: str) -> Card:
     metric = {"cafe": "cgF1", "halluseg": "CCMS"}[preset]
+    chosen = ", ".join(f"{name} {v}" for name, v in msgspec.structs.asdict(settings).items())
     return Card(
         name=preset,
         title=f"groundfault world: {preset}",
-        source="rendered by groundfault; true masks, no label noise, no contamination",
+        source=(
+            f"rendered by groundfault {__version__}: preset {preset}, n {n}, {chosen}; "
+            f"SHA-256 of the pictures {pictures_sha256}"
+        ),
         licence="CC0-1.0",
         citation="groundfault, the counterfactual world",
         main_metric=metric,
