@@ -43,6 +43,9 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.benchmarks.coco_instances", "COCO instance annotations as phrases"
         ),
         "lvis": Entry("groundfault.benchmarks.lvis", "LVIS with its verified negatives as phrases"),
+        "reactbench": Entry(
+            "groundfault.benchmarks.reactbench", "exams: four causes, 8 to 12 questions per sample"
+        ),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
     "scorers": {

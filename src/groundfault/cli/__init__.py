@@ -24,6 +24,7 @@ COMMANDS = {
     "sweep": "scoring:register_sweep",
     "compare": "evaluation:register",
     "eval": "evaluation:register",
+    "report": "evaluation:register",
     "world": "world:register",
     "convert": "files:register",
     "inspect": "files:register",

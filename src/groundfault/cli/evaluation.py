@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -110,6 +111,26 @@ def compare(
         print()
 
 
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders written by score --out or eval.")],
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
+    images: Annotated[
+        Path | None, typer.Option("--images", help="Benchmark folder with the pictures.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Also each figure as a file, here.")
+    ] = None,
+) -> None:
+    """One HTML file about any number of runs: opens offline, needs nothing else."""
+    from groundfault.report.page import write_figures, write_report
+
+    write_report(runs, out, images_from=images)
+    print(f"written: {out}; open it in a browser", file=sys.stderr)
+    if figures is not None:
+        write_figures(runs, figures)
+        print(f"figures: {figures}", file=sys.stderr)
+
+
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
-    add_commands(app, {"eval": eval_, "compare": compare}, words)
+    add_commands(app, {"eval": eval_, "compare": compare, "report": report}, words)

@@ -13,7 +13,7 @@ from groundfault.cli.options import add_group
 
 
 def world_build(
-    preset: Annotated[str, typer.Option("--preset", help="cafe or halluseg.")],
+    preset: Annotated[str, typer.Option("--preset", help="cafe, halluseg or reactbench.")],
     out: Annotated[Path, typer.Option("--out", help="Benchmark folder to write.")],
     n: Annotated[int, typer.Option("--n", help="Number of cases.")] = 300,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed.")] = 0,
@@ -29,10 +29,19 @@ def world_build(
     workers: Annotated[int | None, typer.Option("--workers", help="Processes. [cores]")] = None,
 ) -> None:
     """Render a benchmark of counterfactuals: exact edits, true masks, from a seed."""
+    from groundfault.errors import UnknownName
     from groundfault.report.progress import progress
     from groundfault.sweep import parse_grid
-    from groundfault.world.presets import BuildSettings, build
+    from groundfault.world.exams import build_exam
+    from groundfault.world.presets import PRESETS, BuildSettings, build
 
+    if preset == "reactbench":
+        with progress("rendering") as advance:
+            exam = build_exam(n, out, seed=seed, size_px=size, workers=workers, progress=advance)
+        print(f"{len(exam.samples)} samples, {len(exam.questions)} questions: {out}")
+        return
+    if preset not in PRESETS:
+        raise UnknownName("preset", preset, [*PRESETS, "reactbench"])
     settings = BuildSettings(
         seed=seed, size_px=size, doses=parse_grid(dose), crowd=crowd, controls=controls
     )

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import msgspec
 
@@ -30,8 +31,9 @@ from groundfault.world.phrases import matching
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import WorldSettings
 
-__all__ = ["PRESETS", "BuildSettings", "build", "make_case"]
+__all__ = ["PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
 
+T = TypeVar("T")
 TASKS = ("referring", "reasoning")
 
 
@@ -90,7 +92,7 @@ def build(
     digest = hashlib.sha256()
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as pictures:
         make = partial(make_case, preset, settings=settings)
-        for done, built in enumerate(_in_order(make, range(n), workers), start=1):
+        for done, built in enumerate(in_order(make, range(n), workers), start=1):
             cases += built.cases
             items += built.items
             for name, content in sorted(built.pictures.items()):
@@ -107,9 +109,8 @@ def build(
     return msgspec.structs.replace(benchmark, card=card)
 
 
-def _in_order(
-    make: Callable[[int], Built], indices: Sequence[int], workers: int | None
-) -> Iterator[Built]:
+def in_order(make: Callable[[int], T], indices: Sequence[int], workers: int | None) -> Iterator[T]:
+    """`map` on processes; the results come in order, whoever made them."""
     workers = workers or min(len(indices), os.cpu_count() or 1)
     if workers == 1:
         yield from map(make, indices)
@@ -155,14 +156,14 @@ def _cafe_case(index: int, settings: BuildSettings) -> Built:
         tags = {"kind": kind, "dose": f"{dose:g}", "crowd": str(crowd)} | _words(edit)
         cases.append(Case(id=case_id, intervention=kind, tags=tags))
         rendered = render(edit.counterfactual)
-        pictures[f"{case_id}.png"] = _png(rendered)
+        pictures[f"{case_id}.png"] = png(rendered)
         items += _pair(case_id, f"{case_id}.png", edit, rendered)
     if settings.controls:
         edit = sample_intervention(kind, settings.seed, index, settings.world, crowd=crowd)
         case_id = f"{index:06d}-control"
         cases.append(Case(id=case_id, intervention="control", tags={"kind": kind, "dose": "0"}))
         rendered = render(edit.factual)
-        pictures[f"{case_id}.png"] = _png(rendered)
+        pictures[f"{case_id}.png"] = png(rendered)
         items += _control(case_id, f"{case_id}.png", edit, rendered)
     return Built(tuple(cases), tuple(items), pictures)
 
@@ -241,7 +242,7 @@ def _halluseg_case(index: int, settings: BuildSettings) -> Built:
     return Built(
         (Case(id=case_id, intervention="replacement", tags=tags),),
         tuple(items),
-        {names["I"]: _png(before), names["J"]: _png(after)},
+        {names["I"]: png(before), names["J"]: png(after)},
     )
 
 
@@ -275,7 +276,8 @@ def _region(rendered: Rendered, index: int) -> Region:
     return Region(encode(rendered.masks[index]))
 
 
-def _png(rendered: Rendered) -> bytes:
+def png(rendered: Rendered) -> bytes:
+    """The picture as a PNG file."""
     from PIL import Image
 
     content = BytesIO()

@@ -1,0 +1,524 @@
+"""ReactBench: four tasks that each provoke one cause of hallucination, asked as an exam.
+
+    DIR/exam.json          what it is: format version, counts, content hash, notes
+    DIR/samples.parquet    id, task, images, height_px, width_px, facts
+    DIR/questions.parquet  one row per question
+    DIR/images/            the pictures
+
+The paper's own files are not released, so this form is the reference. It keeps the paper's
+layout: each sample of a task is asked the same numbers of yes/no (YN), short-answer (SA) and
+multiple-choice (MC) questions, along the same dimensions (`LAYOUT`). A folder that lacks a
+question is refused, because accuracies per question number would not be comparable.
+
+Erasure's Q1 has two wordings in the paper, a and b, that count as one question; here a sample
+is asked one of them, and `polarity` tells which.
+
+The content hash is the SHA-256 of the rows in a canonical form (JSON, keys sorted) and of the
+pictures' own hashes; what the rows contribute does not depend on Parquet's encoding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+import msgspec
+
+from groundfault.errors import DataError, UsageError
+from groundfault.foreign import read_json_object, sha256, within
+from groundfault.records import Card
+from groundfault.store import new_folder, read_table, write_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "CARD",
+    "FORMAT_VERSION",
+    "LAYOUT",
+    "LETTERS",
+    "MOST_IN_RANGE",
+    "Exam",
+    "ExamCard",
+    "Question",
+    "Sample",
+    "read",
+    "span",
+    "write",
+]
+
+AnyPath = str | PathLike[str]
+Task = Literal["erasure", "attribute", "tracing", "counting"]
+QuestionType = Literal["YN", "SA", "MC"]
+Dimension = Literal[
+    "direct",
+    "commonsense-guided",
+    "premise-based",
+    "absurd-contrast",
+    "none-hint",
+    "location-hint",
+    "operation-hint",
+    "exact",
+    "interval",
+]
+Polarity = Literal["", "affirmed", "negated"]
+T = TypeVar("T")
+
+FORMAT = "groundfault exam"
+FORMAT_VERSION = 1
+HEADER, SAMPLES, QUESTIONS, IMAGES = "exam.json", "samples.parquet", "questions.parquet", "images"
+_EXPECTED = "the exam.json of a groundfault exam folder"
+_AGAIN = "get or write the folder again; to change an exam, read it and write a new one"
+
+LETTERS = "ABCDEFGH"
+MOST_IN_RANGE = 6
+"""How many whole numbers an estimated range may hold."""
+
+_INDUCEMENTS: tuple[Dimension, ...] = (
+    "direct",
+    "commonsense-guided",
+    "premise-based",
+    "absurd-contrast",
+)
+_HINTS: tuple[Dimension, ...] = ("none-hint", "location-hint", "operation-hint")
+_TYPES: tuple[QuestionType, ...] = ("YN", "SA", "MC")
+_INDUCED = tuple((type_, dimension) for type_ in _TYPES for dimension in _INDUCEMENTS)
+
+LAYOUT: dict[Task, tuple[tuple[QuestionType, Dimension], ...]] = {
+    "erasure": _INDUCED,
+    "attribute": _INDUCED,
+    "tracing": (
+        *(("YN", hint) for hint in _HINTS for _ in range(2)),
+        *(("SA", hint) for hint in _HINTS),
+        *(("MC", hint) for hint in _HINTS),
+    ),
+    "counting": (
+        ("YN", "exact"),
+        ("YN", "exact"),
+        ("YN", "exact"),
+        ("YN", "interval"),
+        ("SA", "exact"),
+        ("SA", "interval"),
+        ("MC", "exact"),
+        ("MC", "interval"),
+    ),
+}
+"""Type and dimension of each task's questions, from Q1 on."""
+
+FACTS: dict[Task, tuple[str, ...]] = {
+    "erasure": ("erased", "relation", "kept"),
+    "attribute": ("object", "usual", "shown"),
+    "tracing": ("operation", "object", "location"),
+    "counting": ("object", "count"),
+}
+"""What is known about a sample of each task, at least."""
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model is shown, and what is known about it."""
+
+    id: str
+    task: Task
+    images: tuple[str, ...]
+    """File names in the image folder: two for tracing (before, after), one otherwise."""
+    height_px: int
+    width_px: int
+    facts: dict[str, str]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question about a sample, with its answer."""
+
+    id: str
+    sample_id: str
+    number: int
+    """1 is Q1."""
+    type: QuestionType
+    dimension: Dimension
+    text: str
+    options: tuple[str, ...] = ()
+    """Of a multiple-choice question, without their letters: A is the first."""
+    answer: str
+    """YN: "yes" or "no"; MC: a letter; counts: "20" or "18-22"; else the reference answer."""
+    rubric: str = ""
+    """SA: what a right answer says and what makes it wrong, for the judge."""
+    polarity: Polarity = ""
+    """YN: "negated" where the question states that something is not so."""
+
+
+CARD = Card(
+    name="reactbench",
+    title="ReactBench: which of four causes makes a multimodal LLM hallucinate?",
+    source="the paper's questions are not released; this is our own schema",
+    licence="of each exam its own",
+    citation=(
+        "Zhou et al., ReactBench: A Cause-Driven Benchmark for Multimodal Hallucination via "
+        "Systematic Evaluation"
+    ),
+    main_metric="react_score",
+)
+
+
+class ExamCard(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of exam.json."""
+
+    format: str = FORMAT
+    version: int = FORMAT_VERSION
+    name: str = "reactbench"
+    counts: dict[str, int]
+    content_hash: str
+    notes: tuple[str, ...] = ()
+
+
+class Exam(msgspec.Struct, frozen=True, kw_only=True):
+    """Samples with their questions, which stand in the order of the samples and numbers."""
+
+    card: ExamCard
+    samples: tuple[Sample, ...]
+    questions: tuple[Question, ...]
+
+
+class _Version(msgspec.Struct):
+    format: str = ""
+    version: int = 0
+    name: str = ""
+
+
+def write(
+    folder: AnyPath,
+    samples: Sequence[Sample],
+    questions: Sequence[Question],
+    pictures: Mapping[str, bytes | Path],
+    *,
+    notes: Sequence[str] = (),
+) -> Exam:
+    """Write a folder that must not exist yet; it appears whole or not at all.
+
+    `pictures` gives each image's bytes, or the file that holds them.
+    """
+    _check(samples, questions, Path(SAMPLES), Path(QUESTIONS))
+    names = [name for sample in samples for name in sample.images]
+    missing = sorted(set(names) - set(pictures))
+    if missing:
+        raise UsageError(f"no picture was given for {missing[0]}; samples need all of theirs")
+    with new_folder(folder) as temporary:
+        (temporary / IMAGES).mkdir()
+        for name in names:
+            _put_picture(temporary / IMAGES / name, pictures[name])
+        _write_rows(temporary / SAMPLES, _sample_schema(), samples)
+        _write_rows(temporary / QUESTIONS, _question_schema(), questions)
+        card = ExamCard(
+            counts=_counts(samples, questions),
+            content_hash=_content_hash(samples, questions, temporary / IMAGES),
+            notes=tuple(notes),
+        )
+        write_json(temporary / HEADER, card)
+    return Exam(card=card, samples=tuple(samples), questions=tuple(questions))
+
+
+def read(folder: AnyPath) -> Exam:
+    """Read a folder that `write` made, and check that it is whole and nobody changed it."""
+    folder = Path(folder)
+    card = _read_card(folder)
+    samples = _read_rows(folder / SAMPLES, _sample_schema(), Sample)
+    questions = _read_rows(folder / QUESTIONS, _question_schema(), Question)
+    _check(samples, questions, folder / SAMPLES, folder / QUESTIONS)
+    for sample in samples:
+        for name in sample.images:
+            record = f"sample {sample.id}"
+            path = within(folder / IMAGES, name, file=folder / SAMPLES, record=record)
+            if not path.is_file():
+                raise DataError(
+                    folder / SAMPLES,
+                    f"its picture {IMAGES}/{name} is missing",
+                    record=record,
+                    remedy=_AGAIN,
+                )
+    found = _content_hash(samples, questions, folder / IMAGES)
+    if found != card.content_hash or card.counts != _counts(samples, questions):
+        raise DataError(
+            folder / HEADER,
+            f"it is about other content: hash {card.content_hash[:12]}…, found {found[:12]}…",
+            remedy=_AGAIN,
+        )
+    return Exam(card=card, samples=samples, questions=questions)
+
+
+def span(text: str) -> tuple[int, int] | None:
+    """A number or a range as (lowest, highest); None if it is neither.
+
+    >>> span("20"), span("18-22"), span("22-18"), span("many")
+    ((20, 20), (18, 22), None, None)
+    """
+    match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text, re.ASCII)
+    if match is None:
+        return None
+    low, high = int(match[1]), int(match[2] or match[1])
+    return (low, high) if low <= high else None
+
+
+def _counts(samples: Sequence[Sample], questions: Sequence[Question]) -> dict[str, int]:
+    tasks = Counter(sample.task for sample in samples)
+    return {
+        "samples": len(samples),
+        "questions": len(questions),
+        "images": sum(len(sample.images) for sample in samples),
+        **{task: tasks[task] for task in LAYOUT},
+    }
+
+
+def _content_hash(samples: Sequence[Sample], questions: Sequence[Question], images: Path) -> str:
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    digest = hashlib.sha256(encode([FORMAT, FORMAT_VERSION]))
+    for row in (*samples, *questions):
+        digest.update(b"\n" + encode(row))
+    for sample in samples:
+        for name in sample.images:
+            digest.update(b"\n" + encode([name, sha256(images / name)]))
+    return digest.hexdigest()
+
+
+def _put_picture(path: Path, content: bytes | Path) -> None:
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content.is_file():
+        shutil.copyfile(content, path)
+    else:
+        raise UsageError(f"{content}: no such picture")
+
+
+# What must hold of the rows, whoever wrote them.
+
+
+def _check(
+    samples: Sequence[Sample], questions: Sequence[Question], s_file: Path, q_file: Path
+) -> None:
+    _check_unique(s_file, "sample", (sample.id for sample in samples))
+    _check_unique(q_file, "question", (question.id for question in questions))
+    _check_unique(s_file, "image", (name for sample in samples for name in sample.images))
+    asked: dict[str, list[Question]] = {sample.id: [] for sample in samples}
+    for question in questions:
+        if question.sample_id not in asked:
+            _refuse(q_file, question, f"there is no sample '{question.sample_id}'")
+        asked[question.sample_id].append(question)
+    for sample in samples:
+        _check_sample(sample, s_file)
+        _check_layout(sample, asked[sample.id], q_file)
+        for question in asked[sample.id]:
+            _check_question(question, sample, q_file)
+    in_order = [question for sample in samples for question in asked[sample.id]]
+    for found, expected in zip(questions, in_order, strict=True):
+        if found is not expected:
+            _refuse(q_file, found, "it does not stand in the order of the samples")
+
+
+def _check_unique(file: Path, kind: str, names: Iterable[str]) -> None:
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            problem = f"it occurs twice; every {kind} needs its own"
+            raise DataError(file, problem, record=f"{kind} {name}", remedy=_AGAIN)
+        known.add(name)
+
+
+def _check_sample(sample: Sample, file: Path) -> None:
+    wanted = 2 if sample.task == "tracing" else 1
+    if len(sample.images) != wanted:
+        _refuse(file, sample, f"{sample.task} has {wanted} pictures, this has {len(sample.images)}")
+    for name in sample.images:
+        if not _is_file_name(name):
+            _refuse(
+                file,
+                sample,
+                f"the image name {name!r} is not a plain file name",
+                remedy="name a file directly in the image folder",
+            )
+    if sample.height_px < 1 or sample.width_px < 1:
+        _refuse(file, sample, f"its pictures are {sample.width_px} × {sample.height_px} pixels")
+    for name in FACTS[sample.task]:
+        if not sample.facts.get(name):
+            _refuse(file, sample, f"its facts do not give '{name}'")
+    if sample.task == "counting" and not _is_count(sample.facts["count"]):
+        _refuse(file, sample, f"its count is '{sample.facts['count']}', which is no whole number")
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether a name is one of a file directly in a folder, on any system."""
+    plain = name == PureWindowsPath(name).name == PurePosixPath(name).name
+    return plain and name not in ("", ".", "..") and "\0" not in name
+
+
+def _is_count(text: str) -> bool:
+    found = span(text)
+    return found is not None and found[0] == found[1]
+
+
+def _check_layout(sample: Sample, asked: Sequence[Question], file: Path) -> None:
+    layout = LAYOUT[sample.task]
+    for number, (question, slot) in enumerate(zip(asked, layout, strict=False), start=1):
+        if (question.number, question.type, question.dimension) != (number, *slot):
+            _refuse(
+                file,
+                question,
+                f"it is Q{question.number}, {question.type}, {question.dimension}, where "
+                f"{sample.task} has Q{number}, {', '.join(slot)}",
+            )
+    if len(asked) != len(layout):
+        raise DataError(
+            file,
+            f"it has {len(asked)} questions; {sample.task} has {len(layout)}",
+            record=f"sample {sample.id}",
+            remedy=_AGAIN,
+        )
+
+
+def _check_question(question: Question, sample: Sample, file: Path) -> None:
+    if not question.text.strip():
+        _refuse(file, question, "it asks nothing")
+    if (question.type == "MC") != bool(question.options):
+        _refuse(file, question, "multiple-choice questions have options, the others none")
+    if (question.type == "YN") != bool(question.polarity):
+        _refuse(file, question, "yes/no questions have a polarity, the others none")
+    if (question.type == "SA") != bool(question.rubric.strip()):
+        _refuse(file, question, "short-answer questions have a rubric, the others none")
+    if question.type == "YN" and question.answer not in ("yes", "no"):
+        _refuse(file, question, f"its answer is '{question.answer}', neither yes nor no")
+    if question.type == "MC":
+        _check_options(question, file)
+    if not question.answer.strip():
+        _refuse(file, question, "it has no answer")
+    if sample.task == "tracing" and question.type == "YN":
+        expected = "affirmed" if question.number % 2 else "negated"
+        if question.polarity != expected:
+            _refuse(file, question, f"Q{question.number} of tracing is {expected}")
+    if sample.task == "counting" and question.type != "YN":
+        _check_numbers(question, int(sample.facts["count"]), file)
+
+
+def _check_options(question: Question, file: Path) -> None:
+    options = question.options
+    if not 2 <= len(options) <= len(LETTERS):
+        _refuse(file, question, f"it has {len(options)} options; 2 to {len(LETTERS)} are possible")
+    if len({option.strip().casefold() for option in options}) < len(options):
+        _refuse(file, question, "two of its options are the same")
+    if not all(option.strip() for option in options):
+        _refuse(file, question, "one of its options is empty")
+    if len(question.answer) != 1 or question.answer not in LETTERS[: len(options)]:
+        _refuse(file, question, f"its answer '{question.answer}' is the letter of no option")
+
+
+def _check_numbers(question: Question, count: int, file: Path) -> None:
+    """Numbers and ranges are scored by rule, so the right one must hold the count, alone."""
+    numbers = question.options or (question.answer,)
+    right = question.options[LETTERS.index(question.answer)] if question.options else numbers[0]
+    for text in numbers:
+        found = span(text)
+        if found is None or (question.dimension == "exact" and found[0] != found[1]):
+            kind = "number" if question.dimension == "exact" else "range"
+            _refuse(file, question, f"'{text}' is no {kind}")
+        low, high = found
+        if high - low >= MOST_IN_RANGE:
+            _refuse(file, question, f"the range {text} holds more than {MOST_IN_RANGE} numbers")
+        if (low <= count <= high) != (text == right):
+            verb = "misses" if text == right else "also holds"
+            _refuse(file, question, f"{text} {verb} the count, {count}")
+
+
+def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = _AGAIN) -> NoReturn:
+    record = f"{'sample' if isinstance(row, Sample) else 'question'} {row.id}"
+    raise DataError(file, problem, record=record, remedy=remedy)
+
+
+# Files.
+
+
+def _read_card(folder: Path) -> ExamCard:
+    path = folder / HEADER
+    if not path.is_file():
+        raise UsageError(f"{folder}: is not a groundfault exam folder: it has no {HEADER}")
+    version = read_json_object(path, _Version, expected=_EXPECTED)
+    if (version.format, version.name) != (FORMAT, "reactbench"):
+        raise DataError(
+            path, f"it is '{version.name}' of format '{version.format}'", remedy=f"give {_EXPECTED}"
+        )
+    if version.version != FORMAT_VERSION:
+        raise DataError(
+            path,
+            f"it has format version {version.version}; this groundfault reads {FORMAT_VERSION}",
+            remedy="use the version of groundfault that wrote it, or a newer one",
+        )
+    return read_json_object(path, ExamCard, expected=_EXPECTED)
+
+
+def _sample_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("task", pa.string()),
+            ("images", pa.list_(pa.string())),
+            ("height_px", pa.int64()),
+            ("width_px", pa.int64()),
+            ("facts", pa.map_(pa.string(), pa.string())),
+        ]
+    )
+
+
+def _question_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("sample_id", pa.string()),
+            ("number", pa.int64()),
+            ("type", pa.string()),
+            ("dimension", pa.string()),
+            ("text", pa.string()),
+            ("options", pa.list_(pa.string())),
+            ("answer", pa.string()),
+            ("rubric", pa.string()),
+            ("polarity", pa.string()),
+        ]
+    )
+
+
+def _write_rows(path: Path, schema: pa.Schema, rows: Sequence[msgspec.Struct]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [
+        pa.array([_plain(getattr(row, field.name)) for row in rows], field.type) for field in schema
+    ]
+    pq.write_table(pa.table(columns, schema=schema), path, compression="zstd")
+
+
+def _plain(value: Any) -> Any:
+    return list(value.items()) if isinstance(value, dict) else value
+
+
+def _read_rows(path: Path, schema: pa.Schema, type_: type[T]) -> tuple[T, ...]:
+    """The records of a table, whose columns must be those that `write` gives it."""
+    table = read_table(path)
+    if not table.schema.equals(schema):
+        raise DataError(path, "its columns are not those of the format", remedy=_AGAIN)
+    try:
+        rows = table.to_pylist()
+    except (ValueError, KeyError) as problem:  # strings that are not Unicode
+        raise DataError(path, f"not a readable table ({problem})", remedy=_AGAIN) from None
+    records = []
+    for number, row in enumerate(rows):
+        if row.get("facts"):
+            row["facts"] = dict(row["facts"])  # Arrow gives maps as lists of pairs
+        try:
+            records.append(msgspec.convert(row, type_))
+        except msgspec.ValidationError as problem:
+            raise DataError(path, str(problem), record=f"row {number}", remedy=_AGAIN) from None
+    return tuple(records)

@@ -1,0 +1,150 @@
+"""ReactBench from the world: interventions rendered and asked about, four tasks in turn.
+
+A sample is a pure function of (seed, number, size), so any number of workers makes the same
+bytes. What the questions are about must be seen: a draw that hides it is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from groundfault.benchmarks.reactbench import Exam, Question, Sample, write
+from groundfault.errors import UsageError
+from groundfault.world.cases import sample_intervention
+from groundfault.world.interventions import Intervention
+from groundfault.world.presets import in_order, png
+from groundfault.world.questions import TASKS, facts_of, questions_about
+from groundfault.world.render import Rendered, render
+from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
+
+__all__ = ["MadeSample", "build_exam", "make_sample"]
+
+TURN = ("erasure", "attribute", "tracing", "counting")
+ALTERATIONS = ("move", "remove", "add", "replace")
+RELATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("on", ("library", "kitchen", "street")),
+    ("beside", ()),
+    ("worn by", ()),
+    ("on", ("library", "kitchen", "street")),
+    ("beside", ()),
+    ("under", ("library",)),
+)
+"""What is erased, in turn, and the contexts (() is all) with enough of it: left to chance, half
+of the erased things are hats."""
+
+DRAWS = 120
+"""Most draws do; counting passes over small numbers, attributes over colours that are alike."""
+
+LEAST_COUNT = 6
+"""Fewer things than this are no dense counting."""
+LEAST_PX = 24
+"""A thing with fewer visible pixels than this is not asked about."""
+MOST_SHARE = 0.2
+"""Of the picture that an altered thing may cover, as in the paper: a change to be searched for."""
+MANY_THINGS = (5, 8)
+"""Of scenes with an alteration: enough to compare."""
+
+
+class MadeSample(msgspec.Struct, frozen=True):
+    """One sample with its questions and its pictures as PNG, by name."""
+
+    sample: Sample
+    questions: tuple[Question, ...]
+    pictures: dict[str, bytes]
+
+
+def build_exam(
+    n: int,
+    out: str | PathLike[str],
+    *,
+    seed: int = 0,
+    size_px: int = 384,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Exam:
+    """Build an exam of n samples into a folder, which must not exist yet."""
+    if n < 1:
+        raise UsageError(f"n is {n}; an exam has at least one sample")
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}; seeds are not negative")
+    WorldSettings(size_px=size_px)  # refuses impossible sizes before any work
+    out = Path(out)
+    if out.exists() and any(out.iterdir() if out.is_dir() else (out,)):
+        raise UsageError(f"{out}: exists and is not an empty folder; name another one")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    samples: list[Sample] = []
+    questions: list[Question] = []
+    pictures: dict[str, bytes | Path] = {}
+    make = partial(make_sample, seed=seed, size_px=size_px)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+        for done, one in enumerate(in_order(make, range(n), workers), start=1):
+            samples.append(one.sample)
+            questions += one.questions
+            for name, content in one.pictures.items():
+                pictures[name] = Path(scratch) / name
+                (Path(scratch) / name).write_bytes(content)
+            if progress is not None:
+                progress(done, n)
+        note = f"groundfault world, preset reactbench, n {n}, seed {seed}, size_px {size_px}"
+        return write(out, samples, questions, pictures, notes=(note,))
+
+
+def make_sample(number: int, *, seed: int, size_px: int) -> MadeSample:
+    """One sample, rendered."""
+    task, turn = TURN[number % len(TURN)], number // len(TURN)
+    kind = ALTERATIONS[turn % len(ALTERATIONS)] if task == "tracing" else task
+    relation, contexts = RELATIONS[turn % len(RELATIONS)] if task == "erasure" else ("", ())
+    things = MANY_THINGS if task == "tracing" else DEFAULTS.things
+    world = WorldSettings(size_px=size_px, things=things, contexts=contexts)
+    for draw in range(DRAWS):
+        index = number * DRAWS + draw
+        try:
+            case = sample_intervention(kind, seed, index, world)
+            if relation and case.facts["relation"] != relation:
+                continue
+            wording = int(generator(seed, index, 3).integers(1 << 31))
+            return _make(case, f"{number:06d}", wording, size_px)
+        except UsageError:  # nothing unambiguous to ask about this one: take the next
+            continue
+    raise UsageError(f"no {kind} sample fits pictures of {size_px} pixels; ask for larger ones")
+
+
+def _make(case: Intervention, sample_id: str, seed: int, size_px: int) -> MadeSample:
+    questions = questions_about(case, sample_id, seed=seed)
+    facts = facts_of(case)
+    task = TASKS[case.kind]
+    if task == "counting" and int(facts["count"]) < LEAST_COUNT:
+        raise UsageError(f"{facts['count']} are no dense counting")
+    after = render(case.counterfactual)
+    pictures = {f"{sample_id}.png": png(after)}
+    if task == "tracing":
+        before = render(case.factual)
+        _check_seen(before, [case.before] if case.before >= 0 else [], MOST_SHARE)
+        _check_seen(after, [case.after] if case.after >= 0 else [], MOST_SHARE)
+        pictures = {f"{sample_id}-before.png": png(before), f"{sample_id}-after.png": png(after)}
+    else:
+        _check_seen(after, range(after.count))
+    sample = Sample(
+        id=sample_id,
+        task=task,
+        images=tuple(pictures),
+        height_px=size_px,
+        width_px=size_px,
+        facts=facts,
+    )
+    return MadeSample(sample, questions, pictures)
+
+
+def _check_seen(rendered: Rendered, indices: Iterable[int], most: float = 1.0) -> None:
+    for index in indices:
+        seen_px = int(rendered.masks[index].sum())
+        if seen_px < LEAST_PX:
+            raise UsageError(f"of thing {index} only {seen_px} pixels are seen")
+        if seen_px > most * rendered.labels.size:
+            raise UsageError(f"thing {index} fills too much of the picture")

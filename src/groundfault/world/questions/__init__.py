@@ -1,0 +1,116 @@
+"""What to ask about an intervention: ReactBench's questions, answered by the scene itself.
+
+Pure functions of an intervention and a seed. The layout is the paper's (`LAYOUT`), the words are
+ours: every slot has a few wordings, and the seed chooses. Answers, options and rubrics are made
+from the scenes, so they need no annotator:
+
+- erasure: every question is about the place where the erased thing was, told by what remains;
+- attribute: the target is the only one of its category, so "the apple" is never in doubt;
+- tracing: a wrong option names a thing that did not change, or one that is in neither picture;
+- counting: the scene holds nothing else.
+
+Half of the yes/no questions of every sample are true, so that always saying yes scores a half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from groundfault.benchmarks.reactbench import LAYOUT, Question, Task
+from groundfault.errors import UsageError
+from groundfault.world.interventions import Intervention
+from groundfault.world.phrases import concept
+from groundfault.world.questions.attribute import ask_attribute
+from groundfault.world.questions.counting import ask_counting, count_of
+from groundfault.world.questions.erasure import ask_erasure, place_of_erased
+from groundfault.world.questions.tracing import (
+    ask_tracing,
+    direction_of,
+    location_of,
+    subject_after,
+    subject_before,
+    traced_name,
+)
+from groundfault.world.questions.wording import Asked, Rng
+from groundfault.world.render import colour_of
+
+__all__ = ["TASKS", "facts_of", "questions_about"]
+
+TASKS: dict[str, Task] = {
+    "erasure": "erasure",
+    "attribute": "attribute",
+    "move": "tracing",
+    "remove": "tracing",
+    "add": "tracing",
+    "replace": "tracing",
+    "counting": "counting",
+}
+"""The task that asks about each kind of intervention."""
+
+
+def questions_about(case: Intervention, sample_id: str, *, seed: int) -> tuple[Question, ...]:
+    """All questions of one sample, Q1 first."""
+    rng = np.random.default_rng(np.random.SeedSequence((seed, 3)))
+    task = _task(case)
+    asked = _ASK[task](rng, case)
+    return tuple(
+        Question(
+            id=f"{sample_id}:Q{number}",
+            sample_id=sample_id,
+            number=number,
+            type=type_,
+            dimension=dimension,
+            **msgspec.structs.asdict(question),
+        )
+        for number, ((type_, dimension), question) in enumerate(
+            zip(LAYOUT[task], asked, strict=True), start=1
+        )
+    )
+
+
+def facts_of(case: Intervention) -> dict[str, str]:
+    """What is known about a sample: the fields that its questions are made of."""
+    task = _task(case)
+    if task == "erasure":
+        place, _ = place_of_erased(case)
+        gone = case.factual.things[case.before]
+        present = [concept(thing) for thing in case.counterfactual.things]
+        return {
+            "erased": concept(gone),
+            "relation": gone.relation,
+            "kept": concept(case.factual.things[gone.partner]),
+            "location": place,
+            "colour": colour_of(gone.look, gone.category),
+            "present": ", ".join(present),
+        }
+    if task == "attribute":
+        return {name: case.facts[name] for name in ("object", "attribute", "usual", "shown")}
+    if task == "tracing":
+        before, after = subject_before(case), subject_after(case)
+        return {
+            "operation": case.kind,
+            "object": traced_name(case),
+            "location": location_of(case),
+            "before": concept(before) if before else "nothing",
+            "after": concept(after) if after else "nothing",
+        } | ({"direction": direction_of(case)} if case.kind == "move" else {})
+    return {"object": case.facts["object"], "count": str(count_of(case))}
+
+
+def _task(case: Intervention) -> Task:
+    if case.kind not in TASKS:
+        raise UsageError(
+            f"ReactBench does not ask about {case.kind}; it does about {', '.join(TASKS)}"
+        )
+    return TASKS[case.kind]
+
+
+_ASK: dict[Task, Callable[[Rng, Intervention], list[Asked]]] = {
+    "erasure": ask_erasure,
+    "attribute": ask_attribute,
+    "tracing": ask_tracing,
+    "counting": ask_counting,
+}

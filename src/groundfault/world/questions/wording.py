@@ -1,0 +1,174 @@
+"""How one question is made: yes/no, short answer, choice; what may be offered as wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from groundfault.benchmarks.reactbench import LETTERS
+from groundfault.errors import UsageError
+from groundfault.world.contexts import CONTEXTS
+from groundfault.world.forms import COLOURS
+from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import count_phrase, matching
+from groundfault.world.sampling import box_of
+from groundfault.world.scene import Scene, Thing
+
+PAINTED: dict[str, tuple[str, ...]] = {
+    "meadow": ("tree",),
+    "snow": ("tree",),
+    "beach": ("tree",),  # a palm
+    "street": ("brick wall", "lamp"),
+    "night city": ("brick wall", "lamp"),
+    "library": ("book",),
+}
+"""Categories whose like a context's backdrop may show. There they are neither counted nor offered
+as something that is not there."""
+
+ALIKE = 0.38
+"""Colours nearer than this in RGB are not told apart for sure: green and teal, red and orange."""
+MUTED = ("white", "tan", "grey", "brown", "black")
+MUTED_ALIKE = 0.45
+"""Muted colours differ by lightness only, and a shaded white body is as dark as a lit grey one."""
+TINTED = ("reef", "night city")
+"""Contexts whose light is coloured: a white turtle is pale blue there."""
+PARTS: dict[str, tuple[str, ...]] = {
+    "apple": ("green", "brown"),
+    "cactus": ("pink",),
+    "penguin": ("white",),
+    "snowman": ("orange",),
+    "tree": ("brown",),
+    "turtle": ("green", "tan", "brown"),
+}
+"""Colours that a part keeps when the thing is recoloured: not offered as its wrong colour."""
+
+APART = 0.12
+"""Share of the picture's side by which two of a kind are "the left" and "the right" one."""
+
+ABSURD_QUALITIES = ("punctual", "bilingual", "left-handed", "polite", "ticklish", "homesick")
+ABSURD_NOUNS = ("half past three", "a lullaby", "a Tuesday", "a handshake", "a rumour")
+NONE = "none of these"
+
+Rng = np.random.Generator
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question before it has its place in the layout."""
+
+    text: str
+    answer: str
+    options: tuple[str, ...] = ()
+    rubric: str = ""
+    polarity: str = ""
+
+
+def region_of(thing: Thing) -> str:
+    """Where in the picture the middle of a thing's box is: one of six parts."""
+    left, top, right, bottom = box_of(thing)
+    column = ("left", "middle", "right")[max(0, min(2, int(3 * (left + right) / 2)))]
+    return f"the {'upper' if (top + bottom) / 2 < 0.5 else 'lower'} {column} part of the picture"
+
+
+REGIONS = tuple(
+    f"the {row} {column} part of the picture"
+    for row in ("upper", "lower")
+    for column in ("left", "middle", "right")
+)
+
+
+def one_of(rng: Rng, *choices: str) -> str:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def some_of(rng: Rng, choices: Sequence[str], count: int) -> list[str]:
+    """Different ones, in random order."""
+    distinct = list(dict.fromkeys(choices))
+    return [distinct[int(k)] for k in rng.permutation(len(distinct))[:count]]
+
+
+def as_sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def yes_no(text: str, *, true: bool, negated: bool = False) -> Asked:
+    """`true` is about what the text states, with its negation."""
+    return Asked(
+        text=text, answer="yes" if true else "no", polarity="negated" if negated else "affirmed"
+    )
+
+
+def false_premise(
+    rng: Rng, negated: bool, affirmations: Sequence[str], negations: Sequence[str]
+) -> Asked:
+    """A yes/no question about something that is not so."""
+    if negated:
+        return yes_no(one_of(rng, *negations), true=True, negated=True)
+    return yes_no(one_of(rng, *affirmations), true=False)
+
+
+def short_answer(text: str, answer: str, *, right: str, wrong: str) -> Asked:
+    return Asked(text=text, answer=answer, rubric=f"Right: {right} Wrong: {wrong}")
+
+
+def choice(rng: Rng, text: str, right: str, wrong: Sequence[str]) -> Asked:
+    options = some_of(rng, [right, *wrong], len(wrong) + 1)
+    return Asked(text=text, answer=LETTERS[options.index(right)], options=tuple(options))
+
+
+def negated_half(rng: Rng) -> list[bool]:
+    """Which two of the four yes/no questions state an absence, and are true."""
+    order = rng.permutation(4)
+    return [bool(place < 2) for place in order]
+
+
+def plural_of(category: str) -> str:
+    return count_phrase(category, 2).removeprefix("2 ")
+
+
+def other_colours_than(
+    rng: Rng, avoid: Sequence[str], count: int, *, never: Sequence[str] = ()
+) -> list[str]:
+    """Colours that nobody takes for one of `avoid`, nor for each other; `never` is left out."""
+    found: list[str] = []
+    for name in some_of(rng, [name for name in COLOURS if name not in never], len(COLOURS)):
+        if not any(look_alike(name, other) for other in (*avoid, *found)):
+            found.append(name)
+    if len(found) < count:
+        raise UsageError(f"too few colours differ from {', '.join(avoid)}")
+    return found[:count]
+
+
+def look_alike(colour: str, other: str) -> bool:
+    """Whether two colours may be taken for each other in a shaded picture."""
+    a, b = COLOURS[colour], COLOURS[other]
+    if colour in MUTED and other in MUTED:
+        return abs(sum(a) - sum(b)) / 3 < MUTED_ALIKE
+    return float(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) ** 0.5) < ALIKE
+
+
+def absent_from(
+    rng: Rng, scenes: Sequence[Scene], avoid: Sequence[str], *, at_home: bool
+) -> list[str]:
+    """Categories of which no scene has one, in random order; at home in the context or not."""
+    context = scenes[0].place.context
+    return some_of(
+        rng,
+        [
+            name
+            for name, entry in CATEGORIES.items()
+            if name not in (*avoid, *PAINTED.get(context, ()))
+            and (context in entry.contexts) == at_home
+            and not any(matching(scene, name) for scene in scenes)
+        ],
+        len(CATEGORIES),
+    )
+
+
+def check_backdrop(category: str, scene: Scene) -> None:
+    context = scene.place.context
+    if category in PAINTED.get(context, ()):
+        raise UsageError(
+            f"{CONTEXTS[context].phrase} other {plural_of(category)} are painted in the distance"
+        )
