@@ -1,0 +1,169 @@
+"""What the page says about one chapter: verdict, tables, sections; from stored results only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import msgspec
+
+from groundfault.compare import Comparison, compare_runs
+from groundfault.records import Estimate
+from groundfault.registry import names
+from groundfault.report.page.headline import (
+    HeadlineTable,
+    failed_of,
+    headline_tables,
+    published_note,
+    table_note,
+)
+from groundfault.report.page.inputs import Chapter
+from groundfault.report.page.kinds import (
+    dose_section,
+    kinds_section,
+    profile_section,
+    split_section,
+)
+from groundfault.report.page.scores import calibration_section, spread_section
+from groundfault.report.page.sections import Context, Section, quoted
+from groundfault.report.page.thresholds import overlap_section, thresholds_section
+from groundfault.report.page.words import METRICS, benchmark_words, family
+from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, SHORT
+
+__all__ = ["ChapterPage", "chapter_page"]
+
+RESAMPLES = 10_000
+MOST_RANKED = 6
+"""Beyond so many models only Overall is ranked: pairs grow with their square."""
+SECTIONS = (
+    kinds_section,
+    thresholds_section,
+    overlap_section,
+    calibration_section,
+    spread_section,
+    dose_section,
+    split_section,
+    profile_section,
+)
+"""In the order of the page; each gives None where the runs have nothing for it."""
+
+
+class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about runs that may be ranked against each other."""
+
+    id: str
+    title: str
+    apart: str
+    asked: str
+    verdict: tuple[tuple[str, str], ...]
+    """Sentences: a name, and what is said of it."""
+    warnings: tuple[str, ...]
+    tables: tuple[HeadlineTable, ...]
+    table_note: str
+    published_note: str
+    sections: tuple[Section, ...]
+    meanings: tuple[tuple[str, str], ...]
+
+
+def chapter_page(chapter: Chapter, number: int = 0) -> ChapterPage:
+    """The page of one chapter; `number` tells several of one benchmark apart, 0 if there is one."""
+    known = tuple(chapter.runs[0].summary.rows["Overall"].metrics)
+    usual = HEADLINES.get(family(chapter.benchmark, known), known[:8])
+    headlines = [metric for metric in usual if metric in known]
+    words = benchmark_words(chapter.benchmark, known)
+    context = Context(chapter, number, _comparisons(chapter, headlines))
+    sections = [section for make in SECTIONS if (section := make(context)) is not None]
+    tables = tuple(headline_tables(context, headlines))
+    return ChapterPage(
+        id=context.figure_name("chapter"),
+        title=words.title,
+        apart=chapter.apart,
+        asked=words.asked,
+        verdict=tuple(_verdict(context)),
+        warnings=tuple(_warnings(context)),
+        tables=tables,
+        table_note=table_note(context),
+        published_note=published_note(chapter.benchmark)
+        if any(t.published for t in tables)
+        else "",
+        sections=tuple(sections),
+        meanings=tuple((SHORT.get(m, m), METRICS[m]) for m in headlines if m in METRICS),
+    )
+
+
+def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparison]:
+    """Paired tests by row, each table being one family of tests."""
+    if len(chapter.runs) < 2:
+        return {}
+    rows = [row for row, content in chapter.runs[0].summary.rows.items() if content.n_cases]
+    if len(chapter.runs) > MOST_RANKED:
+        rows = ["Overall"]
+    if chapter.benchmark not in names("scorers"):
+        return {}
+    n_tests = len(metrics) * len(list(combinations(chapter.runs, 2)))
+    return {
+        row: compare_runs(
+            [run.folder for run in chapter.runs],
+            metrics=metrics,
+            lower_is_better=LOWER_IS_BETTER,
+            rows=[row],
+            # a bootstrap p is at least 2/resamples; Holm multiplies it by the number of tests
+            resamples=max(RESAMPLES, 80 * n_tests),
+        )
+        for row in rows
+    }
+
+
+def _verdict(context: Context) -> Iterable[tuple[str, str]]:
+    """The first sentences, each as a name and what is said of it: who does how well, and whether
+    the difference is more than chance."""
+    known = context.runs[0].summary.rows["Overall"].metrics
+    words = benchmark_words(context.chapter.benchmark, known)
+    metric = words.main
+    defined = [
+        (run.name, estimate)
+        for run in context.runs
+        if (estimate := run.summary.rows["Overall"].metrics.get(metric, Estimate(None))).value
+        is not None
+    ]
+    defined.sort(key=lambda entry: entry[1].value or 0.0, reverse=metric not in LOWER_IS_BETTER)
+    for name, estimate in defined[:1]:
+        value, ends = quoted(context, metric, estimate)
+        yield name, " " + words.sentence.format(value=value, interval=ends).rstrip() + "."
+    for name, estimate in defined[1:][-1:]:
+        rest = len(defined) - 2
+        others = f"; {rest} other{'s' if rest > 1 else ''} in between" if rest else ""
+        yield name, f": {' '.join(quoted(context, metric, estimate)).rstrip()}{others}."
+    comparison = context.comparisons.get("Overall")
+    if comparison is None or len(defined) < 2:
+        return
+    ranks = comparison.ranks["Overall"][metric]
+    by_name = dict(zip((run.name for run in context.runs), comparison.runs, strict=True))
+    first = [name for name, _ in defined if ranks[by_name[name]] == 1]
+    if len(first) > 1:
+        tied = f"{_listed(first)} cannot be told apart on {metric}: they share the first rank."
+        yield "", tied
+    elif len(defined) == 2:
+        yield "", f"That is more than chance (paired test on {metric})."
+    else:
+        yield "", f"{first[0]} is ahead of every other run beyond chance (paired test on {metric})."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _warnings(context: Context) -> Iterable[str]:
+    for run in context.runs:
+        failed, total = failed_of(run)
+        if failed:
+            yield (
+                f"{run.name}: {failed:,} of {total:,} answers failed and are left out, so its "
+                f"numbers are about {total - failed:,} of {total:,}. Bounds stand below its values."
+            )
+    if len(context.runs) > 1 and not context.comparisons:
+        yield f"Not ranked: there is no scorer called {context.chapter.benchmark}."
+    thresholds = {run.t for run in context.runs}
+    if len(thresholds) > 1:
+        each = ", ".join(f"{run.name} t = {run.t:g}" for run in context.runs if run.t is not None)
+        yield f"Each run has its own score threshold: {each}."

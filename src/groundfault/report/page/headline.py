@@ -1,0 +1,174 @@
+"""The first table: every run and every published row, with intervals, bounds and shared ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from groundfault.published import published_rows, sources
+from groundfault.records import Estimate
+from groundfault.report.page.inputs import RunData
+from groundfault.report.page.sections import Context, is_ranked
+from groundfault.report.page.words import METRICS, slice_name
+from groundfault.report.summaries import LOWER_IS_BETTER, SHORT, estimate_cell
+
+__all__ = ["HeadlineTable", "failed_of", "headline_tables", "published_note", "table_note"]
+
+
+class HeadlineCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of the first table."""
+
+    text: str
+    interval: str = ""
+    bounds: str = ""
+    rank: int | None = None
+    tied: bool = False
+    best: bool = False
+    """In the first rank, which not every run shares."""
+    value: float | None = None
+
+
+class HeadlineRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, or one model of a paper."""
+
+    name: str
+    cells: tuple[HeadlineCell, ...]
+    series: int | None = None
+    """None for a published row."""
+    detail: str = ""
+
+
+class HeadlineTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The first table for one slice of the cases."""
+
+    id: str
+    label: str
+    n_cases: int
+    columns: tuple[tuple[str, str, str], ...]
+    """Name, which way is better, meaning."""
+    rows: tuple[HeadlineRow, ...]
+    published: tuple[HeadlineRow, ...] = ()
+
+
+def headline_tables(context: Context, metrics: Sequence[str]) -> Iterable[HeadlineTable]:
+    columns = tuple((SHORT.get(m, m), _arrow(m), METRICS.get(m, "")) for m in metrics)
+    for row, content in context.runs[0].summary.rows.items():
+        if not content.n_cases:
+            continue
+        yield HeadlineTable(
+            id=context.figure_name("table", row),
+            label=slice_name(row),
+            n_cases=content.n_cases,
+            columns=columns,
+            rows=tuple(_run_row(context, k, row, metrics) for k in range(len(context.runs))),
+            published=tuple(_published(context, row, metrics)),
+        )
+
+
+def _arrow(metric: str) -> str:
+    if not is_ranked(metric):
+        return ""
+    return "↓" if metric in LOWER_IS_BETTER else "↑"
+
+
+def _run_row(context: Context, k: int, row: str, metrics: Sequence[str]) -> HeadlineRow:
+    run = context.runs[k]
+    content = run.summary.rows.get(row)
+    cells = []
+    for metric in metrics:
+        estimate = content.metrics[metric] if content else Estimate(None)
+        shown = estimate_cell(metric, estimate, percent=context.percent)
+        ranks = _ranks(context, row, metric)
+        rank = ranks[k] if ranks else None
+        cells.append(
+            HeadlineCell(
+                text=shown.text,
+                interval=shown.detail.strip("[]").replace(", ", " – "),
+                bounds=_bounds(context, run, row, metric),
+                rank=rank,
+                tied=rank is not None and ranks.count(rank) > 1,
+                best=rank == 1 and len(set(ranks)) > 1,
+                value=estimate.value,
+            )
+        )
+    return HeadlineRow(name=run.name, cells=tuple(cells), series=k, detail=_answered(run))
+
+
+def _ranks(context: Context, row: str, metric: str) -> list[int | None]:
+    """The rank of every run; empty where they are not ranked."""
+    comparison = context.comparisons.get(row)
+    if comparison is None or not is_ranked(metric):
+        return []
+    ranks = comparison.ranks[row][metric]
+    return [ranks.get(name) for name in comparison.runs]
+
+
+def _bounds(context: Context, run: RunData, row: str, metric: str) -> str:
+    low, high = run.summary.bounds.get(row, {}).get(metric, (None, None))
+    if low is None or high is None:
+        return ""
+    text = context.text(metric)
+    return f"{text(low)} … {text(high)}"
+
+
+def failed_of(run: RunData) -> tuple[int, int]:
+    return run.summary.outcomes.get("failed", 0), sum(run.summary.outcomes.values())
+
+
+def _answered(run: RunData) -> str:
+    """How many answers there are, where some failed."""
+    failed, total = failed_of(run)
+    return f"{total - failed:,} of {total:,} answered" if failed else ""
+
+
+def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[HeadlineRow]:
+    """What papers report for this slice, in our columns."""
+    if not any(source.benchmark == context.chapter.benchmark for source in sources()):
+        return
+    merged: dict[str, dict[str, float]] = {}
+    for line in published_rows(context.chapter.benchmark):
+        if line.row == row and not line.setting:
+            found = {name: value for name, value in line.metrics.items() if value is not None}
+            merged.setdefault(line.model, {}).update(found)
+    for model, values in merged.items():
+        if not any(metric in values for metric in metrics):
+            continue
+        cells = tuple(
+            HeadlineCell(
+                text=str(
+                    estimate_cell(metric, Estimate(values.get(metric)), percent=context.percent)
+                ),
+                value=values.get(metric),
+            )
+            for metric in metrics
+        )
+        yield HeadlineRow(name=model, cells=cells)
+
+
+def published_note(benchmark: str) -> str:
+    papers = dict.fromkeys(f"“{s.paper}”" for s in sources() if s.benchmark == benchmark)
+    return (
+        f"Published rows are as printed in {'; '.join(papers)}. They have no intervals and are not "
+        "ranked; they compare with your runs only if those are on the same, complete data."
+    )
+
+
+def table_note(context: Context) -> str:
+    settings = context.runs[0].summary.settings
+    parts = []
+    if settings.get("bootstrap"):
+        parts.append(
+            f"Small print: 95 % interval from {settings['bootstrap']:,} resamples of whole cases."
+        )
+    if context.comparisons:
+        parts.append(
+            "The small number before a value is its rank: runs that cannot be told apart (paired "
+            "bootstrap on the same cases, Holm over the table, p < 0.05) share one, marked “=”."
+        )
+    if any(run.summary.bounds for run in context.runs):
+        parts.append(
+            "In ‹ ›: the range that a value could take, however the failed answers would have "
+            "ended."
+        )
+    return " ".join(parts)

@@ -1,0 +1,195 @@
+"""Assembling the page: one file that opens from disk, offline, with nothing to load.
+
+The same runs give the same bytes: there is no date in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groundfault import __version__
+from groundfault.errors import MissingExtra
+from groundfault.report.page.content import ChapterPage, chapter_page
+from groundfault.report.page.drawing import SERIES, Figure, standalone, style_sheet
+from groundfault.report.page.gallery import Gallery, make_gallery
+from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
+from groundfault.report.page.words import CELLS, slice_name
+from groundfault.report.tables import printable
+from groundfault.store import write_bytes
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_figures", "write_report"]
+
+
+def write_report(
+    runs: Sequence[Path], out: Path, *, images_from: Path | None = None, max_cases: int = 200
+) -> None:
+    """Write the report of run folders (summary.json + cases.parquet each) to one HTML file.
+
+    Pictures come from `images_from`, a benchmark folder, or from the folder that a run says it
+    was made on. At most `max_cases` failures are shown.
+    """
+    environment = _environment()
+    loaded = load_runs([Path(run) for run in runs])
+    found = chapters(loaded)
+    pages = _pages(found)
+    series = {run.folder: k for chapter in found for k, run in enumerate(chapter.runs)}
+    gallery = make_gallery(
+        [(run, series[run.folder]) for run in loaded], images_from=images_from, max_cases=max_cases
+    )
+    html = environment.get_template("report.html").render(
+        title=_title(pages, found),
+        chapters=pages,
+        several=len(pages) > 1,
+        gallery=gallery,
+        filters=_filters(gallery),
+        cell_words=CELLS,
+        slice_name=slice_name,
+        provenance=_provenance(loaded),
+        version=__version__,
+        figure_css=style_sheet(),
+        css=_asset("report.css"),
+        js=_asset("report.js"),
+        pictures=_json(gallery.pictures),
+        n_series=SERIES,
+    )
+    write_bytes(out, html.encode())
+
+
+def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
+    """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF."""
+    pages = _pages(chapters(load_runs([Path(run) for run in runs])))
+    written: list[Path] = []
+    seen: dict[str, int] = {}
+    for figure in (figure for page in pages for figure in _figures(page)):
+        seen[figure.name] = seen.get(figure.name, 0) + 1
+        name = figure.name if seen[figure.name] == 1 else f"{figure.name}-{seen[figure.name]}"
+        for ending, content in _formats(standalone(figure)):
+            path = Path(folder) / f"{name}.{ending}"
+            write_bytes(path, content)
+            written.append(path)
+    return written
+
+
+def _pages(found: Sequence[Chapter]) -> list[ChapterPage]:
+    several = [chapter.benchmark for chapter in found]
+    pages, seen = [], dict.fromkeys(several, 0)
+    for chapter in found:
+        seen[chapter.benchmark] += 1
+        number = seen[chapter.benchmark] if several.count(chapter.benchmark) > 1 else 0
+        pages.append(chapter_page(chapter, number))
+    return pages
+
+
+def _figures(page: ChapterPage) -> list[Figure]:
+    return [
+        figure for section in page.sections for panel in section.panels for figure in panel.figures
+    ]
+
+
+def _formats(svg: str) -> list[tuple[str, bytes]]:
+    formats = [("svg", svg.encode())]
+    try:
+        vl_convert = import_module("vl_convert")
+    except ImportError:
+        return formats
+    return [
+        *formats,
+        ("png", vl_convert.svg_to_png(svg, scale=3)),
+        ("pdf", vl_convert.svg_to_pdf(svg)),
+    ]
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FunctionLoader
+    except ImportError:
+        raise MissingExtra("Jinja2", "report") from None
+    environment = Environment(
+        autoescape=True, loader=FunctionLoader(_asset), trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["printable"] = lambda value: printable(str(value))
+    environment.filters["grouped"] = lambda value: f"{value:,}"
+    return environment
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _json(value: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return msgspec.json.encode(value).decode().replace("<", "\\u003c")
+
+
+def _title(pages: Sequence[ChapterPage], found: Sequence[Chapter]) -> str:
+    names = list(dict.fromkeys(page.title for page in pages))
+    n_runs = sum(len(chapter.runs) for chapter in found)
+    runs = "1 run" if n_runs == 1 else f"{n_runs} runs"
+    return f"{' and '.join(names)}: {runs}"
+
+
+def _filters(gallery: Gallery) -> dict[str, list[str]]:
+    """What there is to choose from."""
+    examples = gallery.examples
+    order = list(CELLS)
+    cells = {cell for example in examples for cell in example.cells}
+    return {
+        "model": list(dict.fromkeys(sorted(example.run for example in examples))),
+        "kind": sorted({example.kind for example in examples if example.kind}),
+        "cell": sorted(cells, key=order.index),
+    }
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """The exact settings, data and versions of a run, or what all runs share."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+
+def _provenance(runs: Sequence[RunData]) -> list[Provenance]:
+    """What all runs share, once; then what is particular to each."""
+    facts = [_facts(run) for run in runs]
+    shared = [fact for fact in facts[0] if all(fact in other for other in facts)]
+    own = [
+        Provenance(
+            run.name,
+            tuple(fact for fact in listed if len(runs) == 1 or fact not in shared),
+            run.summary.notes,
+        )
+        for run, listed in zip(runs, facts, strict=True)
+    ]
+    return own if len(runs) == 1 else [Provenance("All runs", tuple(shared)), *own]
+
+
+def _facts(run: RunData) -> list[tuple[str, str]]:
+    summary = run.summary
+    facts: list[tuple[str, str]] = [
+        ("folder", str(run.folder)),
+        ("benchmark", summary.benchmark),
+        *((("τ" if k == "tau" else k), str(v)) for k, v in summary.settings.items()),
+        *((f"SHA-256 of {k}", v) for k, v in summary.data.items()),
+        ("answers", ", ".join(f"{n:,} {end}" for end, n in summary.outcomes.items() if n)),
+        ("scored by", f"groundfault {summary.version}"),
+    ]
+    if run.run is not None:
+        made = run.run
+        facts += [
+            ("model", made.model),
+            ("benchmark folder", made.benchmark_folder),
+            ("content hash", made.content_hash),
+            *((f"run setting {k}", str(v)) for k, v in made.settings.items()),
+            *((f"version of {k}", v) for k, v in made.versions.items()),
+            ("time", f"{made.seconds:,.1f} s for {made.n_items:,} items" if made.n_items else ""),
+        ]
+    return [(name, value) for name, value in facts if value]

@@ -1,0 +1,362 @@
+"""Kinds of cases: by intervention, by dose, by split, and a profile over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groundfault.records import Estimate
+from groundfault.registry import load
+from groundfault.report.page.figures import Bar, Curve, bars, curves, radar
+from groundfault.report.page.inputs import CONTROL, RunData
+from groundfault.report.page.sections import Context, Panel, Section, few, quoted, share
+from groundfault.report.page.words import benchmark_words, family, slice_name
+from groundfault.report.summaries import LOWER_IS_BETTER, SHORT
+from groundfault.scored import by_case
+from groundfault.statistics import estimates
+
+if TYPE_CHECKING:
+    from groundfault.scored import Metrics
+
+__all__ = ["dose_section", "kinds_section", "profile_section", "split_section"]
+
+RESAMPLES = 1000
+DOSES_AS_THEY_ARE = 12
+"""More different doses than these are put into bins."""
+
+
+def kinds_section(context: Context) -> Section | None:
+    """Bars by intervention, task or size."""
+    known = context.runs[0].summary.rows["Overall"].metrics
+    words = benchmark_words(context.chapter.benchmark, known)
+    metrics = [metric for metric in words.bars if metric in known]
+    values = [_by_slice(run) for run in context.runs]
+    labels = [label for label in values[0] if all(label in other for other in values)]
+    if not metrics:
+        return None
+    figures = tuple(
+        bars(
+            context.figure_name("bars", metric),
+            context.heading(metric),
+            _groups(context, values, labels, metric),
+            text=context.text(metric),
+        )
+        for metric in metrics
+    )
+    reading = _hardest(
+        context, values, [x for x in labels if x not in ("Overall", CONTROL)], metrics[0]
+    )
+    return Section(
+        id=context.figure_name("slices"),
+        nav="Kinds",
+        title="By intervention" if context.family == "cafe" else "By kind of case",
+        about="Bars are values over the cases of a kind; the black line is the 95 % interval.",
+        panels=(Panel(label="", figures=figures, reading=reading),),
+    )
+
+
+def _by_slice(run: RunData) -> dict[str, Mapping[str, Estimate]]:
+    """The rows of the summary, and interventions that it has no row for."""
+    found: dict[str, Mapping[str, Estimate]] = {
+        row: run.summary.rows[row].metrics for row in run.rows(control=True)
+    }
+    if "intervention" in run.columns:
+        labels = _labels(run, "intervention")
+        missing = sorted({label for label in labels if label} - set(found))
+        found |= _sliced(run, labels, missing) if missing else {}
+    return found
+
+
+def _labels(run: RunData, column: str) -> list[Any]:
+    """What a column says of the entries that the headline is about; None for the others."""
+    overall = run.member("Overall").tolist()
+    values = run.table.column(column).to_pylist()
+    return [value if counts else None for value, counts in zip(values, overall, strict=True)]
+
+
+def _groups(
+    context: Context,
+    values: Sequence[Mapping[str, Mapping[str, Estimate]]],
+    labels: Sequence[str],
+    metric: str,
+) -> list[tuple[str, list[Bar]]]:
+    return [
+        (
+            slice_name(label),
+            [Bar(k, run.name, values[k][label][metric]) for k, run in enumerate(context.runs)],
+        )
+        for label in labels
+    ]
+
+
+def _hardest(
+    context: Context,
+    values: Sequence[Mapping[str, Mapping[str, Estimate]]],
+    labels: Sequence[str],
+    metric: str,
+) -> str:
+    """Where the runs do worst on a metric."""
+
+    def mean(label: str) -> float:
+        found = [by[label][metric].value for by in values]
+        return float(np.mean([value for value in found if value is not None] or [np.nan]))
+
+    ranked = [label for label in labels if not np.isnan(mean(label))]
+    if len(ranked) < 2:
+        return ""
+    worst = max(ranked, key=lambda x: mean(x) if metric in LOWER_IS_BETTER else -mean(x))
+    each = [
+        f"{run.name} {' '.join(quoted(context, metric, by[worst][metric])).rstrip()}"
+        for run, by in zip(context.runs, values, strict=True)
+        if by[worst][metric].value is not None
+    ]
+    return f"Hardest by {SHORT.get(metric, metric)}: {slice_name(worst)} ({few(each)})."
+
+
+def _sliced(
+    run: RunData, labels: Sequence[Any], wanted: Sequence[Any]
+) -> dict[Any, dict[str, Estimate]]:
+    """Estimates of every metric for the entries that carry each label."""
+    contributions, case, metrics = _contributions(run)
+    names = list(metrics(contributions[:1]))
+    label_of = np.array(labels, dtype=object)
+    found = {}
+    for number, label in enumerate(wanted):
+        member = label_of == label
+        sums = by_case(contributions[member], case[member])
+        found[label] = estimates(
+            sums,
+            metrics,
+            dict.fromkeys(names, len(sums)),
+            resamples=RESAMPLES,
+            seed=[0, number],
+        )
+    return found
+
+
+def _contributions(run: RunData) -> tuple[Any, Any, Metrics]:
+    """What each entry adds to the sums, its case, and the metrics of sums."""
+    names = (run.table.schema.metadata or {}).get(b"contributions", b"").decode().split(",")
+    columns = np.stack([run.table.column(name).to_numpy() for name in names], axis=1)
+    scorer = load("scorers", family(run.summary.benchmark, run.summary.rows["Overall"].metrics))
+    return (
+        columns.astype(np.float64),
+        run.table.column("case").to_numpy(),
+        scorer.metric_function(run.summary.settings),
+    )
+
+
+def dose_section(context: Context) -> Section | None:
+    """False answers against the strength of the edit."""
+    if not all(_has_doses(run) for run in context.runs):
+        return None
+    doses = [_doses(run) for run in context.runs]
+    levels = sorted({dose for listed in doses for dose in listed if dose is not None})
+    if len(levels) < 2:
+        return None
+    by_dose = [
+        _sliced(run, listed, [d for d in levels if d in set(listed)])
+        for run, listed in zip(context.runs, doses, strict=True)
+    ]
+    figures = [
+        curves(
+            context.figure_name("dose", metric), f"{metric} by dose", lines,
+            across="dose: strength of the edit",
+            text=share if context.percent else context.text(metric),
+            x_text=lambda value: f"{value:g}", x_range=(min(levels), max(levels)),
+        )
+        for metric in _rates(context)
+        if (lines := _dose_curves(context, by_dose, metric))
+    ]  # fmt: skip
+    return Section(
+        id=context.figure_name("dose"),
+        nav="Dose",
+        title="Does a stronger edit mislead more?",
+        about="Cases by the strength of their edit, with 95 % bands.",
+        panels=(
+            Panel(
+                label="",
+                figures=tuple(figures),
+                reading=_dose_reading(context),
+            ),
+        ),
+    )
+
+
+def _dose_reading(context: Context) -> str:
+    """What the curves say, and where they would start: at the unedited pictures."""
+    metric = _rates(context)[0]
+    controls = [
+        f"{run.name} {quoted(context, metric, run.summary.rows[CONTROL].metrics[metric])[0]}"
+        for run in context.runs
+        if CONTROL in run.summary.rows
+        and run.summary.rows[CONTROL].metrics[metric].value is not None
+    ]
+    words = "The rise with the dose is what the edit does."
+    if not controls:
+        return f"{words} What is false at dose 0, where nothing is edited, has other causes."
+    return f"{words} On the unedited controls {metric} is: {few(controls)}."
+
+
+def _has_doses(run: RunData) -> bool:
+    from pyarrow import types
+
+    if "dose" not in run.columns:
+        return False
+    kind = run.table.schema.field("dose").type
+    return bool(types.is_floating(kind) or types.is_integer(kind))
+
+
+def _doses(run: RunData) -> list[float | None]:
+    """The dose of every entry; many different ones become the middles of eight bins."""
+    control = run.member(CONTROL).tolist()
+    values = [
+        None if value is None or unedited else float(value)
+        for value, unedited in zip(run.table.column("dose").to_pylist(), control, strict=True)
+    ]
+    known = np.array([value for value in values if value is not None])
+    if len(np.unique(known)) <= DOSES_AS_THEY_ARE:
+        return values
+    edges = np.linspace(known.min(), known.max(), 9)
+    middles = (edges[:-1] + edges[1:]) / 2
+
+    def binned(value: float) -> float:
+        number = int(np.clip(np.searchsorted(edges, value, side="right") - 1, 0, 7))
+        return round(float(middles[number]), 4)
+
+    return [None if value is None else binned(value) for value in values]
+
+
+def _dose_curves(
+    context: Context, by_dose: Sequence[Mapping[float, Mapping[str, Estimate]]], metric: str
+) -> list[Curve]:
+    lines = []
+    for k, run in enumerate(context.runs):
+        known = [(dose, estimate) for dose, found in by_dose[k].items()
+                 if (estimate := found[metric]).value is not None]  # fmt: skip
+        if known:
+            lines.append(
+                Curve(
+                    k,
+                    run.name,
+                    [dose for dose, _ in known],
+                    [estimate.value or 0.0 for _, estimate in known],
+                    [estimate.low or 0.0 for _, estimate in known],
+                    [estimate.high or 0.0 for _, estimate in known],
+                )
+            )
+    return lines
+
+
+def split_section(context: Context) -> Section | None:
+    """Seen against unseen, where the cases say which they are."""
+    if not all("split" in run.columns for run in context.runs):
+        return None
+    labels = [_labels(run, "split") for run in context.runs]
+    wanted = sorted({str(label) for listed in labels for label in listed if label})
+    if len(wanted) < 2:
+        return None
+    values = [
+        _sliced(run, listed, wanted) for run, listed in zip(context.runs, labels, strict=True)
+    ]
+    figures = [
+        bars(
+            context.figure_name("split", metric),
+            context.heading(metric),
+            _groups(context, values, wanted, metric),
+            text=context.text(metric),
+        )
+        for metric in _rates(context)
+    ]
+    return Section(
+        id=context.figure_name("split"),
+        nav="Splits",
+        title="By split",
+        about="Cases of each split, with 95 % intervals.",
+        panels=(
+            Panel(
+                label="",
+                figures=tuple(figures),
+                reading="Intervals that lie apart hint at what was learned by heart.",
+            ),
+        ),
+    )
+
+
+def _rates(context: Context) -> list[str]:
+    known = context.runs[0].summary.rows["Overall"].metrics
+    words = benchmark_words(context.chapter.benchmark, known)
+    wanted = ("AFPR", "IL-FPR") if "AFPR" in known else words.bars[:2]
+    return [metric for metric in wanted if metric in known]
+
+
+def profile_section(context: Context) -> Section | None:
+    """The profile of each run over slices; outward is better everywhere."""
+    axes = _radar_axes(context)
+    if len(axes) < 3:
+        return None
+    series = [(k, run.name, [read(run) for _, read in axes]) for k, run in enumerate(context.runs)]
+    figure = radar(
+        context.figure_name("radar"), "Profile: outward is better",
+        [label for label, _ in axes], series,
+    )  # fmt: skip
+    return Section(
+        id=context.figure_name("radar"),
+        nav="Profile",
+        title="Profile",
+        about="Every axis goes from 0 at the centre to 100 % at the rim.",
+        panels=(
+            Panel(
+                label="",
+                figures=(figure,),
+                reading="A dent shows where a run fails; only points on an axis mean something, "
+                "not the area between them.",
+            ),
+        ),
+    )
+
+
+def _radar_axes(
+    context: Context,
+) -> list[tuple[str, Callable[[RunData], float | None]]]:
+    def read(row: str, metric: str, flip: bool) -> Callable[[RunData], float | None]:
+        def value(run: RunData) -> float | None:
+            found = run.summary.rows[row].metrics[metric].value
+            return None if found is None else (1 - found if flip else found)
+
+        return value
+
+    def found_share(row: str) -> Callable[[RunData], float | None]:
+        def value(run: RunData) -> float | None:
+            metrics = run.summary.rows[row].metrics
+            lost, kept = metrics["lost"].value, metrics["TA-TP"].value
+            return None if lost is None or kept is None else kept / (kept + lost)
+
+        return value
+
+    summary = context.runs[0].summary
+    rows = context.runs[0].rows()
+    known = summary.rows["Overall"].metrics
+    if "AFPR" in known:
+        slices = [row for row in rows if row != "Overall"] or ["Overall"]
+        shown = {"Overall": ""} if slices == ["Overall"] else {row: f"{row} " for row in slices}
+        axes = [(f"{shown[row]}p⁺\nfound", found_share(row)) for row in slices]
+        return axes + [(f"{shown[row]}p⁻\nrejected", read(row, "IL-FPR", True)) for row in slices]
+    if "dIoU_textual" in known:
+        return [
+            ("c found", read("Overall", "IoU_fact", False)),
+            ("c′ absent:\nno mask", read("Overall", "IoU_textual", True)),
+            ("c′ found", read("Overall", "IoU_cf", False)),
+            ("c gone:\nno mask", read("Overall", "IoU_visual", True)),
+        ]
+    if "See_true" in known:
+        names = ("See_true", "See_false", "Segment", "gIoU")
+        return [(name, read("Overall", name, False)) for name in names]
+    axes = [
+        (SHORT.get(name, name), read("Overall", name, name in LOWER_IS_BETTER))
+        for name in ("IL_recall", "positive_micro_F1", "positive_macro_F1", "IL_FPR")
+        if name in known
+    ]
+    return [(f"not\n{label}" if label == "IL_FPR" else label, f) for label, f in axes]

@@ -1,0 +1,187 @@
+"""What the page says in plain words: benchmarks, metrics, cells, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+__all__ = [
+    "BENCHMARKS",
+    "CELLS",
+    "METRICS",
+    "SLICES",
+    "BenchmarkWords",
+    "benchmark_words",
+    "family",
+    "slice_name",
+]
+
+
+class BenchmarkWords(msgspec.Struct, frozen=True, kw_only=True):
+    """How a benchmark is told to someone who has not read its paper."""
+
+    title: str
+    asked: str
+    """What the models were asked and what a good one does."""
+    main: str
+    """The metric of the first sentence."""
+    sentence: str
+    """What that metric says; {value} and {interval} are put in."""
+    bars: tuple[str, ...]
+
+
+BENCHMARKS = {
+    "cafe": BenchmarkWords(
+        title="CAFE",
+        asked=(
+            "One object in each picture was edited so that it looks like something else: it wears "
+            "another surface (a cat with tiger stripes), stands in another context or is made of "
+            "another material. The model is asked twice. p⁺ names what the object is: it should "
+            "be found. p⁻ names what it merely looks like: nothing should be found."
+        ),
+        main="AFPR",
+        sentence=(
+            "accepts the misleading phrase on the edited object in {value} of pairs {interval}"
+        ),
+        bars=("AFPR", "ACSR", "SoftSwap", "cgF1", "positive_micro_F1", "IL_MCC"),
+    ),
+    "halluseg": BenchmarkWords(
+        title="HalluSegBench",
+        asked=(
+            "One object c of picture I was replaced by another, c′, giving picture I′. The model "
+            "is asked for both in both pictures. A mask should be there for (I, c) and (I′, c′) "
+            "and disappear for (I, c′), where only the words changed, and for (I′, c), where only "
+            "the picture changed."
+        ),
+        main="dIoU_textual",
+        sentence=(
+            "loses {value} of overlap {interval}, as it should, when the words name another object"
+        ),
+        bars=(
+            "dIoU_textual", "dIoU_visual", "IoU_fact", "IoU_cf", "CMS_fact", "CMS_counterfact",
+        ),
+    ),
+    "fprefcoco": BenchmarkWords(
+        title="FP-RefCOCO",
+        asked=(
+            "Each query describes an object. Some descriptions are false: nothing in the picture "
+            "fits. The model should mark what is there and reject what is not."
+        ),
+        main="See",
+        sentence="is right about existence for {value} of queries {interval}",
+        bars=("See", "See_true", "See_false", "Segment", "gIoU"),
+    ),
+    "saco": BenchmarkWords(
+        title="SA-Co",
+        asked=(
+            "Each query is a noun phrase for a picture. The model should mark every instance, or "
+            "nothing where the concept is absent."
+        ),
+        main="cgF1",
+        sentence="reaches a cgF1 of {value} {interval}",
+        bars=(
+            "cgF1", "IL_MCC", "positive_micro_F1", "positive_macro_F1", "IL_recall", "IL_FPR",
+        ),
+    ),
+}  # fmt: skip
+
+
+def family(benchmark: str, metrics: Collection[str]) -> str:
+    """The benchmark whose metrics these are: another benchmark may be scored in its way.
+
+    >>> family("our-own-edits", {"cgF1", "AFPR"}), family("cafe", ())
+    ('cafe', 'cafe')
+    """
+    if benchmark in BENCHMARKS:
+        return benchmark
+    return next((name for name, words in BENCHMARKS.items() if words.main in metrics), benchmark)
+
+
+def benchmark_words(benchmark: str, metrics: Collection[str]) -> BenchmarkWords:
+    """The words of a benchmark; for one that nobody described, its bare metrics."""
+    kin = family(benchmark, metrics)
+    if kin in BENCHMARKS:
+        words = BENCHMARKS[kin]
+        return words if kin == benchmark else msgspec.structs.replace(words, title=benchmark)
+    main = next(iter(metrics), "")
+    return BenchmarkWords(
+        title=benchmark,
+        asked="",
+        main=main,
+        sentence=f"has {main} {{value}} {{interval}}",
+        bars=tuple(metrics)[:6],
+    )
+
+
+METRICS = {
+    "cgF1": "How well concepts are found and absent ones rejected: pmF1 × IL_MCC. 100 is perfect.",
+    "IL_MCC": "Is the concept in the picture or not, yes or no? Correlation of answer and truth, "
+    "from −1 over 0 (chance) to 1.",
+    "positive_micro_F1": "Quality of the masks where the concept is there (pmF1).",
+    "positive_macro_F1": "The same, each pair counting alike.",
+    "IL-FPR": "Share of pairs whose misleading phrase p⁻ is accepted at all: AFPR + UFPR.",
+    "IL_FPR": "Share of absent concepts that are accepted.",
+    "IL_recall": "Share of present concepts that are accepted.",
+    "AFPR": "Share of pairs whose p⁻ is accepted on the edited object: the model takes the "
+    "look for the thing.",
+    "UFPR": "Share of pairs whose p⁻ is accepted, but somewhere else.",
+    "ACSR": "Share of pairs that are swapped: p⁻ accepted on the edited object, p⁺ not found.",
+    "UCSR": "Swapped likewise, with p⁻ accepted somewhere else.",
+    "SoftSwap": "Share of pairs whose best score under p⁻ is above the best under p⁺, whatever "
+    "the threshold.",
+    "found": "Share of pairs whose p⁺ is found on the edited object (TA-TP).",
+    "IoU_fact": "Overlap with the object where it is asked for: (I, c).",
+    "IoU_cf": "Overlap with the replacement where it is asked for: (I′, c′).",
+    "dIoU_textual": "How much overlap disappears when only the words change. 0 or less: the "
+    "model marks what the words no longer name.",
+    "dIoU_visual": "How much overlap disappears when only the picture changes. 0 or less: the "
+    "model marks what is no longer there.",
+    "CMS_fact": "Size of the wrong mask for (I, c′) relative to the object; pixels on the object "
+    "weigh three times. 0: no mask.",
+    "CMS_counterfact": "The same for (I′, c).",
+    "CCMS": "CMS_fact over CMS_counterfact: above 1, words mislead more than pictures.",
+    "CCMS_mean": "The same ratio averaged case by case, as the published script prints it.",
+    "See": "Share of queries whose existence is judged rightly.",
+    "See_true": "The same where the description is true.",
+    "See_false": "The same where it is false.",
+    "Segment": "Pixels shared over pixels marked or meant, pooled over queries (cIoU).",
+    "gIoU": "Overlap averaged over queries; a false description counts 1 if rejected, else 0.",
+}
+
+CELLS = {
+    "TA-TP": "p⁺ found on the object",
+    "UA-P": "p⁺ accepted, but elsewhere",
+    "TA-FN": "p⁺ seen on the object, score too low",
+    "UA-FN": "p⁺ not found",
+    "TA-FP": "p⁻ accepted on the object",
+    "UA-FP": "p⁻ accepted elsewhere",
+    "TN": "p⁻ rejected",
+    "words ignored": "the mask stays although the words changed",
+    "picture ignored": "a mask is there although the object was replaced",
+    "object missed": "little or no mask where one should be",
+    "false premise accepted": "a mask for something that is not there",
+    "true premise rejected": "no mask for something that is there",
+    "poor mask": "existence right, mask poor",
+    "false alarm": "a mask for an absent concept",
+    "missed": "no mask for a present concept",
+}
+
+SLICES = {
+    "SM": "superficial mimicry",
+    "CC": "context conflict",
+    "OC": "ontological conflict",
+    "control": "unedited picture",
+    "S": "small objects",
+    "M": "medium objects",
+    "L": "large objects",
+}
+
+
+def slice_name(row: str) -> str:
+    """A table row with what it stands for.
+
+    >>> slice_name("SM"), slice_name("Overall")
+    ('SM · superficial mimicry', 'Overall')
+    """
+    return f"{row} · {SLICES[row]}" if row in SLICES else row

@@ -1,0 +1,671 @@
+"""The report: what it says, that it is safe and complete, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image, ImageDraw
+
+from groundfault.benchmarks import cafe, folder, fprefcoco
+from groundfault.coco import Result, stream_results
+from groundfault.errors import DataError, UsageError
+from groundfault.evaluate import read_results, summarise, write_results
+from groundfault.example import write_example
+from groundfault.masks import decode, encode
+from groundfault.overlaps import compare_predictions
+from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
+from groundfault.report.page import gallery, html, write_figures, write_report
+from groundfault.report.page.inputs import chapters, load_runs
+from groundfault.report.page.outlines import outline, shrink
+from groundfault.report.page.points import counts, points_of, surface
+from groundfault.runs import Run, write_predictions, write_run
+from groundfault.scoring import phrases, referring, replacement
+
+pytest.importorskip("jinja2")
+
+GOLDEN = Path(__file__).parent / "golden"
+EVIL = '<script>alert("x")</script>'
+EVIL_MODEL = "base <img src=x onerror=run()>"
+SIDE_PX = 96
+PHRASES = {"SM": ("cat", "tiger"), "CC": ("toy boat", "ship"), "OC": ("bronze statue", "horse")}
+Write = Callable[..., list[Path]]
+
+
+# ── runs to report on ──────────────────────────────────────────────────────────────────────────
+
+
+def score_example(where: Path, n: int, *, bootstrap: int = 200, t: float = 0.5) -> list[Path]:
+    paths = write_example(where / "example", n=n)
+    benchmark = cafe.read([paths["annotations"]])
+    runs = []
+    for model in ("gullible", "careful"):
+        overlaps = compare_predictions(benchmark, stream_results(paths[model]), file=paths[model])
+        scored = phrases.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
+        summary = summarise(scored, bootstrap=bootstrap, seed=0, data={"annotations": f"n{n}"})
+        write_results(where / model, scored, summary)
+        runs.append(where / model)
+    return runs
+
+
+@pytest.fixture(scope="module")
+def example_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return score_example(tmp_path_factory.mktemp("example"), 60)
+
+
+def drawn_benchmark(pictures: Path, n: int) -> Benchmark:
+    """Coloured shapes on grey; the first query is an attack."""
+    pictures.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    cases, items = [], []
+    for number in range(n):
+        kind = list(PHRASES)[number % 3]
+        x, y = (int(v) for v in rng.integers(4, 40, 2))
+        picture = Image.new("RGB", (SIDE_PX, SIDE_PX), (200, 200, 210))
+        pen = ImageDraw.Draw(picture)
+        pen.ellipse((x, y, x + 48, y + 40), fill=tuple(rng.integers(0, 255, 3).tolist()))
+        picture.save(pictures / f"{number}.png")
+        mask = Image.new("1", picture.size)
+        ImageDraw.Draw(mask).ellipse((x, y, x + 48, y + 40), fill=1)
+        region = Region(encode(np.array(mask)))
+        positive, negative = PHRASES[kind]
+        shared: dict[str, Any] = {
+            "case_id": f"case-{number}", "image": f"{number}.png", "height_px": SIDE_PX,
+            "width_px": SIDE_PX, "target": region,
+        }  # fmt: skip
+        cases.append(Case(id=f"case-{number}", intervention=kind))
+        items += [
+            Item(id=f"{number}+", role=Role.POSITIVE, query=positive, regions=(region,), **shared),
+            Item(id=f"{number}-", role=Role.NEGATIVE, query=negative if number else EVIL, **shared),
+        ]
+    card = Card(name="cafe", title="", source="", licence="", citation="", main_metric="cgF1")
+    return Benchmark(card=card, cases=tuple(cases), items=tuple(items))
+
+
+def answer(item: Item, number: int, fooled: int) -> Prediction:
+    """Finds p⁺; accepts p⁻ in `fooled` of ten cases; some fail, abstain or cannot be read."""
+    assert item.target is not None
+    assert item.target.mask is not None
+    end = {3: Outcome.FAILED, 4: Outcome.ABSTAINED, 5: Outcome.UNPARSED}.get(number)
+    if end is not None and item.role is Role.NEGATIVE:
+        return Prediction(item_id=item.id, outcome=end)
+    moved = encode(np.roll(decode(item.target.mask), 3, axis=1))
+    sure = item.role is Role.POSITIVE or number % 10 < fooled
+    return Prediction(
+        item_id=item.id, outcome=Outcome.OK, masks=(moved,), scores=(0.9 if sure else 0.2,)
+    )
+
+
+def as_results(predictions: list[Prediction]) -> list[Result]:
+    results = []
+    for p in predictions:
+        if p.outcome is not Outcome.OK:
+            results.append(Result(image_id=p.item_id, outcome=p.outcome))
+        for mask, score in zip(p.masks, p.scores, strict=True):
+            results.append(
+                Result(image_id=p.item_id, category_id=1, score=score, segmentation=mask)
+            )
+    return results
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs as `eval` leaves them, with a benchmark folder that has pictures."""
+    where = tmp_path_factory.mktemp("pictured")
+    benchmark = drawn_benchmark(where / "raw", 30)
+    card = folder.write(benchmark, where / "benchmark", images_from=where / "raw")
+    runs = []
+    for model, fooled in ((EVIL_MODEL, 8), ("fine-tuned", 2)):
+        out = where / f"run{fooled}"
+        predictions = [
+            answer(item, number // 2, fooled) for number, item in enumerate(benchmark.items)
+        ]
+        write_predictions(out, 0, predictions, [0.0] * len(predictions))
+        overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+        scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
+        summary = summarise(scored, bootstrap=200, seed=0, data={"benchmark": card.content_hash})
+        write_results(out, scored, summary)
+        run = Run(
+            model=model, benchmark="cafe", benchmark_folder=str(where / "benchmark"),
+            content_hash=card.content_hash, versions={"torch": "2.7"},
+        )  # fmt: skip
+        write_run(out, run)
+        runs.append(out)
+    return runs
+
+
+@pytest.fixture(scope="module")
+def halluseg_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("halluseg")
+    with tarfile.open(GOLDEN / "halluseg_n60_s21.tar.xz") as archive:
+        archive.extractall(where, filter="data")
+    scored = replacement.score(
+        where / "results.json", where / "data", where / "pred", variant="parity", missing="error"
+    )
+    summary = summarise(scored, bootstrap=200, seed=0, data=replacement.data_hashes(scored))
+    write_results(where / "lisa", scored, summary)
+    return where / "lisa"
+
+
+def with_column(run: Path, out: Path, name: str, values: list[Any]) -> Path:
+    """A copy of a run whose cases say more."""
+    shutil.copytree(run, out)
+    table = pq.read_table(run / "cases.parquet")
+    longer = table.append_column(name, pa.array(values))
+    pq.write_table(longer.replace_schema_metadata(table.schema.metadata), out / "cases.parquet")
+    return out
+
+
+# ── reading a page ─────────────────────────────────────────────────────────────────────────────
+
+
+class Page(HTMLParser):
+    """Ids, links and the text of a page; scripts and styles left out."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.scripts = 0
+        self.silent = False
+        self.source = path.read_text()
+        self.feed(self.source)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.silent = tag in ("script", "style")
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href", "action", "data", "srcset", "poster"):
+                self.links.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.silent = False
+
+    def handle_data(self, data: str) -> None:
+        if not self.silent:
+            self.words.append(data)
+
+
+def page_of(runs: list[Path], out: Path, **options: Any) -> Page:
+    write_report(runs, out, **options)
+    return Page(out)
+
+
+def test_the_page_is_complete_and_loads_nothing(pictured: list[Path], tmp_path: Path) -> None:
+    page = page_of(pictured, tmp_path / "report.html")
+    assert all(re.match(r"#|data:", link) for link in page.links)
+    outside = re.findall(r"https?://[^\s\"'<]+", page.source)
+    assert set(outside) <= {"http://www.w3.org/2000/svg"}
+    assert "@import" not in page.source
+    assert not re.search(r"url\((?!data:)", page.source)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_foreign_text_stays_text(pictured: list[Path], tmp_path: Path) -> None:
+    page = page_of(pictured, tmp_path / "report.html")
+    assert EVIL not in page.source
+    assert f"p⁻ {EVIL}" in page.text  # the query of the first case
+    assert EVIL_MODEL in page.text
+    assert "<img" not in page.source
+    assert page.scripts == 3  # theme, pictures, behaviour
+
+
+def test_the_same_runs_give_the_same_bytes(example_runs: list[Path], tmp_path: Path) -> None:
+    pages = [page_of(example_runs, tmp_path / f"{k}.html").source for k in (1, 2)]
+    assert pages[0] == pages[1]
+
+
+def test_numbers_stand_with_interval_rank_and_published_rows(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    page = page_of(example_runs, tmp_path / "report.html")
+    estimate = read_results(example_runs[1])[0].rows["Overall"].metrics["AFPR"]
+    assert estimate.value is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    value, low, high = (f"{100 * x:.1f}" for x in (estimate.value, estimate.low, estimate.high))
+    assert f"1 {value} {low} – {high}" in page.text
+    assert "CAFE-SAM3 (GPT-5.5)" in page.text
+    assert re.search(rf"careful accepts the misleading phrase .* in {value}\s%", page.text)
+    assert "=1" in page.text  # UCSR: too rare to tell apart
+
+
+def test_one_run_has_no_ranks(example_runs: list[Path], tmp_path: Path) -> None:
+    page = page_of(example_runs[:1], tmp_path / "report.html")
+    assert 'class="rank"' not in page.source
+    assert "How much depends on the thresholds?" in page.text
+    assert "Who has the lowest" not in page.text
+
+
+def test_without_pictures_there_is_a_table_and_a_reason(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    page = page_of(example_runs, tmp_path / "report.html", max_cases=20)
+    assert "do not say where their benchmark folder is" in page.text
+    assert page.source.count('<tr class="card"') == 20
+    assert "<image" not in page.source
+
+
+def test_pictures_come_from_the_folder_that_is_given(
+    example_runs: list[Path], pictured: list[Path], tmp_path: Path
+) -> None:
+    bare = []
+    for run in pictured:
+        bare.append(Path(shutil.copytree(run, tmp_path / run.name)))
+        (bare[-1] / "run.json").unlink()
+    assert "<image" not in page_of(bare, tmp_path / "1.html").source
+    images = pictured[0].parent / "benchmark"
+    page = page_of(bare, tmp_path / "2.html", images_from=images)
+    assert page.source.count("<image data-picture=") > 20
+    with pytest.raises(UsageError, match="not a groundfault benchmark folder"):
+        write_report(bare, tmp_path / "3.html", images_from=tmp_path)
+
+
+def test_a_folder_of_other_content_gives_no_pictures(pictured: list[Path], tmp_path: Path) -> None:
+    run = Path(shutil.copytree(pictured[0], tmp_path / "run"))
+    stored = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(stored | {"content_hash": "other"}))
+    assert "holds other content" in page_of([run], tmp_path / "report.html").text
+    (run / "run.json").write_text(json.dumps(stored | {"benchmark_folder": "/gone"}))
+    assert "is not there any more" in page_of([run], tmp_path / "report.html").text
+
+
+def test_failures_show_counts_and_bounds(pictured: list[Path], tmp_path: Path) -> None:
+    page = page_of(pictured, tmp_path / "report.html")
+    assert "1 of 60 answers failed" in page.text
+    assert "59 of 60 answered" in page.text
+    low, high = read_results(pictured[1])[0].bounds["Overall"]["AFPR"]
+    assert low is not None
+    assert high is not None
+    assert f"‹{100 * low:.1f} … {100 * high:.1f}›" in page.text
+
+
+def test_runs_on_other_data_are_not_ranked(
+    example_runs: list[Path], halluseg_run: Path, tmp_path: Path
+) -> None:
+    other = score_example(tmp_path / "other", 30)
+    page = page_of([*example_runs, other[0], halluseg_run], tmp_path / "report.html")
+    assert "not ranked against each other" in page.text
+    assert page.source.count('class="chapter"') == 3
+    assert [len(chapter.runs) for chapter in chapters(load_runs([*example_runs, *other]))] == [2, 2]
+    assert {"gullible", "gullible (2)"} <= {
+        run.name for run in load_runs([example_runs[0], other[0]])
+    }
+
+
+def test_other_settings_are_another_chapter(example_runs: list[Path], tmp_path: Path) -> None:
+    run = Path(shutil.copytree(example_runs[0], tmp_path / "strict"))
+    summary = json.loads((run / "summary.json").read_text())
+    summary["settings"]["tau"] = 0.7
+    (run / "summary.json").write_text(json.dumps(summary))
+    found = chapters(load_runs([*example_runs, run]))
+    assert [chapter.apart for chapter in found] == ["τ 0.3", "τ 0.7"]
+
+
+def test_own_thresholds_are_told(example_runs: list[Path], tmp_path: Path) -> None:
+    strict = score_example(tmp_path / "strict", 60, t=0.8)[1]
+    page = page_of([example_runs[0], strict], tmp_path / "report.html")
+    assert "gullible t = 0.5, careful t = 0.8" in page.text
+
+
+def test_halluseg_has_its_own_sections(halluseg_run: Path, tmp_path: Path) -> None:
+    page = page_of([halluseg_run], tmp_path / "report.html")
+    assert "dIoU_textual, case by case" in page.text
+    assert "words ignored" in page.text
+    assert "Does the ranking" not in page.text
+
+
+def test_referring_and_plain_phrases(tmp_path: Path) -> None:
+    paths = write_example(tmp_path / "example", n=12)
+    benchmark = fprefcoco.read([paths["annotations"]])
+    scored = referring.score(
+        benchmark, stream_results(paths["gullible"]), file=paths["gullible"], t=0.5
+    )
+    write_results(tmp_path / "fp", scored, summarise(scored, bootstrap=0, seed=0))
+    pairs = cafe.read([paths["annotations"]])
+    overlaps = compare_predictions(pairs, stream_results(paths["careful"]), file=paths["careful"])
+    plain = phrases.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
+    write_results(tmp_path / "plain", plain, summarise(plain, bootstrap=0, seed=0))
+    page = page_of([tmp_path / "fp", tmp_path / "plain"], tmp_path / "report.html")
+    assert "false premise accepted" in page.text
+    assert "FP-RefCOCO" in page.text
+
+
+def test_dose_and_split_appear_if_the_cases_have_them(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    assert "by dose" not in page_of(example_runs, tmp_path / "0.html").text
+    run = with_column(example_runs[0], tmp_path / "1", "dose", [k % 4 / 4 for k in range(60)])
+    run = with_column(run, tmp_path / "2", "split", ["seen", "unseen"] * 30)
+    page = page_of([run], tmp_path / "1.html")
+    assert "AFPR by dose" in page.text
+    assert "By split" in page.text
+    words = with_column(example_runs[0], tmp_path / "3", "dose", ["much"] * 60)
+    assert "by dose" not in page_of([words], tmp_path / "2.html").text
+
+
+def test_weaker_doses_and_controls_stay_out_of_the_headline(
+    pictured: list[Path], tmp_path: Path
+) -> None:
+    plain = folder.read(pictured[0].parent / "benchmark")
+    cases = tuple(
+        msgspec.structs.replace(case, intervention="control")
+        if number < 6
+        else msgspec.structs.replace(case, tags={"dose": "1" if number % 2 else "0.5"})
+        for number, case in enumerate(plain.cases)
+    )
+    benchmark = msgspec.structs.replace(plain, cases=cases)
+    predictions = [answer(item, k // 2, 4) for k, item in enumerate(benchmark.items)]
+    overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+    scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
+    write_results(tmp_path / "run", scored, summarise(scored, bootstrap=50, seed=0))
+    [run] = load_runs([tmp_path / "run"])
+    assert run.rows() == ["Overall", "SM", "CC", "OC"]
+    expected = run.summary.rows["Overall"].metrics["AFPR"].value
+    assert counts(points_of(run, (0.3,)), "AFPR", 0.5, 0).mean() == pytest.approx(expected)
+    page = page_of([tmp_path / "run"], tmp_path / "report.html")
+    assert "AFPR by dose" in page.text
+    assert "On the unedited controls AFPR is" in page.text
+    assert "control · unedited picture" in page.text
+
+
+def test_a_benchmark_of_another_name_is_told_like_its_kin(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    runs = []
+    for run in example_runs:
+        runs.append(Path(shutil.copytree(run, tmp_path / run.name)))
+        summary = json.loads((run / "summary.json").read_text()) | {"benchmark": "mine & yours"}
+        (runs[-1] / "summary.json").write_text(json.dumps(summary))
+    page = page_of(runs, tmp_path / "report.html")
+    assert "accepts the misleading phrase" in page.text
+    assert "Not ranked: there is no scorer called mine & yours" in page.text
+
+
+def test_what_is_no_run_is_refused(example_runs: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least one"):
+        write_report([], tmp_path / "report.html")
+    with pytest.raises(UsageError, match="no such file"):
+        write_report([tmp_path], tmp_path / "report.html")
+    bad = Path(shutil.copytree(example_runs[0], tmp_path / "bad"))
+    (bad / "cases.parquet").write_bytes(b"no table")
+    with pytest.raises(DataError):
+        write_report([bad], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+# ── what the figures are made of ───────────────────────────────────────────────────────────────
+
+
+def test_points_agree_with_the_scorer(pictured: list[Path], example_runs: list[Path]) -> None:
+    for run in load_runs([*pictured, *example_runs]):
+        points = points_of(run, (0.3,))
+        metrics = run.summary.rows["Overall"].metrics
+        for name in ("AFPR", "ACSR", "IL-FPR"):
+            assert counts(points, name, 0.5, 0).mean() == pytest.approx(metrics[name].value)
+        assert counts(points, "found", 0.5, 0).sum() == metrics["TA-TP"].value
+        assert surface(points, "AFPR").shape == (1, 19)
+
+
+@pytest.mark.parametrize(("t", "tau"), [(0.2, 0.1), (0.65, 0.7), (0.95, 0.9)])
+def test_any_point_is_what_scoring_there_gives(tmp_path: Path, t: float, tau: float) -> None:
+    paths = write_example(tmp_path, n=40)
+    benchmark = cafe.read([paths["annotations"]])
+    file = paths["gullible"]
+    overlaps = compare_predictions(benchmark, stream_results(file), file=file)
+
+    def write(name: str, t: float, tau: float) -> Path:
+        scored = phrases.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")
+        write_results(tmp_path / name, scored, summarise(scored, bootstrap=0, seed=0))
+        return tmp_path / name
+
+    [stored, there] = load_runs([write("stored", 0.5, 0.3), write("there", t, tau)])
+    points = points_of(stored, (tau,))
+    for name in ("AFPR", "ACSR", "IL-FPR"):
+        expected = there.summary.rows["Overall"].metrics[name].value
+        assert counts(points, name, t, 0).mean() == pytest.approx(expected)
+
+
+def test_outlines_cover_what_they_go_around() -> None:
+    rng = np.random.default_rng(1)
+    y, x = np.mgrid[:120, :160]
+    for _ in range(5):
+        cx, cy, a, b = rng.uniform((50, 40, 20, 15), (110, 80, 45, 35))
+        pixels = ((x - cx) / a) ** 2 + ((y - cy) / b) ** 2 < 1
+        pixels &= (x - cx) ** 2 + (y - cy) ** 2 > 36  # a hole
+        drawn = Image.new("1", (160, 120))
+        pen = ImageDraw.Draw(drawn)
+        for k, ring in enumerate(re.findall(r"M([^Z]+)Z", outline(pixels))):
+            corners = [tuple(map(float, pair.split())) for pair in ring.split("L")]
+            pen.polygon(corners, fill=int(k == 0))
+        covered = np.asarray(drawn)
+        assert (covered & pixels).sum() / (covered | pixels).sum() > 0.9
+    assert outline(np.zeros((4, 4), bool)) == ""
+    speck = np.zeros((100, 100), bool)
+    speck[50, 50] = True
+    assert shrink(speck, 10, 10).sum() == 1
+
+
+def test_the_gallery_shows_some_of_every_kind(pictured: list[Path]) -> None:
+    runs = [(run, k) for k, run in enumerate(load_runs(pictured))]
+    found = gallery.make_gallery(runs, images_from=None, max_cases=8)
+    assert len(found.examples) == 8
+    assert {example.run for example in found.examples} == {run.name for run, _ in runs}
+    assert {example.kind for example in found.examples} == {"SM", "CC", "OC"}
+    first = found.examples[0]
+    assert first.views[1].target.startswith("M")
+    severities = [example.severity for example in found.examples]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_pictures_stay_within_their_budget(
+    pictured: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [(run, k) for k, run in enumerate(load_runs(pictured))]
+    monkeypatch.setattr(gallery, "LONG_SIDES_PX", (96, 48, 24))
+    large = gallery.make_gallery(runs, images_from=None, max_cases=20).pictures
+    monkeypatch.setattr(gallery, "PICTURE_BYTES", sum(map(len, large)) // 2)
+    small = gallery.make_gallery(runs, images_from=None, max_cases=20).pictures
+    assert sum(map(len, small)) < sum(map(len, large))
+
+
+def test_a_damaged_picture_is_left_out(pictured: list[Path], tmp_path: Path) -> None:
+    bench = Path(shutil.copytree(pictured[0].parent / "benchmark", tmp_path / "benchmark"))
+    for picture in (bench / "images").iterdir():
+        picture.write_bytes(picture.read_bytes()[:60])
+    page = page_of(pictured, tmp_path / "report.html", images_from=bench)
+    assert "pictures could not be read" in page.text
+
+
+def test_figures_are_files(
+    example_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(html, "import_module", absent)
+    written = write_figures(example_runs, tmp_path / "figures")
+    assert {path.suffix for path in written} == {".svg"}
+    assert {"cafe-bars-AFPR.svg", "cafe-winner-ACSR.svg"} <= {path.name for path in written}
+    from xml.etree import ElementTree
+
+    for path in written:
+        ElementTree.parse(path)
+        assert "var(" not in path.read_text()
+
+
+def test_figures_for_papers(halluseg_run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    written = write_figures([halluseg_run], tmp_path)
+    starts = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+    assert {path.suffix for path in written} == set(starts)
+    assert all(path.read_bytes().startswith(starts[path.suffix]) for path in written)
+
+
+def test_two_thousand_cases_fit(tmp_path: Path) -> None:
+    runs = score_example(tmp_path, 2146, bootstrap=100)
+    write_report(runs, tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 2_000_000
+
+
+# ── in a browser ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("no chromium with chromedriver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--no-first-run", "--disable-component-update", "--disable-sync",
+        "--disable-dev-shm-usage", "--window-size=1200,900", "--force-prefers-reduced-motion",
+        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
+    ):  # fmt: skip
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(driver)
+    started = webdriver.Chrome(options=options, service=service)
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def opened(browser: Any, pictured: list[Path], tmp_path: Path) -> Any:
+    write_report(pictured, tmp_path / "report.html")
+    browser.get((tmp_path / "report.html").as_uri())
+    return browser
+
+
+def shown(browser: Any) -> list[str]:
+    script = (
+        "return [...document.querySelectorAll('.card:not([hidden]) .id')].map(e=>e.textContent)"
+    )
+    found: list[str] = browser.execute_script(script)
+    return found
+
+
+def choose(browser: Any, name: str, value: str) -> None:
+    browser.execute_script(
+        "const field = document.forms.filters.elements[arguments[0]]; field.value = arguments[1];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}))",
+        name,
+        value,
+    )
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_it_opens_without_complaints_and_asks_for_nothing(opened: Any) -> None:
+    assert opened.get_log("browser") == []
+    asked = [json.loads(entry["message"])["message"] for entry in opened.get_log("performance")]
+    sent = [m["params"] for m in asked if m["method"] == "Network.requestWillBeSent"]
+    by_page = [s["request"]["url"] for s in sent if s["documentURL"].endswith("report.html")]
+    assert {url.partition(":")[0] for url in by_page} <= {"file", "data"}
+    script = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
+    assert opened.execute_script(script) < 5000  # 0.2 s here; a busy machine is no failure
+
+
+def test_pictures_are_there(opened: Any) -> None:
+    opened.execute_script("document.getElementById('gallery').scrollIntoView()")
+    filled = "return document.querySelectorAll('.card:not([hidden]) image[href^=data]').length"
+    wait_until(lambda: opened.execute_script(filled) > 0)
+    decodes = """
+        const done = arguments[arguments.length - 1], picture = new Image();
+        picture.onload = () => done(picture.naturalWidth);
+        picture.onerror = () => done(0);
+        picture.src = document.querySelector('image[href]').getAttribute('href');
+    """
+    assert opened.execute_async_script(decodes) == SIDE_PX
+
+
+def test_filters_and_search(opened: Any) -> None:
+    everything = shown(opened)
+    assert len(everything) > 10
+    choose(opened, "model", "fine-tuned")
+    some = shown(opened)
+    assert 0 < len(some) < len(everything)
+    choose(opened, "kind", "OC")
+    choose(opened, "cell", "TA-FP")
+    fewer = shown(opened)
+    assert 0 < len(fewer) < len(some)
+    assert opened.find_element("id", "shown").text == f"{len(fewer)} of {len(fewer)} shown"
+    choose(opened, "search", "no such phrase")
+    assert shown(opened) == []
+    assert opened.find_element("id", "nothing").is_displayed()
+    for name in ("model", "kind", "cell"):
+        choose(opened, name, "")
+    choose(opened, "search", "alert(")  # the attack is found as the text that it is
+    assert set(shown(opened)) == {"case-0"}
+    choose(opened, "search", "")
+    assert shown(opened) == everything
+
+
+def test_keys_walk_enlarge_and_close(opened: Any) -> None:
+    keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+    cards = opened.find_elements("css selector", ".card:not([hidden])")
+    cards[0].send_keys(keys.ARROW_RIGHT)
+    assert opened.switch_to.active_element == cards[1]
+    cards[1].send_keys(keys.ENTER)
+    dialog = opened.find_element("id", "enlarged")
+    assert dialog.is_displayed()
+    assert opened.find_element("id", "place").text.startswith("2 of")
+    opened.switch_to.active_element.send_keys(keys.ARROW_RIGHT)
+    assert opened.find_element("id", "place").text.startswith("3 of")
+    opened.switch_to.active_element.send_keys(keys.ESCAPE)
+    assert not dialog.is_displayed()
+    assert opened.switch_to.active_element == cards[2]
+
+
+def test_theme_tabs_and_sorting(opened: Any) -> None:
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    before = opened.execute_script(ground)
+    opened.find_element("id", "theme").click()
+    assert opened.execute_script(ground) != before
+    tabs = opened.find_elements("css selector", "#cafe-points [role=tab]")
+    tabs[1].click()
+    panels = opened.find_elements("css selector", "#cafe-points [role=tabpanel]")
+    assert [panel.is_displayed() for panel in panels] == [False, True, False, False]
+    heading = opened.find_elements("css selector", ".headline .sort")[4]  # AFPR
+    opened.execute_script("window.scrollTo(0, 0)")
+    names = "return [...document.querySelectorAll('.headline tbody th')].map(e => e.textContent)"
+    heading.click()
+    falling = opened.execute_script(names)[0]
+    heading.click()
+    assert falling.startswith("base")
+    assert opened.execute_script(names)[0].startswith("fine-tuned")
+
+
+def test_nothing_sticks_out_on_a_phone(opened: Any) -> None:
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        opened.refresh()
+        assert opened.execute_script("return document.documentElement.scrollWidth") == 390
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
