@@ -34,7 +34,11 @@ say "6. Does it depend on the thresholds?"
 "$gf" sweep cafe --annotations "$out/data/annotations.json" \
   --predictions "$out/data/gullible.json" --t 0.1:0.9:0.2 --tau 0.3:0.9:0.2 --out "$out/runs/gullible"
 
+say "7. One page about all of it"
+"$gf" report "$out"/baselines/* "$out"/runs/* --out "$out/report.html"
+
 say "Next"
+echo "  open $out/report.html in a browser: it needs nothing else"
 echo "  look at $out/interventions.png: each edit before, after, and its target"
 echo "  $gf score cafe --annotations A.json --predictions P.json --out RUN   your own dump"
 echo "  $gf inspect FILE                                                    what is this file?"

@@ -266,7 +266,7 @@ def _source(
     if folder is None:
         notes.append(
             "No pictures: these runs do not say where their benchmark folder is. Give it with "
-            "--images-from to see them."
+            "--images to see them."
         )
         return None
     if folder not in known:
