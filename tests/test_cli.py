@@ -555,3 +555,28 @@ def test_the_program_ends_with_the_code_of_its_command(cafe: CafeSet) -> None:
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.endswith("it has no score. Remedy: give every prediction one.\n")
+
+
+def test_a_large_table_can_still_tell_runs_apart(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Holm multiplies the smallest possible bootstrap p by the number of tests, so a table with
+    many tests draws more resamples than were asked for."""
+    from groundfault import compare
+    from groundfault.example import write_example
+
+    paths = write_example(tmp_path, n=60)
+    for model in ("gullible", "careful"):
+        options = ("--annotations", paths["annotations"], "--predictions", paths[model])
+        assert run("score", "cafe", *options, "--bootstrap", 0, "--out", tmp_path / model).code == 0
+    drawn: list[int] = []
+    original = compare.paired_difference
+    monkeypatch.setattr(
+        compare,
+        "paired_difference",
+        lambda *a, **k: drawn.append(k["resamples"]) or original(*a, **k),
+    )
+    runs = (tmp_path / "gullible", tmp_path / "careful")
+    found = run("compare", *runs, "--metric", "all", "--bootstrap", 100, "--json").json
+    assert min(drawn) >= 2 * len(found["tests"]) / 0.05
+    assert any(test["p_holm"] < 0.05 for test in found["tests"] if test["p_holm"] is not None)

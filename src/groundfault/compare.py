@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "McNemar", "PairTest", "compare_runs"]
 
 SIGNIFICANT = 0.05
+MOST_RESAMPLES = 200_000
+"""A bootstrap p is at least 2/(resamples + 1), which Holm multiplies by the number of tests: large
+tables need more resamples, or nothing in them could ever be told apart."""
 OUTCOMES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "p⁻ rejected": ("negative_cell", lambda cell: cell == "TN"),
     "p⁻ not on the target": ("negative_cell", lambda cell: cell != "TA-FP"),
@@ -110,6 +113,8 @@ def compare_runs(
     names = [row for row in filled if not rows or row in rows]
     scorer = load("scorers", first.summary.benchmark)
     metric_function = scorer.metric_function(first.summary.settings)
+    n_tests = len(names) * len(metrics) * (len(runs) * (len(runs) - 1) // 2)
+    resamples = max(resamples, min(MOST_RESAMPLES, int(4 * n_tests / SIGNIFICANT)))
     tests: list[PairTest] = []
     for row in names:
         member = np.array([row in listed for listed in first.rows])

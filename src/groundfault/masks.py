@@ -106,7 +106,7 @@ def encode(pixels: BinaryMask) -> Rle:
     >>> encode(np.eye(2, dtype=bool))
     {'size': (2, 2), 'counts': '0120'}
     """
-    return to_rle(RLEMask.from_array(np.asarray(pixels, dtype=bool)))
+    return to_rle(RLEMask.from_array(np.array(pixels, dtype=bool)))
 
 
 def decode(rle: Rle) -> BinaryMask:

@@ -14,6 +14,7 @@ from groundfault.world.objects import CATEGORIES
 from groundfault.world.scene import Scene, Thing
 
 __all__ = [
+    "SUBSTANCE_SINCE",
     "SYNONYMS",
     "concept",
     "concepts",
@@ -47,13 +48,13 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 """Other names that mean the same here."""
 
-_SUBSTANCE_SINCE = 0.5
+SUBSTANCE_SINCE = 0.5
 """From this dose on a thing counts as made of the material; between, by convention."""
 
 
 def material_of(thing: Thing) -> str:
     """What a thing is made of; "" for the real one."""
-    if thing.over is not None and thing.dose >= _SUBSTANCE_SINCE:
+    if thing.over is not None and thing.dose >= SUBSTANCE_SINCE:
         return thing.over.material
     return thing.look.material
 

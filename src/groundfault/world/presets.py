@@ -27,7 +27,7 @@ from groundfault.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
-from groundfault.world.phrases import matching
+from groundfault.world.phrases import SUBSTANCE_SINCE, matching
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import WorldSettings
 
@@ -147,7 +147,9 @@ def _cafe_case(index: int, settings: BuildSettings) -> Built:
     cases: list[Case] = []
     items: list[Item] = []
     pictures: dict[str, bytes] = {}
-    for dose in settings.doses:
+    # A thing counts as its material from half the dose on: below, p⁻ would still be true of it.
+    doses = [dose for dose in settings.doses if kind != "OC" or dose >= SUBSTANCE_SINCE]
+    for dose in doses:
         edit = sample_intervention(
             kind, settings.seed, index, settings.world, dose=dose, crowd=crowd
         )

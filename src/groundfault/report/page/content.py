@@ -116,37 +116,48 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
 
 def _verdict(context: Context) -> Iterable[tuple[str, str]]:
     """The first sentences, each as a name and what is said of it: who does how well, and whether
-    the difference is more than chance."""
+    anyone is ahead by more than chance."""
     known = context.runs[0].summary.rows["Overall"].metrics
     words = benchmark_words(context.chapter.benchmark, known)
-    metric = words.main
-    defined = [
-        (run.name, estimate)
+    (best, estimate), *others = _from_best(context, words.told) or [("", Estimate(None))]
+    if estimate.value is None:
+        return
+    value, ends = quoted(context, words.told, estimate)
+    yield best, " " + words.sentence.format(value=value, interval=ends).rstrip() + "."
+    if others and others[-1][1].value == estimate.value:
+        yield "", "So does the other." if len(others) == 1 else f"So do the {len(others)} others."
+    elif others:
+        between = f"; {len(others) - 1} in between" if len(others) > 1 else ""
+        last, estimate = others[-1]
+        yield last, f": {' '.join(quoted(context, words.told, estimate)).rstrip()}{between}."
+    yield from _winner(context, words.main)
+
+
+def _from_best(context: Context, metric: str) -> list[tuple[str, Estimate]]:
+    """Names and values of the runs that have one, the best first."""
+    found = [
+        (run.name, run.summary.rows["Overall"].metrics.get(metric, Estimate(None)))
         for run in context.runs
-        if (estimate := run.summary.rows["Overall"].metrics.get(metric, Estimate(None))).value
-        is not None
     ]
-    defined.sort(key=lambda entry: entry[1].value or 0.0, reverse=metric not in LOWER_IS_BETTER)
-    for name, estimate in defined[:1]:
-        value, ends = quoted(context, metric, estimate)
-        yield name, " " + words.sentence.format(value=value, interval=ends).rstrip() + "."
-    for name, estimate in defined[1:][-1:]:
-        rest = len(defined) - 2
-        others = f"; {rest} other{'s' if rest > 1 else ''} in between" if rest else ""
-        yield name, f": {' '.join(quoted(context, metric, estimate)).rstrip()}{others}."
+    defined = [entry for entry in found if entry[1].value is not None]
+    higher = metric not in LOWER_IS_BETTER
+    return sorted(defined, key=lambda entry: entry[1].value or 0.0, reverse=higher)
+
+
+def _winner(context: Context, metric: str) -> Iterable[tuple[str, str]]:
+    """Who is ahead on the main metric beyond chance, or who shares the first rank."""
     comparison = context.comparisons.get("Overall")
-    if comparison is None or len(defined) < 2:
+    if comparison is None or metric not in comparison.ranks["Overall"]:
         return
     ranks = comparison.ranks["Overall"][metric]
-    by_name = dict(zip((run.name for run in context.runs), comparison.runs, strict=True))
-    first = [name for name, _ in defined if ranks[by_name[name]] == 1]
+    listed = zip(context.runs, comparison.runs, strict=True)
+    first = [run.name for run, name in listed if ranks.get(name) == 1]
+    short = SHORT.get(metric, metric)
     if len(first) > 1:
-        tied = f"{_listed(first)} cannot be told apart on {metric}: they share the first rank."
-        yield "", tied
-    elif len(defined) == 2:
-        yield "", f"That is more than chance (paired test on {metric})."
-    else:
-        yield "", f"{first[0]} is ahead of every other run beyond chance (paired test on {metric})."
+        yield "", f"The data cannot tell {_listed(first)} apart on {short}: they share the lead."
+    elif first:
+        value, ends = quoted(context, metric, dict(_from_best(context, metric))[first[0]])
+        yield first[0], f" leads on {short}, beyond chance: {value} {ends}".rstrip() + "."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -175,21 +175,23 @@ def surface_map(
     *,
     place: Place | None,
     text: Format,
+    top: float = 1.0,
 ) -> Figure:
-    """A metric at every (t, τ), darker for more; the frame marks where the run was scored."""
+    """A metric at every (t, τ), stronger for more, up to `top`; the frame marks where the run
+    was scored."""
     canvas = Canvas()
     grid = _Grid(canvas, ts, taus)
     for i, tau in enumerate(taus):
         for k, t in enumerate(ts):
             value = float(values[i, k])
             words = f"t {t:.2f}, τ {tau:.1f}: {text(value)}"
-            canvas.rect(grid.cell(i, k), "heat", opacity=0.04 + 0.96 * value, title=words)
+            canvas.rect(grid.cell(i, k), "heat", opacity=0.04 + 0.96 * value / top, title=words)
     grid.ring(place)
     below = grid.axes() + 8
     for k in range(5):
         box = (grid.left + 38 * k, below, 37.0, 8.0)
         canvas.rect(box, "heat", opacity=0.04 + 0.96 * k / 4)
-        canvas.text(grid.left + 38 * k + 18.5, below + 20, text(k / 4), "s mid")
+        canvas.text(grid.left + 38 * k + 18.5, below + 20, text(top * k / 4), "s mid")
     return canvas.figure(name, title, WIDTH, below + 26)
 
 

@@ -94,24 +94,23 @@ class Chapter(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def load_runs(folders: Sequence[Path]) -> list[RunData]:
-    """Read every run once; two runs never share a name."""
+    """Read every run once; two runs of a benchmark never share a name."""
     if not folders:
         raise UsageError("give at least one run folder")
     loaded = [_load(Path(folder)) for folder in folders]
-    names = [run.run.model if run.run and run.run.model else run.name for run in loaded]
-    if len(set(names)) < len(names):  # several runs of one model: their folders tell them apart
-        names = [run.name if names.count(name) > 1 else name for run, name in _zip(loaded, names)]
-    seen: dict[str, int] = {}
-    named = []
-    for run, name in _zip(loaded, names):
-        seen[name] = seen.get(name, 0) + 1
-        unique = name if seen[name] == 1 else f"{name} ({seen[name]})"
+    models = [
+        (run.summary.benchmark, run.run.model if run.run and run.run.model else run.name)
+        for run in loaded
+    ]
+    named, seen = [], dict.fromkeys(models, 0)
+    for run, (benchmark, model) in zip(loaded, models, strict=True):
+        # several runs of one model: their folders tell them apart
+        name = model if models.count((benchmark, model)) == 1 else run.name
+        seen[benchmark, name] = seen.get((benchmark, name), 0) + 1
+        times = seen[benchmark, name]
+        unique = name if times == 1 else f"{name} ({times})"
         named.append(msgspec.structs.replace(run, name=unique))
     return named
-
-
-def _zip(runs: Sequence[RunData], names: Sequence[str]) -> zip[tuple[RunData, str]]:
-    return zip(runs, names, strict=True)
 
 
 def _load(folder: Path) -> RunData:

@@ -52,7 +52,7 @@ def kinds_section(context: Context) -> Section | None:
         id=context.figure_name("slices"),
         nav="Kinds",
         title="By intervention" if context.family == "cafe" else "By kind of case",
-        about="Bars are values over the cases of a kind; the black line is the 95 % interval.",
+        about="Bars are values over the cases of a kind; the thin line is the 95 % interval.",
         panels=(Panel(label="", figures=figures, reading=reading),),
     )
 
@@ -104,7 +104,7 @@ def _hardest(
         return float(np.mean([value for value in found if value is not None] or [np.nan]))
 
     ranked = [label for label in labels if not np.isnan(mean(label))]
-    if len(ranked) < 2:
+    if len(ranked) < 2 or len({mean(label) for label in ranked}) == 1:
         return ""
     worst = max(ranked, key=lambda x: mean(x) if metric in LOWER_IS_BETTER else -mean(x))
     each = [

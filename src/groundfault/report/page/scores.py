@@ -33,8 +33,7 @@ def calibration_section(context: Context) -> Section | None:
                 context.figure_name("calibration", run.name), f"{run.name}: on the object", k, bins
             )
         )
-        side = "too low" if _signed(bins) > 0 else "too high"
-        errors.append(f"{run.name}’s scores are off by {share(error)} on average, mostly {side}")
+        errors.append(f"{run.name}’s scores {_calibrated(bins, error)}")
     if not figures:
         return None
     return Section(
@@ -66,8 +65,11 @@ def _reliability(score: Any, right: Any) -> tuple[list[Bin], float]:
     return bins, error
 
 
-def _signed(bins: Sequence[Bin]) -> float:
-    return sum((bin_.share - bin_.score) * bin_.n for bin_ in bins)
+def _calibrated(bins: Sequence[Bin], error: float) -> str:
+    if error < 0.005:
+        return "mean what they say"
+    too_low = sum((bin_.share - bin_.score) * bin_.n for bin_ in bins) > 0
+    return f"are off by {share(error)} on average, mostly too {'low' if too_low else 'high'}"
 
 
 def _wilson(share: float, n: int) -> tuple[float, float]:

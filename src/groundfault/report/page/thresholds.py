@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["overlap_section", "thresholds_section"]
 
 SURFACE_METRICS = ("AFPR", "ACSR", "found")
+SCALES = (0.08, 0.2, 0.4, 1.0)
+"""Ends of the colour scale; all runs share the first that holds their values."""
 
 
 def thresholds_section(context: Context) -> Section | None:
@@ -59,13 +61,16 @@ def thresholds_section(context: Context) -> Section | None:
             )  # fmt: skip
             reading += " " + _flip_reading(leads, metric)
             findings += flips
+        surfaces = [surface(points, metric) for points in all_points]
+        highest = max(float(values.max()) for values in surfaces)
+        top = next(step for step in SCALES if step >= highest)
         figures += [
             surface_map(
                 context.figure_name("surface", metric, run.name),
                 f"{run.name}: {plain_name(metric)}",
-                surface(points, metric), T_GRID, TAU_GRID, place=place, text=share,
+                values, T_GRID, TAU_GRID, place=place, text=share, top=top,
             )
-            for run, points, place in zip(context.runs, all_points, places, strict=True)
+            for run, values, place in zip(context.runs, surfaces, places, strict=True)
         ]  # fmt: skip
         panels.append(Panel(label=plain_name(metric), figures=tuple(figures), reading=reading))
     return Section(
@@ -79,7 +84,8 @@ def thresholds_section(context: Context) -> Section | None:
         about=(
             "An answer counts from score t on, and as “on the object” from overlap τ on. Both are "
             "choices. Here is every choice, computed from the stored scores; the frame marks the "
-            "one that the tables use."
+            "one that the tables use. “Beyond noise” is judged point by point (95 %), so a single "
+            "odd point means little."
         ),
         panels=tuple(panels),
         points=tuple(findings),
@@ -193,7 +199,7 @@ def overlap_section(context: Context) -> Section | None:
     """AFPR along τ, by slice."""
     if not all(has_pairs(run) for run in context.runs):
         return None
-    figures, drops = [], []
+    figures, drops, any_false = [], [], False
     for row in context.runs[0].rows():
         lines = []
         for k, run in enumerate(context.runs):
@@ -209,6 +215,7 @@ def overlap_section(context: Context) -> Section | None:
             shares = value.tolist()
             lines.append(Curve(k, run.name, TAU_GRID, shares, low, high, _tau_number(run)))
             if row == "Overall":
+                any_false |= shares[2] > 0
                 drops.append(f"{share(shares[2])} to {share(shares[6])} ({run.name})")
         if not lines:
             continue
@@ -223,6 +230,8 @@ def overlap_section(context: Context) -> Section | None:
         f"From τ 0.3 to 0.7, overall AFPR goes from {few(drops, ', from ')}. A flat line means "
         "that wrong masks lie squarely on the object; a falling one that they only touch it."
     )
+    if not any_false:
+        reading = "From τ 0.3 on, no false answer lies on the object."
     return Section(
         id=context.figure_name("tau"),
         nav="Overlap",
