@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "atomic_file",
+    "check_vacant",
     "new_folder",
     "read_json",
     "read_table",
@@ -65,8 +66,7 @@ def new_folder(path: AnyPath) -> Iterator[Path]:
     import tempfile
 
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path}: exists and is not an empty folder; name another one")
+    check_vacant(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -78,6 +78,13 @@ def new_folder(path: AnyPath) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_vacant(path: AnyPath) -> None:
+    """Refuse a place for a new folder that is taken; long work asks before it begins."""
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path}: exists and is not an empty folder; name another one")
 
 
 def _umask() -> int:

@@ -13,10 +13,9 @@ from groundfault.overlaps import Overlaps
 from groundfault.records import Benchmark, Estimate
 from groundfault.scoring import phrases
 
-__all__ = ["TAU_GRID", "T_GRID", "Point", "Sweep", "best_threshold", "parse_grid", "sweep_phrases"]
+__all__ = ["T_GRID", "Point", "Sweep", "best_threshold", "parse_grid", "sweep_phrases"]
 
 T_GRID = tuple(round(0.05 * k, 2) for k in range(1, 20))
-TAU_GRID = tuple(round(0.1 * k, 1) for k in range(3, 10))
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import msgspec
 
 from groundfault.benchmarks.reactbench import Exam, Question, Sample, write
 from groundfault.errors import UsageError
+from groundfault.store import check_vacant
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.presets import in_order, png
@@ -75,8 +76,7 @@ def build_exam(
         raise UsageError(f"the seed is {seed}; seeds are not negative")
     WorldSettings(size_px=size_px)  # refuses impossible sizes before any work
     out = Path(out)
-    if out.exists() and any(out.iterdir() if out.is_dir() else (out,)):
-        raise UsageError(f"{out}: exists and is not an empty folder; name another one")
+    check_vacant(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     samples: list[Sample] = []
     questions: list[Question] = []

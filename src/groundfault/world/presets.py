@@ -25,11 +25,13 @@ from groundfault.benchmarks import folder
 from groundfault.errors import UnknownName, UsageError
 from groundfault.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.store import check_vacant
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import SUBSTANCE_SINCE, matching
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import WorldSettings
+from groundfault.world.scene import Scene
 
 __all__ = ["PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
 
@@ -84,8 +86,7 @@ def build(
     if n < 1:
         raise UsageError(f"n is {n}; a benchmark has at least one case")
     out = Path(out)
-    if out.exists() and any(out.iterdir() if out.is_dir() else (out,)):
-        raise UsageError(f"{out}: exists and is not an empty folder; name another one")
+    check_vacant(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     cases: list[Case] = []
     items: list[Item] = []
@@ -175,8 +176,29 @@ def _words(edit: Intervention) -> dict[str, str]:
 
 
 def _pair(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> list[Item]:
-    """p⁺ and p⁻ about the edited picture; what is true of it decides what they should find."""
-    scene, target = edit.counterfactual, _region(rendered, edit.after)
+    """p⁺ and p⁻ about the edited picture."""
+    phrases = (edit.positive, edit.negative)
+    return _asked(case_id, image, edit.counterfactual, edit.after, phrases, rendered)
+
+
+def _control(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> list[Item]:
+    """The unedited picture, asked for what its target is and for the misleading concept."""
+    own = edit.factual.things[edit.before].category
+    misleading = edit.negative if edit.kind != "OC" else edit.positive
+    return _asked(case_id, image, edit.factual, edit.before, (own, misleading), rendered)
+
+
+def _asked(
+    case_id: str,
+    image: str,
+    scene: Scene,
+    target: int,
+    phrases: tuple[str, str],
+    rendered: Rendered,
+) -> list[Item]:
+    """A positive and a negative phrase about a picture; what is true of its scene decides what
+    they should find."""
+    target_region = _region(rendered, target)
     return [
         _item(
             f"{case_id}:{role.value}",
@@ -185,30 +207,10 @@ def _pair(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> l
             image,
             phrase,
             [_region(rendered, k) for k in matching(scene, phrase)],
-            target,
+            target_region,
             rendered,
         )
-        for role, phrase in ((Role.POSITIVE, edit.positive), (Role.NEGATIVE, edit.negative))
-    ]
-
-
-def _control(case_id: str, image: str, edit: Intervention, rendered: Rendered) -> list[Item]:
-    """The unedited picture, asked for what its target is and for the misleading concept."""
-    own = edit.factual.things[edit.before].category
-    target = _region(rendered, edit.before)
-    misleading = edit.negative if edit.kind != "OC" else edit.positive
-    return [
-        _item(
-            f"{case_id}:{role.value}",
-            case_id,
-            role,
-            image,
-            phrase,
-            [_region(rendered, k) for k in matching(edit.factual, phrase)],
-            target,
-            rendered,
-        )
-        for role, phrase in ((Role.POSITIVE, own), (Role.NEGATIVE, misleading))
+        for role, phrase in zip((Role.POSITIVE, Role.NEGATIVE), phrases, strict=True)
     ]
 
 
