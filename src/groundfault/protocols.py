@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import msgspec
+
 from groundfault.records import Item, Prediction
 
 if TYPE_CHECKING:
@@ -14,7 +16,28 @@ if TYPE_CHECKING:
     Image = NDArray[np.uint8]  # (height, width, 3) RGB
     BinaryMask = NDArray[np.bool_]  # (height, width)
 
-__all__ = ["Answerer", "Baseline", "Editor", "Judge", "Segmenter"]
+__all__ = [
+    "Answerer",
+    "Baseline",
+    "BatchSegmenter",
+    "Editor",
+    "Judge",
+    "ModelOptions",
+    "Segmenter",
+]
+
+
+class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to load a model. A name in the registry is a callable (argument, options) -> model,
+    where the argument is what follows the colon in `sam3:facebook/sam3`, "" if nothing does."""
+
+    device: str = "auto"
+    dtype: str = "auto"
+    revision: str = ""
+    """Of a hub checkpoint; "" is the one pinned by the adapter."""
+    offline: bool = False
+    timeout_s: float = 600.0
+    """For one request to a model outside this process."""
 
 
 @runtime_checkable
@@ -23,6 +46,17 @@ class Segmenter(Protocol):
 
     def segment(self, image: Image, phrases: Sequence[str]) -> Sequence[Prediction]:
         """One prediction per phrase, in order: masks with scores, or an abstention."""
+        ...
+
+
+@runtime_checkable
+class BatchSegmenter(Segmenter, Protocol):
+    """A segmenter that is faster with several images at once."""
+
+    def segment_batch(
+        self, images: Sequence[Image], phrases: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Prediction]]:
+        """What `segment` gives for each image and its phrases."""
         ...
 
 
