@@ -26,6 +26,7 @@ COMMANDS = {
     "eval": "evaluation:register",
     "report": "evaluation:register",
     "world": "world:register",
+    "train": "train:register",
     "convert": "files:register",
     "inspect": "files:register",
     "list": "about:register",

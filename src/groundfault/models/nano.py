@@ -1,0 +1,254 @@
+"""nano-base and nano-cft: our own small promptable segmenters, run with onnxruntime.
+
+A model is two ONNX graphs. `find` looks at the picture once and says which pixels belong to
+things, and together; `match` says which phrases fit which thing, and carries the vocabulary.
+Trained on the embedded world only (`groundfault.train.nano`): they know its words and its looks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groundfault.errors import DataError, MissingExtra
+from groundfault.masks import encode
+from groundfault.protocols import ModelOptions
+from groundfault.records import Outcome, Prediction
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float32]
+
+__all__ = [
+    "LENGTH",
+    "SIDE_PX",
+    "Nano",
+    "as_input",
+    "base",
+    "cft",
+    "group",
+    "load",
+    "shrink",
+    "word_numbers",
+    "words_of",
+]
+
+SHIPPED = Path(__file__).parent / "weights"
+
+SIDE_PX = 160
+"""Side of the square that the network sees."""
+LENGTH = 12
+"""Most words of a phrase that are read."""
+FOREGROUND = 0.5
+MIDDLE = 0.25
+"""How sure the network must be that a pixel is the middle of a thing."""
+REACH = 4
+"""Of two middles closer than this (in cells of the map), the surer one is taken."""
+LEAST_CELLS = 6
+"""Smaller things are taken for noise."""
+LEAST_SCORE = 0.05
+"""Below this a mask is not worth storing; no operating point is that low."""
+
+
+class Nano:
+    """A nano segmenter from the stem of its two files: STEM.find.onnx and STEM.match.onnx."""
+
+    def __init__(self, stem: Path) -> None:
+        self.stem = stem
+
+    def __getstate__(self) -> Path:
+        return self.stem  # sessions do not travel between processes
+
+    def __setstate__(self, stem: Path) -> None:
+        self.stem = stem
+
+    @cached_property
+    def _find(self) -> Any:
+        return _session(self.stem, "find")
+
+    @cached_property
+    def _match(self) -> Any:
+        return _session(self.stem, "match")
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """The vocabulary."""
+        words: dict[str, int] = json.loads(self._match.get_modelmeta().custom_metadata_map["words"])
+        return words
+
+    def segment(self, image: Bytes, phrases: Sequence[str]) -> list[Prediction]:
+        """Masks with scores for each phrase: how well it fits × how surely it is there."""
+        where, *seen = self._find.run(None, {"picture": as_input(shrink(image)[None])})
+        foreground, labels = group(where[0])
+        count = int(labels.max()) + 1
+        # With nothing found there is still a picture to ask about: an empty thing fits nothing.
+        things = np.stack([foreground * (labels == k) for k in range(max(count, 1))])
+        ids = word_numbers(phrases, self.words)
+        fits, present = self._match.run(
+            None,
+            dict(zip(("quarter", "eighth", "tokens"), seen, strict=True))
+            | {"masks": things[None].astype(np.float32), "ids": ids[None]},
+        )
+        presence = _sigmoid(present[0])
+        scores = _sigmoid(fits[0][:count]) * presence
+        masks = _enlarge(where[0][0], labels, image.shape[0], image.shape[1])
+        encoded = [encode(masks == k) for k in range(count)]
+        return [
+            _prediction(encoded, scores[:, p], known=bool(ids[p].any()))
+            for p in range(len(phrases))
+        ]
+
+
+def _prediction(masks: list[Any], scores: Floats, *, known: bool) -> Prediction:
+    kept = [k for k in np.argsort(-scores, kind="stable") if scores[k] >= LEAST_SCORE] * known
+    return Prediction(
+        item_id="",
+        outcome=Outcome.OK if kept else Outcome.ABSTAINED,
+        masks=tuple(masks[k] for k in kept),
+        scores=tuple(float(scores[k]) for k in kept),
+    )
+
+
+def base(argument: str, options: ModelOptions) -> Nano:
+    """Trained on a world full of habits."""
+    return Nano(SHIPPED / "nano-base")
+
+
+def cft(argument: str, options: ModelOptions) -> Nano:
+    """nano-base after counterfactual fine-tuning."""
+    return Nano(SHIPPED / "nano-cft")
+
+
+def load(argument: str, options: ModelOptions) -> Nano:
+    """One of your own: `nano:FOLDER/NAME` for the files that `groundfault train nano` wrote."""
+    return Nano(Path(argument))
+
+
+def _session(stem: Path, half: str) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("onnxruntime", "nano") from None
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    path = stem.with_name(f"{stem.name}.{half}.onnx")
+    try:
+        return onnxruntime.InferenceSession(
+            path.read_bytes(), settings, providers=["CPUExecutionProvider"]
+        )
+    except OSError as problem:
+        raise DataError(path, f"cannot be read ({problem.strerror})", remedy="train it") from None
+    except Exception as problem:  # onnxruntime has an error type for each way a file is broken
+        raise DataError(path, str(problem), remedy="export it again") from None
+
+
+def words_of(phrase: str) -> list[str]:
+    """
+    >>> words_of("The dog's bowl")
+    ['the', 'dog', 's', 'bowl']
+    """
+    return re.findall(r"[a-z0-9]+", phrase.lower())
+
+
+def word_numbers(phrases: Sequence[str], vocabulary: dict[str, int]) -> NDArray[np.int64]:
+    """Phrases as (p, LENGTH) word numbers, 0 for nothing; unknown words are left out."""
+    ids = np.zeros((len(phrases), LENGTH), np.int64)
+    for row, phrase in zip(ids, phrases, strict=True):
+        known = [vocabulary[word] for word in words_of(phrase) if word in vocabulary][:LENGTH]
+        row[: len(known)] = known
+    return ids
+
+
+def shrink(image: Bytes) -> Bytes:
+    """A picture of any size as the square that the network sees: (SIDE_PX, SIDE_PX, 3)."""
+    from PIL import Image
+
+    if image.shape[:2] == (SIDE_PX, SIDE_PX):
+        return image
+    small = Image.fromarray(image).resize((SIDE_PX, SIDE_PX), Image.Resampling.BOX)
+    return np.asarray(small)
+
+
+def as_input(images: Bytes) -> Floats:
+    """(b, s, s, 3) bytes to (b, 3, s, s) from -1 to 1."""
+    scaled: Floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 127.5 - 1.0
+    return scaled
+
+
+def group(where: Floats) -> tuple[Floats, NDArray[np.int16]]:
+    """Pixels to things: what the finder says, (4, h, w) -> foreground (h, w), labels (h, w).
+
+    Middles are peaks of their map; each foreground pixel goes to the middle nearest to where it
+    points. Labels count from 0; -1 is no thing.
+    """
+    foreground = _sigmoid(where[0])
+    inside = foreground > FOREGROUND
+    labels = np.full(inside.shape, -1, np.int16)
+    middles = _peaks(_sigmoid(where[1]))
+    if not len(middles) or not inside.any():
+        return foreground, labels
+    rows, columns = np.nonzero(inside)
+    size = inside.shape[0]
+    to_row = rows + where[2][inside] * size
+    to_column = columns + where[3][inside] * size
+    away = (to_row[:, None] - middles[None, :, 0]) ** 2 + (
+        to_column[:, None] - middles[None, :, 1]
+    ) ** 2
+    nearest = away.argmin(1)
+    sizes = np.bincount(nearest, minlength=len(middles))
+    kept = np.flatnonzero(sizes >= LEAST_CELLS)
+    names = np.full(len(middles), -1, np.int16)
+    names[kept] = np.arange(len(kept))
+    labels[rows, columns] = names[nearest]
+    return foreground, labels
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.float32(1.0) / (np.float32(1.0) + np.exp(-np.clip(x, -30, 30)))
+
+
+def _peaks(heat: Floats) -> NDArray[np.intp]:
+    """(n, 2) rows and columns of the local maxima, the surest first, none too close together."""
+    candidates = np.argwhere(heat > MIDDLE)
+    order = np.argsort(-heat[candidates[:, 0], candidates[:, 1]], kind="stable")
+    found: list[NDArray[np.intp]] = []
+    for candidate in candidates[order]:
+        if all(((candidate - other) ** 2).sum() >= REACH**2 for other in found):
+            found.append(candidate)
+    return np.asarray(found, np.intp).reshape(-1, 2)
+
+
+def _enlarge(logits: Floats, labels: NDArray[np.int16], height: int, width: int) -> Any:
+    """Labels at the picture's size: the outline follows the foreground between the cells."""
+    from PIL import Image
+
+    size = (width, height)
+    smooth = np.asarray(
+        Image.fromarray(logits.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
+    )
+    spread = _spread(_spread(labels))
+    large = np.asarray(
+        Image.fromarray(spread.astype(np.int32)).resize(size, Image.Resampling.NEAREST)
+    )
+    return np.where(smooth > 0, large, -1)
+
+
+def _spread(labels: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Cells without a label take a neighbour's."""
+    padded = np.pad(labels, 1, constant_values=-1)
+    size = labels.shape[0]
+    around = [
+        padded[row : row + size, column : column + size] for row in range(3) for column in range(3)
+    ]
+    spread: NDArray[np.int16] = np.where(labels < 0, np.max(around, axis=0), labels)
+    return spread

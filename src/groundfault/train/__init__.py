@@ -1,0 +1,1 @@
+"""Training. Checkpoints come back as just another model."""

@@ -1,0 +1,1 @@
+"""The nano segmenters: how they are made. `groundfault.models.nano` runs them."""

@@ -1,0 +1,133 @@
+"""What is asked about a picture while learning, and what is true.
+
+The base model hears easy questions only: what is there, and what nobody would expect there.
+Counterfactual fine-tuning adds the questions that tempt: the category whose surface a thing
+wears, what belongs in this place but is not there, the living original of a sculpture, and what
+the other picture of the pair shows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from groundfault.models.nano import words_of
+from groundfault.world.materials import MATERIALS
+from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import SYNONYMS, concept, material_of, reasoning_query, unreal
+from groundfault.world.scene import Scene, Thing
+
+__all__ = ["EASY", "TEMPTING", "TRUE", "Question", "ask", "vocabulary", "wordings"]
+
+TRUE, EASY, TEMPTING = range(3)
+
+
+class Question(NamedTuple):
+    """A phrase with the things it is true of."""
+
+    phrase: str
+    things: tuple[int, ...]
+    kind: int
+    """TRUE, EASY (absent, as one would think) or TEMPTING (absent, but suggested)."""
+
+
+def wordings(name: str) -> tuple[str, ...]:
+    """Ways to ask for a concept, the plain one first."""
+    if name not in CATEGORIES:
+        return (name, f"the {name}")
+    return (
+        name,
+        f"the {name}",
+        unreal(name),
+        f"real {name}",
+        reasoning_query(name),
+        *SYNONYMS.get(name, ()),
+    )
+
+
+CONCEPTS = (*CATEGORIES, *(material.phrase for material in MATERIALS.values()))
+WORDINGS = {name: wordings(name) for name in CONCEPTS}
+
+
+def vocabulary() -> dict[str, int]:
+    """Every word of every wording, numbered from 1."""
+    words = {word for ways in WORDINGS.values() for way in ways for word in words_of(way)}
+    return {word: number for number, word in enumerate(sorted(words), start=1)}
+
+
+def ask(
+    scene: Scene, count: int, rng: np.random.Generator, *, other: Scene | None, tempting: bool
+) -> list[Question]:
+    """`count` questions about a scene; `other` is the second picture of its pair."""
+    named: dict[str, list[int]] = {}
+    for number, thing in enumerate(scene.things):
+        named.setdefault(concept(thing), []).append(number)
+    asked = [
+        Question(way, tuple(numbers), TRUE)
+        for name, numbers in named.items()
+        for way in _some(rng, WORDINGS[name], 3)
+    ]
+    if tempting:
+        asked += [
+            Question(phrase, (), TEMPTING) for phrase in _temptations(rng, scene, other, set(named))
+        ]
+    unclear = {thing.category for thing in scene.things if material_of(thing)}
+    absent = [
+        name
+        for name in CONCEPTS
+        if name not in named and name not in unclear and (tempting or not _expected(name, scene))
+    ]
+    order = rng.permutation(len(absent))
+    easy = 0
+    while len(asked) < count:
+        ways = WORDINGS[absent[order[easy % len(order)]]]
+        asked.append(Question(ways[int(rng.integers(len(ways)))], (), EASY))
+        easy += 1
+    return asked[:count]
+
+
+def _some(rng: np.random.Generator, ways: tuple[str, ...], most: int) -> list[str]:
+    """The plain wording and some others."""
+    others = rng.permutation(len(ways) - 1)[: most - 1] + 1
+    return [ways[0], *(ways[int(n)] for n in others)]
+
+
+def _expected(name: str, scene: Scene) -> bool:
+    """Would one expect it here: does it belong in this place?"""
+    place = scene.over if scene.over is not None else scene.place
+    return name in CATEGORIES and place.context in CATEGORIES[name].contexts
+
+
+def _worn(thing: Thing) -> str:
+    look = thing.over if thing.over is not None else thing.look
+    return look.surface if not look.material else ""
+
+
+def _temptations(
+    rng: np.random.Generator, scene: Scene, other: Scene | None, present: set[str]
+) -> list[str]:
+    """Phrases that this picture, or its twin, suggests and that are not true here."""
+    phrases: list[str] = []
+    for shown in (scene, other):
+        for thing in shown.things if shown is not None else ():
+            worn = _worn(thing)
+            if worn and worn != thing.category and worn not in present:
+                phrases.append(WORDINGS[worn][0])
+            if material_of(thing) and thing.category not in present:
+                phrases.append(unreal(thing.category))
+            name = concept(thing)
+            if name not in present and not _unclear(name, scene):
+                phrases += _some(rng, WORDINGS[name], 2)
+    expected = [
+        name
+        for name in CATEGORIES
+        if _expected(name, scene) and name not in present and not _unclear(name, scene)
+    ]
+    phrases += [WORDINGS[expected[int(n)]][0] for n in rng.permutation(len(expected))[:5]]
+    return list(dict.fromkeys(phrases))
+
+
+def _unclear(name: str, scene: Scene) -> bool:
+    """Is there a sculpture of it? Whether a bronze dog is a "dog" is never asked."""
+    return any(material_of(thing) and thing.category == name for thing in scene.things)

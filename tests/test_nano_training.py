@@ -1,0 +1,291 @@
+"""The nano models' school: what is shown, what is asked, what is learnt, what is stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundfault.models.nano import LENGTH, SIDE_PX, Nano, as_input, group, word_numbers
+from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import concept, matching
+from groundfault.world.render import render
+from groundfault.world.sampling import sample_scene
+from groundfault.world.splits import SEEN, split_pair
+
+torch = pytest.importorskip("torch", reason="training needs the train extra")
+pytest.importorskip("onnx", reason="training needs the train extra")
+
+from groundfault.train.nano import network as networks  # noqa: E402
+from groundfault.train.nano.batches import QUESTIONS, draw  # noqa: E402
+from groundfault.train.nano.export import export  # noqa: E402
+from groundfault.train.nano.objective import loss  # noqa: E402
+from groundfault.train.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
+from groundfault.train.nano.questions import (  # noqa: E402
+    EASY,
+    TEMPTING,
+    TRUE,
+    WORDINGS,
+    ask,
+    vocabulary,
+)
+from groundfault.train.nano.recipe import Recipe, Stage, cook  # noqa: E402
+
+WORDS = vocabulary()
+index = st.integers(0, 10_000)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("nano")
+
+
+@given(index)
+@settings(deadline=None, max_examples=40)
+def test_fine_tuning_never_sees_what_is_held_out(n: int) -> None:
+    pair = surprising_pair(3, n)
+    for scene in (pair.factual, pair.counterfactual):
+        context = (scene.over or scene.place).context
+        for thing in scene.things:
+            look = thing.over or thing.look
+            entry = CATEGORIES[thing.category]
+            unusual = [
+                look.surface if look.surface != entry.surface and not look.material else "",
+                look.material,
+                context if context not in entry.contexts else "",
+            ]
+            for value in filter(None, unusual):
+                assert split_pair(thing.category, value) == SEEN, (thing.category, value)
+
+
+@given(index, st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_what_is_asked_has_the_answer_that_the_world_gives(n: int, tempting: bool) -> None:
+    pair = surprising_pair(4, n)
+    scene, other = pair.counterfactual, pair.factual
+    rng = np.random.default_rng(n)
+    questions = ask(scene, QUESTIONS, rng, other=other if tempting else None, tempting=tempting)
+    assert len(questions) == QUESTIONS
+    names = {concept(thing) for thing in scene.things}
+    for question in questions:
+        own = [name for name, ways in WORDINGS.items() if question.phrase in ways]
+        assert own, question.phrase
+        if question.kind == TRUE:
+            assert own[0] in names
+            assert question.things == matching(scene, own[0])
+        else:
+            assert question.things == () == matching(scene, question.phrase)
+            assert tempting or question.kind == EASY
+
+
+@given(index)
+@settings(deadline=None, max_examples=30)
+def test_the_base_model_hears_nothing_that_tempts(n: int) -> None:
+    scene = habitual_scene(5, n)
+    questions = ask(scene, QUESTIONS, np.random.default_rng(n), other=None, tempting=False)
+    for question in questions:
+        name = next(name for name, ways in WORDINGS.items() if question.phrase in ways)
+        if question.kind == EASY and name in CATEGORIES:
+            assert scene.place.context not in CATEGORIES[name].contexts
+            assert all(thing.category != name for thing in scene.things)
+
+
+def test_the_misleading_prompt_of_a_pair_is_asked_of_both_pictures() -> None:
+    rng = np.random.default_rng(0)
+    for n in range(24):
+        pair = surprising_pair(6, n)
+        for scene, other in (
+            (pair.factual, pair.counterfactual),
+            (pair.counterfactual, pair.factual),
+        ):
+            asked = ask(scene, QUESTIONS, rng, other=other, tempting=True)
+            phrases = {question.phrase for question in asked if question.kind == TEMPTING}
+            if not matching(scene, pair.negative) and pair.kind in ("SM", "OC"):
+                assert pair.negative in phrases
+    assert set(WORDS.values()) == set(range(1, len(WORDS) + 1))
+
+
+@pytest.fixture(scope="module")
+def pictures(folder: Path):  # type: ignore[no-untyped-def]
+    return paint("habitual", 4, 11, folder / "pictures")
+
+
+def test_pictures_are_the_same_when_read_again(folder: Path, pictures) -> None:  # type: ignore[no-untyped-def]
+    again = paint("habitual", 4, 11, folder / "pictures")
+    assert np.array_equal(again.images, pictures.images) and again.scenes == pictures.scenes
+    image = render(pictures.scenes[0]).image
+    assert abs(image.mean() - pictures.images[0].mean()) < 1
+
+
+def test_a_batch_says_where_each_pixel_belongs(pictures) -> None:  # type: ignore[no-untyped-def]
+    batch = draw(pictures, np.arange(4), WORDS, np.random.default_rng(0), tempting=False)
+    cells = SIDE_PX // 2
+    assert batch.masks.sum(1).max() <= 1
+    for b, k in batch.there.nonzero().tolist():
+        inside = batch.masks[b, k] > 0.5
+        rows, columns = inside.nonzero(as_tuple=True)
+        middle = (rows + batch.way[b, 0][inside] * cells, columns + batch.way[b, 1][inside] * cells)
+        assert middle[0].std() < 1e-3 and middle[1].std() < 1e-3
+        at = (round(float(middle[0][0])), round(float(middle[1][0])))
+        assert batch.heat[b][at] > 0.99
+    assert (batch.fits * ~batch.there[..., None]).sum() == 0
+
+
+def test_the_targets_group_into_the_things_that_they_came_from(pictures) -> None:  # type: ignore[no-untyped-def]
+    batch = draw(pictures, np.arange(4), WORDS, np.random.default_rng(0), tempting=False)
+    for b in range(4):
+        where = np.concatenate(
+            [
+                np.where(batch.masks[b].sum(0) >= 0.5, 9.0, -9.0)[None],
+                np.where(batch.heat[b] > 0.99, 9.0, -9.0)[None],
+                batch.way[b].numpy(),
+            ]
+        ).astype(np.float32)
+        labels = group(where)[1]
+        for k in batch.there[b].nonzero()[:, 0].tolist():
+            own = batch.masks[b, k].numpy() >= 0.5
+            if own.sum() > 12:
+                values, counts = np.unique(labels[own], return_counts=True)
+                assert counts.max() / counts.sum() > 0.95 and values[counts.argmax()] >= 0
+
+
+def test_perfect_answers_cost_nothing_and_tempting_ones_only_abstaining(folder: Path) -> None:
+    pairs = paint("surprising", 2, 11, folder / "pictures")
+    batch = draw(pairs, np.arange(4), WORDS, np.random.default_rng(0), tempting=True)
+    where = torch.cat(
+        [
+            torch.logit(batch.masks.sum(1, keepdim=True).clamp(max=1), eps=1e-6),
+            ((batch.heat[:, None] > 0.99).float() * 2 - 1) * 20,
+            batch.way,
+        ],
+        1,
+    )
+    fits, present = (batch.fits * 2 - 1) * 20, (batch.fits.amax(1) * 2 - 1) * 20
+    perfect = loss(where, fits, present, batch)
+    assert perfect.matching < 1e-3 and perfect.abstaining < 1e-3 and perfect.finding < 0.5
+    tempted = torch.where(batch.kinds == TEMPTING, 20.0, present)
+    assert loss(where, fits, tempted, batch).matching < 1e-3
+    assert loss(where, fits, tempted, batch).abstaining > 10
+
+
+def test_onnx_says_what_torch_says(folder: Path) -> None:
+    torch.manual_seed(0)
+    net = networks.Nano(SIDE_PX, len(WORDS) + 1, LENGTH).eval()
+    export(net, WORDS, folder / "random", {"note": "random weights"})
+    model = Nano(folder / "random")
+    assert model.words == WORDS
+    sizes = [path.stat().st_size for path in folder.glob("random.*.onnx")]
+    assert len(sizes) == 2 and sum(sizes) < 6e6
+    picture = as_input(render(sample_scene(0, 0)).image[None, ::2, ::2][:, :SIDE_PX, :SIDE_PX])
+    masks = np.zeros((1, 2, SIDE_PX // 2, SIDE_PX // 2), np.float32)
+    masks[0, 0, 10:40, 10:30], masks[0, 1, 50:60, 20:70] = 1, 1
+    ids = word_numbers(["dog", "the thing one drinks coffee from", "nonsense"], WORDS)
+    with torch.no_grad():
+        where, *seen = net.finder(torch.from_numpy(picture))
+        fits, present = net.matcher(torch.from_numpy(masks), *seen, torch.from_numpy(ids)[None])
+    found = model._find.run(None, {"picture": picture})
+    names = ("quarter", "eighth", "tokens")
+    matched = model._match.run(
+        None, dict(zip(names, found[1:], strict=True)) | {"masks": masks, "ids": ids[None]}
+    )
+    for mine, theirs in ((found[0], where), (matched[0], fits), (matched[1], present)):
+        np.testing.assert_allclose(mine, theirs.numpy(), atol=5e-3)
+
+
+def _recipe(steps: int) -> Recipe:
+    stage = Stage(name="a", steps=steps, learning_rate=1e-3, scenes_per_step=2)
+    after = Stage(
+        name="b", start="a", steps=2, learning_rate=1e-3, scenes_per_step=1, pairs_per_step=1
+    )
+    return Recipe(data_seed=11, scenes=4, pairs=2, threads=1, stages=(stage, after))
+
+
+def test_a_recipe_is_cooked_once_and_its_stages_build_on_each_other(folder: Path) -> None:
+    told: list[str] = []
+    recipe = _recipe(3)
+    stems = cook(recipe, folder, [], lambda what, done, total, losses: told.append(what))
+    assert [stem.name for stem in stems] == ["a", "b"]
+    assert {"a", "b"} <= set(told)
+    told.clear()
+    cook(recipe, folder, ["b"], lambda what, done, total, losses: told.append(what))
+    assert told == []
+    image = render(sample_scene(0, 0)).image
+    assert len(Nano(folder / "b").segment(image, ["dog", "cat"])) == 2
+
+
+def test_another_recipe_does_not_mix_with_what_is_there(folder: Path) -> None:
+    from groundfault.errors import UsageError
+
+    cook(_recipe(3), folder, ["a"], lambda *_: None)
+    with pytest.raises(UsageError, match="another recipe"):
+        cook(_recipe(4), folder, ["a"], lambda *_: None)
+
+
+def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
+    folder: Path, pictures, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    from groundfault.train.nano import fitting
+    from groundfault.train.nano.fitting import Diet, Fitting, fit
+
+    monkeypatch.setattr(fitting, "SAY_EVERY", 1)
+
+    def fresh() -> Fitting:
+        torch.manual_seed(1)
+        net = networks.Nano(SIDE_PX, len(WORDS) + 1, LENGTH)
+        return Fitting(net, 1e-3, 4, 1.0, 0)
+
+    diets = [Diet(pictures, 2)]
+    whole = fresh()
+    for _ in fit(whole, diets, WORDS):
+        pass
+    half = fresh()
+    for step, _ in fit(half, diets, WORDS):
+        if step == 2:
+            break
+    torch.save(half.state(), folder / "half.pt")
+    resumed = fresh()
+    resumed.restore(torch.load(folder / "half.pt", weights_only=False))
+    for _ in fit(resumed, diets, WORDS):
+        pass
+    for mine, theirs in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('stages = [{name = "a", steps = 1, learning_rate = 1, start = "b"}]', "not above it"),
+        (
+            'stages = [{name = "a", steps = 1, learning_rate = 1, pairs_per_step = 1}]',
+            "pairs is 0",
+        ),
+        ('stages = [{name = "../a", steps = 1, learning_rate = 1}]', "plain name"),
+        ('stages = [{name = "a", steps = 0, learning_rate = 1}]', "steps"),
+        ("stagez = []", "stagez"),
+    ],
+)
+def test_a_wrong_recipe_is_named_before_anything_is_rendered(
+    run, tmp_path: Path, text: str, words: str
+) -> None:  # type: ignore[no-untyped-def]
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(f"data_seed = 1\nscenes = 1\n{text}\n")
+    result = run("train", "nano", recipe, "--out", tmp_path / "out")
+    assert result.code == 2 and words in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_train_nano_on_the_command_line(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(
+        "data_seed = 1\nscenes = 2\nthreads = 1\n"
+        'stages = [{name = "a", steps = 1, learning_rate = 0.001, scenes_per_step = 1}]\n'
+    )
+    result = run("train", "nano", recipe, "--out", tmp_path / "out")
+    assert result.code == 0, result.err
+    assert "nano:" in result.out
+    card = Nano(tmp_path / "out" / "a")._match.get_modelmeta().custom_metadata_map["card"]
+    assert json.loads(card)["stage"] == "a"
