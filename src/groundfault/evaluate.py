@@ -11,7 +11,7 @@ import numpy as np
 
 from groundfault import __version__
 from groundfault.records import Row, Summary
-from groundfault.scored import Scored, by_case, count_cases
+from groundfault.scored import Scored, by_case
 from groundfault.statistics import estimates
 from groundfault.store import read_json, read_table, write_json, write_table
 
@@ -29,10 +29,11 @@ def summarise(
     for number, (name, member) in enumerate(scored.rows.items()):
         contributions = scored.contributions[member]
         support = scored.support(contributions.sum(axis=0))
+        cases = by_case(contributions, scored.case[member])
         rows[name] = Row(
-            n_cases=count_cases(scored.case[member]),
+            n_cases=len(cases),
             metrics=estimates(
-                by_case(contributions, scored.case[member]),
+                cases,
                 scored.metrics,
                 support,
                 resamples=bootstrap,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Metrics = Callable[[Floats], Mapping[str, Floats]]
 
-__all__ = ["Ragged", "Scored", "by_case", "count_cases"]
+__all__ = ["Ragged", "Scored", "by_case", "by_split"]
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -72,11 +72,6 @@ class Ragged(msgspec.Struct, frozen=True, eq=False):
         return pa.Array.from_buffers(kind, len(lengths), buffers, children=[flat])
 
 
-def count_cases(case: NDArray[np.int64]) -> int:
-    """How many different cases there are; entries of one case stand next to each other."""
-    return int(len(case) > 0) + int(np.count_nonzero(np.diff(case)))
-
-
 def by_case(contributions: Floats, case: NDArray[np.int64]) -> Floats:
     """Sum the entries that belong to one case."""
     if not len(case) or (np.diff(case) > 0).all():
@@ -85,3 +80,25 @@ def by_case(contributions: Floats, case: NDArray[np.int64]) -> Floats:
     sums = np.zeros((int(number.max()) + 1, contributions.shape[1]))
     np.add.at(sums, number, contributions)
     return sums
+
+
+def by_split(
+    rows: Mapping[str, NDArray[np.bool_]], splits: NDArray[np.str_]
+) -> dict[str, NDArray[np.bool_]]:
+    """Each row once more for every split that it has cases of, as "SM unseen pair"; for Overall
+    just "unseen pair". None where there is but one split.
+
+    >>> rows = {"Overall": np.array([True, True, True]), "SM": np.array([True, True, False])}
+    >>> found = by_split(rows, np.array(["seen", "unseen pair", "unseen pair"]))
+    >>> {name: int(member.sum()) for name, member in found.items()}
+    {'seen': 1, 'unseen pair': 2, 'SM seen': 1, 'SM unseen pair': 1}
+    """
+    names = [str(name) for name in np.unique(splits) if name]
+    if len(names) < 2:
+        return {}
+    return {
+        split if row == "Overall" else f"{row} {split}": member & (splits == split)
+        for row, member in rows.items()
+        for split in names
+        if (member & (splits == split)).any()
+    }

@@ -10,6 +10,11 @@ layout: each sample of a task is asked the same numbers of yes/no (YN), short-an
 multiple-choice (MC) questions, along the same dimensions (`LAYOUT`). A folder that lacks a
 question is refused, because accuracies per question number would not be comparable.
 
+For other programs there is the same as plain JSON (`write_native`), one file per task with one row
+per question that repeats what is known about its sample; pictures are named, not copied:
+
+    DIR/erasure.json  DIR/attribute.json  DIR/tracing.json  DIR/counting.json
+
 Erasure's Q1 has two wordings in the paper, a and b, that count as one question; here a sample
 is asked one of them, and `polarity` tells which.
 
@@ -31,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import msgspec
 
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import read_json_object, sha256, within
+from groundfault.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.records import Card
 from groundfault.store import new_folder, read_table, write_json
 
@@ -49,8 +54,10 @@ __all__ = [
     "Question",
     "Sample",
     "read",
+    "read_native",
     "span",
     "write",
+    "write_native",
 ]
 
 AnyPath = str | PathLike[str]
@@ -152,6 +159,28 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """YN: "negated" where the question states that something is not so."""
 
 
+class NativeRow(Question, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question with what is known about its sample."""
+
+    task: Task
+    images: tuple[str, ...]
+    height_px: int
+    width_px: int
+    facts: dict[str, str]
+
+    @property
+    def sample(self) -> Sample:
+        """The sample that it is about."""
+        return Sample(id=self.sample_id, **{name: getattr(self, name) for name in _OF_SAMPLE})
+
+    @property
+    def question(self) -> Question:
+        """The question alone."""
+        return Question(**{name: getattr(self, name) for name in Question.__struct_fields__})
+
+
+_OF_SAMPLE = ("task", "images", "height_px", "width_px", "facts")
+
 CARD = Card(
     name="reactbench",
     title="ReactBench: which of four causes makes a multimodal LLM hallucinate?",
@@ -248,6 +277,53 @@ def read(folder: AnyPath) -> Exam:
             remedy=_AGAIN,
         )
     return Exam(card=card, samples=samples, questions=questions)
+
+
+def write_native(exam: Exam, folder: AnyPath) -> None:
+    """Write an exam as one JSON file per task into a folder that must not exist yet."""
+    samples = {sample.id: sample for sample in exam.samples}
+    rows: dict[str, list[NativeRow]] = {}
+    for question in exam.questions:
+        sample = samples[question.sample_id]
+        known = {name: getattr(sample, name) for name in _OF_SAMPLE}
+        row = NativeRow(**msgspec.structs.asdict(question), **known)
+        rows.setdefault(sample.task, []).append(row)
+    with new_folder(folder) as temporary:
+        for task, listed in rows.items():
+            write_json(temporary / f"{task}.json", listed)
+
+
+def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ...]]:
+    """Read what `write_native` wrote: samples and questions, task by task."""
+    folder = Path(folder)
+    samples: list[Sample] = []
+    questions: list[Question] = []
+    for task in LAYOUT:
+        path = folder / f"{task}.json"
+        if path.is_file():
+            found, asked = _read_task(path, task)
+            samples += found
+            questions += asked
+    if not samples:
+        expected = ", ".join(f"{task}.json" for task in LAYOUT)
+        raise UsageError(f"{folder}: holds no exam; give a folder with some of {expected}")
+    _check_unique(folder, "sample", (sample.id for sample in samples))
+    return tuple(samples), tuple(questions)
+
+
+def _read_task(path: Path, task: Task) -> tuple[list[Sample], list[Question]]:
+    samples: dict[str, Sample] = {}
+    questions: list[Question] = []
+    for _, rows in stream_json_list(path, NativeRow, expected="one row per question"):
+        for row in rows:
+            sample = samples.setdefault(row.sample_id, row.sample)
+            if row.task != task:
+                _refuse(path, row, f"it is of {row.task}, in the file of {task}")
+            if row.sample != sample:
+                _refuse(path, row, "other rows say other things about its sample")
+            questions.append(row.question)
+    _check(list(samples.values()), questions, path, path)
+    return list(samples.values()), questions
 
 
 def span(text: str) -> tuple[int, int] | None:

@@ -5,15 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from groundfault.cli.options import add_group
+from groundfault.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from groundfault.records import Benchmark
+    from groundfault.world.presets import BuildSettings
+
+EVERY_PRESET = ("cafe", "halluseg", "reactbench", "clean")
+OPTIONS_OF = {
+    "--dose": ("cafe",),
+    "--crowd": ("cafe",),
+    "--controls": ("cafe", "reactbench"),
+    "--split": ("cafe", "halluseg"),
+}
+"""Presets that an option means something to; the others refuse it."""
+SHARE = "from 0 to 1."
 
 
 def world_build(
-    preset: Annotated[str, typer.Option("--preset", help="cafe, halluseg or reactbench.")],
+    preset: Annotated[
+        str, typer.Option("--preset", help="cafe, halluseg, reactbench, clean, or all of them.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="Benchmark folder to write.")],
     n: Annotated[int, typer.Option("--n", help="Number of cases.")] = 300,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed.")] = 0,
@@ -23,39 +40,155 @@ def world_build(
     controls: Annotated[
         bool, typer.Option("--controls", help="Also each case's unedited picture.")
     ] = False,
+    split: Annotated[
+        str, typer.Option("--split", help="Only seen, unseen-pair or unseen-part. [all]")
+    ] = "",
+    surface_correlation: Annotated[
+        float, typer.Option(help=f"How many things look like their kind, {SHARE}")
+    ] = 1.0,
+    context_correlation: Annotated[
+        float, typer.Option(help=f"How many things are where they belong, {SHARE}")
+    ] = 1.0,
+    material_share: Annotated[
+        float, typer.Option(help=f"How many things are sculptures, {SHARE}")
+    ] = 0.0,
+    relation_share: Annotated[
+        float, typer.Option(help=f"How many scenes have a relation, {SHARE}")
+    ] = 0.35,
     native: Annotated[
         Path | None, typer.Option("--native", help="Also the benchmark's own files, here.")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes. [cores]")] = None,
 ) -> None:
     """Render a benchmark of counterfactuals: exact edits, true masks, from a seed."""
-    from groundfault.errors import UnknownName
-    from groundfault.report.progress import progress
+    from contextlib import ExitStack
+
+    from groundfault.store import new_folder
     from groundfault.sweep import parse_grid
+    from groundfault.world.presets import BuildSettings
+    from groundfault.world.splits import split_named
+
+    if preset not in (*EVERY_PRESET, "all"):
+        raise UnknownName("preset", preset, (*EVERY_PRESET, "all"))
+    given = {"--dose": dose != "1", "--crowd": crowd, "--controls": controls, "--split": split}
+    for option in (name for name, value in given.items() if value):
+        if preset not in (*OPTIONS_OF[option], "all"):
+            fitting = " and ".join(OPTIONS_OF[option])
+            raise UsageError(f"{option} goes with {fitting}, not with {preset}; leave it out")
+    if native is not None:
+        _check_apart(out, native)
+    settings = BuildSettings(
+        seed=seed,
+        size_px=size,
+        doses=parse_grid(dose),
+        crowd=crowd,
+        controls=controls,
+        split=split_named(split),
+        surface_correlation=surface_correlation,
+        context_correlation=context_correlation,
+        material_share=material_share,
+        relation_share=relation_share,
+    )
+    lines: list[str] = []
+    try:
+        with ExitStack() as places:  # they appear together, when everything is there
+            new = places.enter_context(new_folder(out))
+            files = places.enter_context(new_folder(native)) if native is not None else None
+            for name in EVERY_PRESET if preset == "all" else (preset,):
+                part = name if preset == "all" else "."
+                to = None if files is None else files / part
+                lines += _build(name, n, new / part, settings, to, workers)
+    except (OSError, UsageError) as problem:
+        # The store's own words for a full disk name a temporary file, which nobody asked for.
+        cause = problem if isinstance(problem, OSError) else problem.__context__
+        if not isinstance(cause, OSError):
+            raise
+        reason = cause.strerror or cause
+        raise UsageError(f"{out}: cannot be written ({reason}); nothing was left there") from None
+    print("\n".join(lines))
+    print(f"written: {out}")
+    if native is not None:
+        print(f"native files: {native}, with the pictures in the images folder of {out}")
+
+
+def _check_apart(out: Path, native: Path) -> None:
+    """Each of the two folders appears whole, so neither can hold the other."""
+    one, other = out.resolve(), native.resolve()
+    if one == other or one in other.parents or other in one.parents:
+        raise UsageError(f"--native {native} and --out {out} hold one another; name another folder")
+
+
+def _build(
+    preset: str,
+    n: int,
+    out: Path,
+    settings: BuildSettings,
+    native: Path | None,
+    workers: int | None,
+) -> list[str]:
+    """Build one preset; what to say about it."""
+    import msgspec
+
+    from groundfault.benchmarks.reactbench import write_native
+    from groundfault.report.progress import progress
     from groundfault.world.exams import build_exam
-    from groundfault.world.presets import PRESETS, BuildSettings, build
+    from groundfault.world.presets import build
 
     if preset == "reactbench":
-        with progress("rendering") as advance:
-            exam = build_exam(n, out, seed=seed, size_px=size, workers=workers, progress=advance)
-        print(f"{len(exam.samples)} samples, {len(exam.questions)} questions: {out}")
-        return
-    if preset not in PRESETS:
-        raise UnknownName("preset", preset, [*PRESETS, "reactbench"])
-    settings = BuildSettings(
-        seed=seed, size_px=size, doses=parse_grid(dose), crowd=crowd, controls=controls
-    )
-    with progress("rendering") as advance:
+        with progress(preset) as advance:
+            exam = build_exam(
+                n,
+                out,
+                seed=settings.seed,
+                size_px=settings.size_px,
+                world=settings.world,
+                controls=settings.controls,
+                workers=workers,
+                progress=advance,
+            )
+        if native is not None:
+            write_native(exam, native)
+        return [
+            f"{preset}: {len(exam.samples)} samples, {len(exam.questions)} questions",
+            f"content hash: {exam.card.content_hash}",
+        ]
+    if preset == "clean":  # it has none; one that was asked for is for the other presets
+        settings = msgspec.structs.replace(settings, split="")
+    with progress(preset) as advance:
         built = build(preset, n, out, settings, workers=workers, progress=advance)
-    print(f"{len(built.cases)} cases, {len(built.items)} items: {out}")
-    print(f"content hash: {built.card.content_hash}")
-    if native is not None:
-        from groundfault.convert import write_any
+    return [
+        f"{preset}: {len(built.cases)} cases, {len(built.items)} items",
+        f"content hash: {built.card.content_hash}",
+        *(_write_native(built, native) if native is not None else ()),
+    ]
 
-        target = native / "annotations.json" if preset == "cafe" else native
-        for note in write_any(built, preset, target, split=preset == "cafe"):
-            print(f"not kept: {note}")
-        print(f"native files: {native}, with the pictures in {out / 'images'}")
+
+def _write_native(built: Benchmark, folder: Path) -> list[str]:
+    """Write a benchmark's own files; what they could not hold."""
+    from groundfault.convert import write_any
+
+    format_ = built.card.name
+    notes: list[str] = []
+    if format_ == "cafe":
+        built, notes = _without_controls(built)
+    target = folder if format_ == "halluseg" else folder / "annotations.json"
+    notes += write_any(built, format_, target, split=format_ == "cafe")
+    return [f"not kept: {note}" for note in notes]
+
+
+def _without_controls(built: Benchmark) -> tuple[Benchmark, list[str]]:
+    """CAFE's files know edited pictures only."""
+    import msgspec
+
+    controls = {case.id for case in built.cases if case.intervention == "control"}
+    if not controls:
+        return built, []
+    edited = msgspec.structs.replace(
+        built,
+        cases=tuple(case for case in built.cases if case.id not in controls),
+        items=tuple(item for item in built.items if item.case_id not in controls),
+    )
+    return edited, [f"Dropped: {len(controls)} controls, which CAFE has none of."]
 
 
 def world_sheet(

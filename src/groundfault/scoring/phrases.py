@@ -13,7 +13,7 @@ from groundfault.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.metrics import pcs, target_aware
 from groundfault.overlaps import Overlaps
 from groundfault.records import Benchmark, Case, Role
-from groundfault.scored import Ragged, Scored
+from groundfault.scored import Ragged, Scored, by_split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,8 @@ def score(
     names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
     if pair_scores is not None:
         names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
-    rows = _rows(benchmark, layout.case_of_entry, by_edit=tau is not None)
+    tagged = any(case.tags for case in benchmark.cases)  # published files have no tags
+    rows = _rows(benchmark.cases, layout.case_of_entry, by_edit=tau is not None, tagged=tagged)
     outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
     settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
     return Scored(
@@ -82,7 +83,7 @@ def score(
         columns=lambda: _case_table(benchmark, overlaps, layout, counts, pair_scores),
         contributions=contributions(counts, pair_scores),
         contribution_names=names,
-        case=layout.case_of_entry,
+        case=_clusters(benchmark.cases, layout.case_of_entry) if tagged else layout.case_of_entry,
         rows=rows,
         metrics=metric_function(settings),
         support=_support,
@@ -98,24 +99,40 @@ def score(
 
 
 def _rows(
-    benchmark: Benchmark, case_of_entry: NDArray[np.int64], *, by_edit: bool
+    cases: Sequence[Case], case_of_entry: NDArray[np.int64], *, by_edit: bool, tagged: bool
 ) -> dict[str, NDArray[np.bool_]]:
     """The lines of the table. Weaker doses and unedited controls have lines of their own: they
     are not what the benchmark's headline is about."""
-    edits = np.array([case.intervention for case in benchmark.cases], dtype=str)[case_of_entry]
-    doses = np.array([float(case.tags.get("dose", 1.0)) for case in benchmark.cases])[case_of_entry]
+    edits = np.array([case.intervention for case in cases], dtype=str)[case_of_entry]
+    doses, splits = np.ones(len(edits)), np.full(len(edits), "")
+    if tagged:
+        doses = np.array([float(case.tags.get("dose", 1.0)) for case in cases])[case_of_entry]
+        splits = np.array([case.tags.get("split", "") for case in cases], dtype=str)[case_of_entry]
     control = edits == CONTROL
     full = (doses == 1.0) & ~control
     if not full.any():  # nothing but weaker doses: then they are the benchmark
         full = ~control
     rows = {"Overall": full}
-    if by_edit or any(edits):
+    if by_edit or np.isin(edits, CAFE_ROWS).any():
         rows |= {name: full & (edits == name) for name in CAFE_ROWS}
+    if tagged:
+        rows |= by_split(rows, splits)
     for dose in sorted(set(doses[~control & ~full].tolist())):
         rows[f"dose {dose:g}"] = ~control & (doses == dose)
     if control.any():
         rows[CONTROL] = control
+        rows |= by_split({CONTROL: control}, splits)
     return rows
+
+
+def _clusters(cases: Sequence[Case], case_of_entry: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(entries,) what is resampled together: a case, or all cases with the same `cluster` tag, such
+    as the doses of one edit and its control."""
+    # A cluster is never taken for a case that happens to have its name.
+    keys = [(case.tags.get("cluster"), "cluster" in case.tags or case.id) for case in cases]
+    numbers: dict[tuple[str | None, str | bool], int] = {}
+    number = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return np.array(number)[case_of_entry]
 
 
 def metric_function(settings: Mapping[str, object]) -> Metrics:

@@ -18,7 +18,7 @@ from groundfault.masks import RLEMask, parse_mask, union
 from groundfault.metrics import replacement
 from groundfault.quads import ROLES, Quads, compare_quad_masks, compare_quads
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Region, Role
-from groundfault.scored import Scored
+from groundfault.scored import Scored, by_split
 from groundfault.statistics import normal_halfwidth
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def score_benchmark(
     for item in benchmark.items:
         quads_of_case.setdefault(item.case_id, {})[item.role] = item
     entries: list[halluseg.Entry] = []
+    splits: list[str] = []
     masks, n_failed = [], 0
     for case in benchmark.cases:
         quad = quads_of_case.get(case.id, {})
@@ -100,6 +101,7 @@ def score_benchmark(
             n_failed += 1
             continue
         entries.append(halluseg.entry_of(case, quad, len(entries)))
+        splits.append(case.tags.get("split", ""))
         truths = [_region_mask(quad[role].target) for role in (Role.FACTUAL, Role.COUNTERFACTUAL)]
         masks.append(
             (truths, [_answer_mask(quad[r], a, t) for r, a in zip(ROLES, found, strict=True)])
@@ -118,12 +120,28 @@ def score_benchmark(
         "size_limits_px": list(size_limits_px),
     }
     quads = compare_quad_masks(masks)
-    scored = _scored(entries, quads, settings, alpha, size_limits_px, from_files=False)
+    scored = _with_splits(
+        _scored(entries, quads, settings, alpha, size_limits_px, from_files=False), splits
+    )
     if not n_failed:
         return scored
     note = f"{n_failed} of {len(benchmark.cases)} cases have a failed item and are left out."
     outcomes = {**scored.outcomes, "failed": n_failed}
     return msgspec.structs.replace(scored, outcomes=outcomes, notes=(*scored.notes, note))
+
+
+def _with_splits(scored: Scored, splits: Sequence[str]) -> Scored:
+    """A column and rows for the splits, where there are any; sizes are not split further."""
+    if not any(splits):
+        return scored
+    whole = {name: scored.rows[name] for name in ("Overall", *halluseg.TASKS)}
+    rows = by_split(whole, np.array(splits, dtype=str))
+    table = scored.columns
+    return msgspec.structs.replace(
+        scored,
+        rows={**scored.rows, **rows},
+        columns=lambda: {**table(), "split": [split or None for split in splits]},
+    )
 
 
 def _region_mask(region: Region | None) -> RLEMask | None:

@@ -1,10 +1,11 @@
 """Interventions from a seed: a scene, a target and an edit that obey the papers' rules.
 
-As with scenes, a case is a pure function of (kind, seed, index, settings).
+As with scenes, a case is a pure function of (kind, seed, index, settings, split).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import msgspec
@@ -16,6 +17,8 @@ from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import concept
+from groundfault.world.questions.wording import PAINTED
 from groundfault.world.sampling import (
     DEFAULTS,
     WorldSettings,
@@ -29,9 +32,10 @@ from groundfault.world.sampling import (
     settle,
 )
 from groundfault.world.scene import Scene, Thing
+from groundfault.world.splits import SPLIT_KINDS, SPLITS, split_of
 from groundfault.world.surfaces import SURFACES
 
-__all__ = ["sample_intervention"]
+__all__ = ["sample_clean_scene", "sample_intervention"]
 
 ATTEMPTS = 400
 """Most draws fit at once; an erasure needs a relation, an attribute a category with a colour."""
@@ -45,8 +49,9 @@ def sample_intervention(
     *,
     dose: float = 1.0,
     crowd: int = 0,
+    split: str = "",
 ) -> Intervention:
-    """One case of a kind (see `KINDS`).
+    """One case of a kind (see `KINDS`), of a split (see `SPLITS`) if one is asked for.
 
     `crowd` puts that many untouched things of the target's category beside it and, for
     mimicry, one of the category that is mimicked: a question about the negative then has a
@@ -56,18 +61,49 @@ def sample_intervention(
         raise UnknownName("intervention", kind, KINDS)
     if crowd and kind not in ("SM", "OC", "attribute"):
         raise UsageError(f"a crowd goes with SM, OC and attribute, not with {kind}")
+    if split and split not in SPLITS:
+        raise UnknownName("split", split, SPLITS)
+    if split and kind not in SPLIT_KINDS:
+        raise UsageError(f"splits are of {', '.join(SPLIT_KINDS)}; {kind} has none")
     rng = generator(seed, index, 2, KINDS.index(kind))
     for attempt in range(ATTEMPTS):
         try:
-            if kind == "counting":
-                return _count(rng, seed, index, settings)
-            if crowd:
-                return _in_crowd(rng, kind, settings, dose, crowd)
-            scene = _scene(kind, settings, seed, index, attempt)
-            return DRAWS[kind](rng, scene, settings, dose)
+            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd)
         except UsageError:  # this draw does not make a valid case: take the next
             continue
-    raise UsageError(f"no {kind} case fits these settings; allow more categories or contexts")
+        if not split or split_of(case) == split:
+            return case
+    wanted = f"{kind} case of the split '{split}'" if split else f"{kind} case"
+    raise UsageError(f"no {wanted} fits these settings; allow more categories or contexts")
+
+
+def sample_clean_scene(seed: int, index: int, settings: WorldSettings = DEFAULTS) -> Scene:
+    """A scene that nobody edits, with something in it that its backdrop does not show too."""
+    for attempt in range(ATTEMPTS):
+        with contextlib.suppress(UsageError):
+            scene = _scene("no-op", settings, seed, index, attempt)
+            painted = PAINTED.get(scene.place.context, ())
+            if any(concept(thing) not in painted for thing in scene.things):
+                return scene
+    raise UsageError("no scene fits these settings; allow more categories or contexts")
+
+
+def _draw(
+    rng: np.random.Generator,
+    kind: str,
+    seed: int,
+    index: int,
+    attempt: int,
+    settings: WorldSettings,
+    dose: float,
+    crowd: int,
+) -> Intervention:
+    if kind == "counting":
+        return _count(rng, seed, index, settings)
+    if crowd:
+        return _in_crowd(rng, kind, settings, dose, crowd)
+    scene = _scene(kind, settings, seed, index, attempt)
+    return DRAWS[kind](rng, scene, settings, dose)
 
 
 def _scene(kind: str, settings: WorldSettings, seed: int, index: int, attempt: int) -> Scene:

@@ -21,6 +21,7 @@ from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.presets import in_order, png
 from groundfault.world.questions import TASKS, facts_of, questions_about
+from groundfault.world.questions.controls import CONTROLLED, control_questions
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
 
@@ -42,6 +43,14 @@ of the erased things are hats."""
 DRAWS = 120
 """Most draws do; counting passes over small numbers, attributes over colours that are alike."""
 
+KNOBS = (
+    "size_px",
+    "surface_correlation",
+    "context_correlation",
+    "material_share",
+    "relation_share",
+)
+"""Of the world; things and contexts follow from the task."""
 LEAST_COUNT = 6
 """Fewer things than this are no dense counting."""
 LEAST_PX = 24
@@ -58,6 +67,8 @@ class MadeSample(msgspec.Struct, frozen=True):
     sample: Sample
     questions: tuple[Question, ...]
     pictures: dict[str, bytes]
+    control: MadeSample | None = None
+    """The same questions about the unedited picture."""
 
 
 def build_exam(
@@ -66,42 +77,62 @@ def build_exam(
     *,
     seed: int = 0,
     size_px: int = 384,
+    world: WorldSettings = DEFAULTS,
+    controls: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Exam:
-    """Build an exam of n samples into a folder, which must not exist yet."""
+    """Build an exam of n samples into a folder, which must not exist yet.
+
+    `controls` adds to erasure and attribute samples their unedited picture, asked the same, as a
+    sample of its own, where every question has one answer there.
+    """
     if n < 1:
         raise UsageError(f"n is {n}; an exam has at least one sample")
     if seed < 0:
         raise UsageError(f"the seed is {seed}; seeds are not negative")
-    WorldSettings(size_px=size_px)  # refuses impossible sizes before any work
+    world = msgspec.structs.replace(world, size_px=size_px)
+    WorldSettings(**msgspec.structs.asdict(world))  # refuses impossible sizes before any work
     out = Path(out)
     check_vacant(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     samples: list[Sample] = []
     questions: list[Question] = []
     pictures: dict[str, bytes | Path] = {}
-    make = partial(make_sample, seed=seed, size_px=size_px)
+    make = partial(make_sample, seed=seed, size_px=size_px, world=world, controls=controls)
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
         for done, one in enumerate(in_order(make, range(n), workers), start=1):
-            samples.append(one.sample)
-            questions += one.questions
-            for name, content in one.pictures.items():
-                pictures[name] = Path(scratch) / name
-                (Path(scratch) / name).write_bytes(content)
+            for made in (one, one.control) if one.control else (one,):
+                samples.append(made.sample)
+                questions += made.questions
+                for name, content in made.pictures.items():
+                    pictures[name] = Path(scratch) / name
+                    (Path(scratch) / name).write_bytes(content)
             if progress is not None:
                 progress(done, n)
-        note = f"groundfault world, preset reactbench, n {n}, seed {seed}, size_px {size_px}"
+        knobs = ", ".join(f"{name} {getattr(world, name)}" for name in KNOBS)
+        note = f"groundfault world, preset reactbench, n {n}, seed {seed}, {knobs}"
+        if controls:
+            note += f", with {len(samples) - n} controls"
         return write(out, samples, questions, pictures, notes=(note,))
 
 
-def make_sample(number: int, *, seed: int, size_px: int) -> MadeSample:
-    """One sample, rendered."""
+def make_sample(
+    number: int,
+    *,
+    seed: int,
+    size_px: int,
+    world: WorldSettings = DEFAULTS,
+    controls: bool = False,
+) -> MadeSample:
+    """One sample, rendered, with its control where one is asked for and there is one."""
     task, turn = TURN[number % len(TURN)], number // len(TURN)
     kind = ALTERATIONS[turn % len(ALTERATIONS)] if task == "tracing" else task
     relation, contexts = RELATIONS[turn % len(RELATIONS)] if task == "erasure" else ("", ())
     things = MANY_THINGS if task == "tracing" else DEFAULTS.things
-    world = WorldSettings(size_px=size_px, things=things, contexts=contexts)
+    world = msgspec.structs.replace(world, size_px=size_px, things=things, contexts=contexts)
+    if task == "counting":  # a sculpture of an apple would make the number of apples a riddle
+        world = msgspec.structs.replace(world, material_share=0.0)
     for draw in range(DRAWS):
         index = number * DRAWS + draw
         try:
@@ -109,7 +140,10 @@ def make_sample(number: int, *, seed: int, size_px: int) -> MadeSample:
             if relation and case.facts["relation"] != relation:
                 continue
             wording = int(generator(seed, index, 3).integers(1 << 31))
-            return _make(case, f"{number:06d}", wording, size_px)
+            made = _make(case, f"{number:06d}", wording, size_px)
+            if controls and kind in CONTROLLED:
+                made = _with_control(case, made)
+            return made
         except UsageError:  # nothing unambiguous to ask about this one: take the next
             continue
     raise UsageError(f"no {kind} sample fits pictures of {size_px} pixels; ask for larger ones")
@@ -139,6 +173,23 @@ def _make(case: Intervention, sample_id: str, seed: int, size_px: int) -> MadeSa
         facts=facts,
     )
     return MadeSample(sample, questions, pictures)
+
+
+def _with_control(case: Intervention, made: MadeSample) -> MadeSample:
+    control_id = f"{made.sample.id}-control"
+    try:
+        questions = control_questions(case, made.questions, control_id)
+        before = render(case.factual)
+        _check_seen(before, range(before.count))
+    except UsageError:  # no single answer to some question: this sample has no control
+        return made
+    facts = {**made.sample.facts, "control": "unedited"}
+    if case.kind == "attribute":
+        facts["shown"] = facts["usual"]
+    name = f"{control_id}.png"
+    sample = msgspec.structs.replace(made.sample, id=control_id, images=(name,), facts=facts)
+    control = MadeSample(sample, questions, {name: png(before)})
+    return msgspec.structs.replace(made, control=control)
 
 
 def _check_seen(rendered: Rendered, indices: Iterable[int], most: float = 1.0) -> None:

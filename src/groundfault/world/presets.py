@@ -26,17 +26,29 @@ from groundfault.errors import UnknownName, UsageError
 from groundfault.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.store import check_vacant
-from groundfault.world.cases import sample_intervention
+from groundfault.world.cases import sample_clean_scene, sample_intervention
 from groundfault.world.interventions import Intervention
-from groundfault.world.phrases import SUBSTANCE_SINCE, matching
+from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import SUBSTANCE_SINCE, concept, matching
+from groundfault.world.questions.wording import PAINTED
 from groundfault.world.render import Rendered, render
-from groundfault.world.sampling import WorldSettings
+from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
 from groundfault.world.scene import Scene
+from groundfault.world.splits import SPLITS, split_of
 
 __all__ = ["PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
 
 T = TypeVar("T")
 TASKS = ("referring", "reasoning")
+MOST_DOSES = 40
+"""Each is a row of the result table, which holds 63 with those of interventions and splits."""
+
+
+UNUSED = {
+    "halluseg": ("doses", "crowd", "controls"),
+    "clean": ("doses", "crowd", "controls", "split"),
+}
+"""Settings that mean nothing to a preset."""
 
 
 class BuildSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +62,12 @@ class BuildSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How many untouched things of the target's category stand by (SM and OC)."""
     controls: bool = False
     """Also the no-op control of every case: its unedited picture, asked the same (CAFE preset)."""
-    surface_correlation: float = 1.0
-    context_correlation: float = 1.0
+    split: str = ""
+    """Only cases of this split (`SPLITS`); "" is all, as they come (CAFE and HalluSeg presets)."""
+    surface_correlation: float = DEFAULTS.surface_correlation
+    context_correlation: float = DEFAULTS.context_correlation
+    material_share: float = DEFAULTS.material_share
+    relation_share: float = DEFAULTS.relation_share
 
     @property
     def world(self) -> WorldSettings:
@@ -60,6 +76,8 @@ class BuildSettings(msgspec.Struct, frozen=True, kw_only=True):
             size_px=self.size_px,
             surface_correlation=self.surface_correlation,
             context_correlation=self.context_correlation,
+            material_share=self.material_share,
+            relation_share=self.relation_share,
         )
 
 
@@ -85,6 +103,7 @@ def build(
         raise UnknownName("preset", preset, PRESETS)
     if n < 1:
         raise UsageError(f"n is {n}; a benchmark has at least one case")
+    _check_settings(preset, settings)
     out = Path(out)
     check_vacant(out)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -110,6 +129,22 @@ def build(
     return msgspec.structs.replace(benchmark, card=card)
 
 
+def _check_settings(preset: str, settings: BuildSettings) -> None:
+    """Refuse what no case could be made of before any work is done."""
+    settings.world  # noqa: B018 - it checks its own ranges
+    if settings.split and settings.split not in SPLITS:
+        raise UnknownName("split", settings.split, SPLITS)
+    if settings.split and preset == "clean":
+        raise UsageError("clean scenes are not edited and have no split; leave it out")
+    if settings.crowd < 0:
+        raise UsageError(f"the crowd is {settings.crowd}; it is 0 or more things")
+    if not 1 <= len({*settings.doses}) == len(settings.doses) <= MOST_DOSES:
+        raise UsageError(f"give 1 to {MOST_DOSES} doses, each once")
+    for dose in settings.doses:
+        if not 0.0 <= dose <= 1.0:
+            raise UsageError(f"a dose is {dose}; it goes from 0 (nothing) to 1 (the full edit)")
+
+
 def in_order(make: Callable[[int], T], indices: Sequence[int], workers: int | None) -> Iterator[T]:
     """`map` on processes; the results come in order, whoever made them."""
     workers = workers or min(len(indices), os.cpu_count() or 1)
@@ -121,10 +156,18 @@ def in_order(make: Callable[[int], T], indices: Sequence[int], workers: int | No
 
 
 def _card(preset: str, n: int, settings: BuildSettings, pictures_sha256: str) -> Card:
-    metric = {"cafe": "cgF1", "halluseg": "CCMS"}[preset]
-    chosen = ", ".join(f"{name} {v}" for name, v in msgspec.structs.asdict(settings).items())
+    # A benchmark has the name of the one whose metrics score it.
+    name, metric = {
+        "cafe": ("cafe", "cgF1"),
+        "halluseg": ("halluseg", "CCMS"),
+        "clean": ("saco", "cgF1"),
+    }[preset]
+    given = {**msgspec.structs.asdict(settings), "split": settings.split or "all"}
+    chosen = ", ".join(
+        f"{knob} {value}" for knob, value in given.items() if knob not in UNUSED.get(preset, ())
+    )
     return Card(
-        name=preset,
+        name=name,
         title=f"groundfault world: {preset}",
         source=(
             f"rendered by groundfault {__version__}: preset {preset}, n {n}, {chosen}; "
@@ -150,21 +193,33 @@ def _cafe_case(index: int, settings: BuildSettings) -> Built:
     pictures: dict[str, bytes] = {}
     # A thing counts as its material from half the dose on: below, p⁻ would still be true of it.
     doses = [dose for dose in settings.doses if kind != "OC" or dose >= SUBSTANCE_SINCE]
+    draw = partial(
+        sample_intervention,
+        kind,
+        settings.seed,
+        index,
+        settings.world,
+        crowd=crowd,
+        split=settings.split,
+    )
+    # What is made of one draw is not independent: it is resampled together.
+    related = len(doses) + settings.controls > 1
+    cluster = {"cluster": f"{index:06d}"} if related else {}
     for dose in doses:
-        edit = sample_intervention(
-            kind, settings.seed, index, settings.world, dose=dose, crowd=crowd
-        )
+        edit = draw(dose=dose)
         suffix = f"-d{dose:g}" if len(settings.doses) > 1 else ""
         case_id = f"{index:06d}{suffix}"
-        tags = {"kind": kind, "dose": f"{dose:g}", "crowd": str(crowd)} | _words(edit)
+        tags = {"kind": kind, "dose": f"{dose:g}", "crowd": str(crowd), "split": split_of(edit)}
+        tags |= _words(edit) | cluster
         cases.append(Case(id=case_id, intervention=kind, tags=tags))
         rendered = render(edit.counterfactual)
         pictures[f"{case_id}.png"] = png(rendered)
         items += _pair(case_id, f"{case_id}.png", edit, rendered)
     if settings.controls:
-        edit = sample_intervention(kind, settings.seed, index, settings.world, crowd=crowd)
+        edit = draw()
         case_id = f"{index:06d}-control"
-        cases.append(Case(id=case_id, intervention="control", tags={"kind": kind, "dose": "0"}))
+        tags = {"kind": kind, "dose": "0", "split": split_of(edit)} | cluster
+        cases.append(Case(id=case_id, intervention="control", tags=tags))
         rendered = render(edit.factual)
         pictures[f"{case_id}.png"] = png(rendered)
         items += _control(case_id, f"{case_id}.png", edit, rendered)
@@ -216,7 +271,9 @@ def _asked(
 
 def _halluseg_case(index: int, settings: BuildSettings) -> Built:
     """An object replaced by another: both pictures, each asked with both queries."""
-    edit = sample_intervention("replacement", settings.seed, index, settings.world)
+    edit = sample_intervention(
+        "replacement", settings.seed, index, settings.world, split=settings.split
+    )
     task = TASKS[index % 2]
     case_id = f"{index:06d}"
     before, after = render(edit.factual), render(edit.counterfactual)
@@ -242,12 +299,70 @@ def _halluseg_case(index: int, settings: BuildSettings) -> Built:
         )
         for role, picture, word, rendered, true in corners
     ]
-    tags = {"task": task, "label": edit.negative, "edited_label": edit.positive}
+    tags = {
+        "task": task,
+        "label": edit.negative,
+        "edited_label": edit.positive,
+        "split": split_of(edit),
+    }
     return Built(
         (Case(id=case_id, intervention="replacement", tags=tags),),
         tuple(items),
         {names["I"]: png(before), names["J"]: png(after)},
     )
+
+
+def _clean_case(index: int, settings: BuildSettings) -> Built:
+    """An unedited scene, asked for every concept in it and for as many that are not.
+
+    All are plain queries, as SA-Co asks them. What the backdrop itself may show is not asked for:
+    a painted tree has no mask.
+    """
+    scene = sample_clean_scene(settings.seed, index, settings.world)
+    rendered = render(scene)
+    case_id = f"{index:06d}"
+    painted = PAINTED.get(scene.place.context, ())
+    found: dict[str, list[Region]] = {}
+    for number, thing in enumerate(scene.things):
+        if concept(thing) not in painted and rendered.masks[number].any():
+            found.setdefault(concept(thing), []).append(_region(rendered, number))
+    absent = _absent(scene, len(found), index, settings)
+    items = [
+        _item(
+            f"{case_id}:{name}",
+            case_id,
+            Role.POSITIVE,
+            f"{case_id}.png",
+            name,
+            found.get(name, ()),
+            None,
+            rendered,
+        )
+        for name in (*found, *absent)
+    ]
+    tags = {"context": scene.place.context, "present": str(len(found))}
+    case = Case(id=case_id, intervention="clean", tags=tags)
+    return Built((case,), tuple(items), {f"{case_id}.png": png(rendered)})
+
+
+def _absent(scene: Scene, count: int, index: int, settings: BuildSettings) -> list[str]:
+    """Categories that a scene lacks: half of them at home in its context, as far as there are
+    such, half from anywhere.
+
+    Sculptures of a category are not it, but no plain case to ask about either.
+    """
+    rng = generator(settings.seed, index, 4)
+    there = {thing.category for thing in scene.things}
+    lacking = [
+        name
+        for name in CATEGORIES
+        if name not in there and name not in PAINTED.get(scene.place.context, ())
+    ]
+    at_home = [name for name in lacking if scene.place.context in CATEGORIES[name].contexts]
+    plausible = [at_home[k] for k in rng.permutation(len(at_home))[: (count + index % 2) // 2]]
+    anywhere = [name for name in lacking if name not in plausible]
+    others = [anywhere[k] for k in rng.permutation(len(anywhere))[: count - len(plausible)]]
+    return plausible + others
 
 
 def _item(
@@ -257,7 +372,7 @@ def _item(
     image: str,
     query: str,
     regions: Iterable[Region],
-    target: Region,
+    target: Region | None,
     rendered: Rendered,
 ) -> Item:
     height_px, width_px = rendered.labels.shape
@@ -271,7 +386,7 @@ def _item(
         height_px=height_px,
         width_px=width_px,
         query=query,
-        regions=(same, *(r for r in found if r is not same)) if same in found else found,
+        regions=(same, *(r for r in found if r is not same)) if same and same in found else found,
         target=same,
     )
 
@@ -292,4 +407,5 @@ def png(rendered: Rendered) -> bytes:
 PRESETS: dict[str, Callable[[int, BuildSettings], Built]] = {
     "cafe": _cafe_case,
     "halluseg": _halluseg_case,
+    "clean": _clean_case,
 }

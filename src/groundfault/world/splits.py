@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import hashlib
 
+from groundfault.errors import UnknownName
 from groundfault.world.interventions import Intervention
 
-__all__ = ["HELD_CATEGORIES", "HELD_MATERIALS", "HELD_SURFACES", "SPLITS", "split_of", "split_pair"]
+__all__ = [
+    "HELD_CATEGORIES",
+    "HELD_MATERIALS",
+    "HELD_SURFACES",
+    "SPLITS",
+    "SPLIT_KINDS",
+    "split_named",
+    "split_of",
+    "split_pair",
+]
 
 SEEN, UNSEEN_PAIR, UNSEEN_PART = SPLITS = ("seen", "unseen pair", "unseen part")
+SPLIT_KINDS = ("SM", "CC", "OC", "replacement")
+"""Kinds of intervention that have a split."""
 
 HELD_CATEGORIES = frozenset(("apple", "bus", "duck", "elephant", "guitar", "turtle"))
 """Shapes that are never edited in fine-tuning."""
@@ -44,3 +56,15 @@ def split_of(edit: Intervention) -> str:
         return split_pair(*sorted((category, edit.positive)))
     value = {"SM": "surface", "CC": "context", "OC": "material"}.get(edit.kind)
     return split_pair(category, edit.facts[value]) if value else ""
+
+
+def split_named(text: str) -> str:
+    """The split that a user means, with a hyphen or a space; "" is none in particular.
+
+    >>> split_named("unseen-pair"), split_named("unseen part"), split_named("")
+    ('unseen pair', 'unseen part', '')
+    """
+    name = " ".join(text.replace("-", " ").split())
+    if text and name not in SPLITS:
+        raise UnknownName("split", text, [split.replace(" ", "-") for split in SPLITS])
+    return name

@@ -76,11 +76,16 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return np.array([row in listed for listed in self.table.column("rows").to_pylist()], bool)
 
     def rows(self, *, control: bool = False) -> list[str]:
-        """Table rows that have cases, without weaker doses and, unless asked, the control."""
+        """Table rows that have cases, without doses, splits and, unless asked, the control."""
+        splits = self.table.column("split").to_pylist() if "split" in self.columns else ()
+        names = tuple({split for split in splits if split})
         return [
             row
             for row, content in self.summary.rows.items()
-            if content.n_cases and not row.startswith("dose ") and (control or row != CONTROL)
+            if content.n_cases
+            and not row.startswith("dose ")
+            and not row.endswith(names)
+            and (control or row != CONTROL)
         ]
 
 

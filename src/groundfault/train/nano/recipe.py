@@ -73,18 +73,26 @@ def cook(recipe: Recipe, out: Path, only: list[str], told: Told) -> list[Path]:
     torch.set_num_threads(recipe.threads)
     words = vocabulary()
     pictures: dict[str, Pictures] = {}
-    for kind, count, wanted in (
-        ("habitual", recipe.scenes, any(stage.scenes_per_step for stage in stages)),
-        ("surprising", recipe.pairs, any(stage.pairs_per_step for stage in stages)),
+    for kind, count, seed, wanted in (
+        (
+            "habitual",
+            recipe.scenes,
+            recipe.data_seed,
+            any(stage.scenes_per_step for stage in stages),
+        ),
+        (
+            "surprising",
+            recipe.pairs,
+            recipe.data_seed + 1,
+            any(stage.pairs_per_step for stage in stages),
+        ),
     ):
         if wanted:
 
             def advance(done: int, total: int, kind: str = kind) -> None:
                 told(f"rendering {kind}", done, total, {})
 
-            pictures[kind] = paint(
-                kind, count, recipe.data_seed, out / "pictures", progress=advance
-            )
+            pictures[kind] = paint(kind, count, seed, out / "pictures", progress=advance)
     written = []
     for stage in stages:
         if not (out / f"{stage.name}.pt").exists():
