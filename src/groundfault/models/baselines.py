@@ -12,10 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from groundfault.errors import UsageError
 from groundfault.masks import encode
+from groundfault.protocols import ModelOptions
 from groundfault.records import Item, Outcome, Prediction, Rle
 
-__all__ = ["AlwaysYes", "Blind", "Oracle", "Random"]
+__all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "oracle", "random"]
 
 
 class Oracle:
@@ -83,6 +85,37 @@ class Random:
             mask = _box(item.height_px, item.width_px, x[0], y[0], x[1], y[1])
             predictions.append(_answer(item, mask, float(rng.uniform(0.5, 1.0))))
         return predictions
+
+
+def oracle(argument: str, options: ModelOptions) -> Oracle:
+    """`oracle`"""
+    _refuse("oracle", argument)
+    return Oracle()
+
+
+def always_yes(argument: str, options: ModelOptions) -> AlwaysYes:
+    """`always-yes`"""
+    _refuse("always-yes", argument)
+    return AlwaysYes()
+
+
+def blind(argument: str, options: ModelOptions) -> Blind:
+    """`blind`"""
+    _refuse("blind", argument)
+    return Blind()
+
+
+def random(argument: str, options: ModelOptions) -> Random:
+    """`random`, or `random:7` with another seed."""
+    try:
+        return Random(seed=int(argument or 0))
+    except ValueError:
+        raise UsageError(f"random:{argument}: its argument is a seed, a whole number") from None
+
+
+def _refuse(name: str, argument: str) -> None:
+    if argument:
+        raise UsageError(f"{name}:{argument}: {name} takes no argument")
 
 
 def _answer(item: Item, mask: Rle, score: float) -> Prediction:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from groundfault.errors import DataError, MissingExtra
+from groundfault.errors import DataError, MissingExtra, UsageError
 from groundfault.masks import encode
 from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome, Prediction
@@ -48,7 +48,8 @@ SIDE_PX = 160
 """Side of the square that the network sees."""
 LENGTH = 12
 """Most words of a phrase that are read."""
-FOREGROUND = 0.5
+FOREGROUND = 0.4
+"""Share of a cell that must be covered for it to count."""
 MIDDLE = 0.25
 """How sure the network must be that a pixel is the middle of a thing."""
 REACH = 4
@@ -87,8 +88,13 @@ class Nano:
 
     def segment(self, image: Bytes, phrases: Sequence[str]) -> list[Prediction]:
         """Masks with scores for each phrase: how well it fits × how surely it is there."""
-        where, *seen = self._find.run(None, {"picture": as_input(shrink(image)[None])})
-        foreground, labels = group(where[0])
+        for phrase in phrases:
+            if not isinstance(phrase, str):
+                raise UsageError(f"a phrase is text; {phrase!r} is a {type(phrase).__name__}")
+        if not phrases:
+            return []
+        ground, where, *seen = self._find.run(None, {"picture": as_input(shrink(image)[None])})
+        foreground, labels = group(ground[0, 0], where[0])
         count = int(labels.max()) + 1
         # With nothing found there is still a picture to ask about: an empty thing fits nothing.
         things = np.stack([foreground * (labels == k) for k in range(max(count, 1))])
@@ -100,12 +106,19 @@ class Nano:
         )
         presence = _sigmoid(present[0])
         scores = _sigmoid(fits[0][:count]) * presence
-        masks = _enlarge(where[0][0], labels, image.shape[0], image.shape[1])
+        masks = _enlarge(ground[0, 0], labels, image.shape[0], image.shape[1])
         encoded = [encode(masks == k) for k in range(count)]
         return [
             _prediction(encoded, scores[:, p], known=bool(ids[p].any()))
             for p in range(len(phrases))
         ]
+
+    def frame_probe(self, image: Bytes) -> Bools:
+        """(h, w): the bright part of a picture, there and back through the network's square."""
+        seen = as_input(shrink(image)[None])[0].mean(0)
+        labels = np.zeros((SIDE_PX // 2, SIDE_PX // 2), np.int16)
+        bright: Bools = _enlarge(seen, labels, image.shape[0], image.shape[1]) == 0
+        return bright
 
 
 def _prediction(masks: list[Any], scores: Floats, *, known: bool) -> Prediction:
@@ -185,22 +198,23 @@ def as_input(images: Bytes) -> Floats:
     return scaled
 
 
-def group(where: Floats) -> tuple[Floats, NDArray[np.int16]]:
-    """Pixels to things: what the finder says, (4, h, w) -> foreground (h, w), labels (h, w).
+def group(ground: Floats, where: Floats) -> tuple[Floats, NDArray[np.int16]]:
+    """Cells to things: ground (2h, 2w), where (3, h, w) -> foreground (h, w), labels (h, w).
 
     Middles are peaks of their map; each foreground pixel goes to the middle nearest to where it
     points. Labels count from 0; -1 is no thing.
     """
-    foreground = _sigmoid(where[0])
+    rows, columns = where.shape[1:]
+    foreground = _sigmoid(ground).reshape(rows, 2, columns, 2).mean((1, 3))
     inside = foreground > FOREGROUND
     labels = np.full(inside.shape, -1, np.int16)
-    middles = _peaks(_sigmoid(where[1]))
+    middles = _peaks(_sigmoid(where[0]))
     if not len(middles) or not inside.any():
         return foreground, labels
-    rows, columns = np.nonzero(inside)
-    size = inside.shape[0]
-    to_row = rows + where[2][inside] * size
-    to_column = columns + where[3][inside] * size
+    size = len(inside)
+    row, column = np.nonzero(inside)
+    to_row = row + where[1][inside] * size
+    to_column = column + where[2][inside] * size
     away = (to_row[:, None] - middles[None, :, 0]) ** 2 + (
         to_column[:, None] - middles[None, :, 1]
     ) ** 2
@@ -209,7 +223,7 @@ def group(where: Floats) -> tuple[Floats, NDArray[np.int16]]:
     kept = np.flatnonzero(sizes >= LEAST_CELLS)
     names = np.full(len(middles), -1, np.int16)
     names[kept] = np.arange(len(kept))
-    labels[rows, columns] = names[nearest]
+    labels[row, column] = names[nearest]
     return foreground, labels
 
 

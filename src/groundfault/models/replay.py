@@ -1,0 +1,153 @@
+"""Answers that were given before: a COCO results file, an earlier run, or HalluSegBench's PNGs.
+
+    replay:predictions.json   what `groundfault score` would read
+    replay:RUN                the predictions of an earlier run
+    replay:FOLDER             orgl_orgi/, edtl_orgi/, orgl_edti/, edtl_edti/ with a PNG per case
+
+An item that a results file says nothing about is an abstention, as in `score`; a PNG that is not
+there is a failure, as nobody said what it means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from groundfault.coco import Result, stream_results
+from groundfault.errors import UsageError
+from groundfault.foreign import within
+from groundfault.intake import OK, OUTCOME_CODE, Intake
+from groundfault.masks import to_rle
+from groundfault.protocols import Baseline, ModelOptions
+from groundfault.quads import read_mask
+from groundfault.records import Item, Outcome, Prediction, Rle
+from groundfault.runs import SILENT, Answer, read_predictions, shards
+
+__all__ = ["ReplayedFile", "ReplayedPictures", "ReplayedRun", "replay"]
+
+Box = tuple[float, float, float, float]
+CORNERS = ("orgl_orgi", "edtl_orgi", "orgl_edti", "edtl_edti")
+
+
+def replay(argument: str, options: ModelOptions) -> Baseline:
+    """The answers that a path holds."""
+    if not argument:
+        raise UsageError("replay: name the answers, as in replay:predictions.json")
+    path = Path(argument)
+    if not path.is_dir():
+        return ReplayedFile(path)
+    if shards(path):
+        return ReplayedRun(path)
+    if any((path / corner).is_dir() for corner in CORNERS):
+        return ReplayedPictures(path)
+    raise UsageError(
+        f"replay:{path}: holds neither predictions-*.parquet of a run nor {', '.join(CORNERS)}"
+    )
+
+
+class ReplayedFile:
+    """A COCO results file, held in memory: its records may stand in any order."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.records: dict[str, list[tuple[int, Result]]] = {}
+        for first, results in stream_results(path):
+            for index, record in enumerate(results, first):
+                self.records.setdefault(str(record.image_id), []).append((index, record))
+
+    def predict(self, items: Sequence[Item]) -> list[Answer]:
+        """One answer per item; an unsound record raises DataError."""
+        return [self._answer(item) for item in items]
+
+    def _answer(self, item: Item) -> Answer:
+        records = self.records.get(item.id)
+        if not records:
+            return Answer(item_id=item.id, outcome=Outcome.ABSTAINED, reason=SILENT)
+        intake = Intake([item], str(self.path), asked=("an image", "images"), remedy="")
+        for index, record in records:
+            intake.note_outcome(index, record, 0, OUTCOME_CODE[record.outcome or Outcome.OK])
+        if intake.outcome[0] != OK:
+            _, record = records[0]
+            assert record.outcome is not None
+            return Answer(
+                item_id=item.id, outcome=record.outcome, text=record.text, reason=record.reason
+            )
+        boxes = tuple(_box(intake, index, record) for index, record in records)
+        return Answer(
+            item_id=item.id,
+            outcome=Outcome.OK,
+            masks=_masks(intake, records, item, boxes),
+            scores=tuple(_score(intake, index, record) for index, record in records),
+            boxes_xywh=boxes if any(boxes) else (),
+            category_ids=tuple(record.category_id for _, record in records),
+        )
+
+
+def _masks(
+    intake: Intake,
+    records: Sequence[tuple[int, Result]],
+    item: Item,
+    boxes: Sequence[Box | None],
+) -> tuple[Rle, ...]:
+    """The mask of every record; none where all have boxes instead."""
+    if all(boxes) and all(record.segmentation is None for _, record in records):
+        return ()
+    return tuple(to_rle(intake.mask(index, record, item)) for index, record in records)
+
+
+def _score(intake: Intake, index: int, record: Result) -> float:
+    if record.score is None:
+        raise intake.error(index, record, "it has no score", "give every prediction one")
+    if not math.isfinite(record.score):
+        raise intake.error(index, record, "its score is not finite", "give a finite score")
+    return record.score
+
+
+def _box(intake: Intake, index: int, record: Result) -> Box | None:
+    if not record.bbox:
+        return None
+    if len(record.bbox) != 4:
+        raise intake.error(
+            index, record, f"its bbox {record.bbox} is not x, y, width, height", "give four numbers"
+        )
+    x, y, width, height = record.bbox
+    return x, y, width, height
+
+
+class ReplayedRun:
+    """The predictions of an earlier run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.answers = {answer.item_id: answer for answer in read_predictions(folder)}
+
+    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+        """One prediction per item; what the run was not asked has failed."""
+        return [
+            self.answers.get(item.id)
+            or Answer(
+                item_id=item.id, outcome=Outcome.FAILED, reason="the earlier run has no answer"
+            )
+            for item in items
+        ]
+
+
+class ReplayedPictures:
+    """HalluSegBench's predictions, a PNG per question."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+        """One prediction per item, with score 1."""
+        return [self._prediction(item) for item in items]
+
+    def _prediction(self, item: Item) -> Prediction:
+        case, _, corner = item.id.rpartition("/")
+        record = f"item {item.id}"
+        path = within(self.folder, f"{corner}/{case}_mask.png", file=self.folder, record=record)
+        mask = read_mask(path, record)
+        if mask is None:
+            reason = "its PNG is not there"
+            return Prediction(item_id=item.id, outcome=Outcome.FAILED, reason=reason)
+        return Prediction(item_id=item.id, outcome=Outcome.OK, masks=(to_rle(mask),), scores=(1.0,))

@@ -1,0 +1,148 @@
+"""SAM 3 (Carion et al. 2025, "SAM 3: Segment Anything with Concepts"): a phrase, all its instances.
+
+The score of an instance is its own probability times the phrase's presence in the picture, as the
+authors evaluate it. One picture, many phrases: the vision encoder runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from groundfault.masks import decode
+from groundfault.models import checkpoints, frames, prompting
+from groundfault.models.placement import Placement
+from groundfault.models.prompting import FLOOR, MOST, PIXELS_AT_ONCE, Instance
+from groundfault.protocols import ModelOptions
+from groundfault.records import Prediction
+
+if TYPE_CHECKING:
+    from groundfault.protocols import BinaryMask, Image
+
+__all__ = ["Sam3", "load"]
+
+PHRASES_AT_ONCE = 8
+"""Phrases decoded together: the largest feature map of each is 85 MB (256x288x288, fp32)."""
+
+
+def load(argument: str, options: ModelOptions) -> Sam3:
+    """SAM 3 from the hub or a folder."""
+    checkpoints.require_transformers()
+    from transformers import Sam3Model, Sam3Processor
+
+    (fetched,) = checkpoints.fetch(checkpoints.named("sam3", argument), options)
+    placement = Placement.of(options)
+    return Sam3(
+        placement.load(Sam3Model, fetched.folder),
+        Sam3Processor.from_pretrained(fetched.folder, local_files_only=True),
+        placement,
+        checkpoints=(fetched.identity,),
+    )
+
+
+class Sam3:
+    """Segments every instance of a phrase."""
+
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        placement: Placement,
+        *,
+        checkpoints: tuple[str, ...] = (),
+        floor: float = FLOOR,
+        most: int = MOST,
+    ) -> None:
+        self.model, self.processor, self.placement = model, processor, placement
+        self.checkpoints = checkpoints
+        self.floor, self.most = floor, most
+
+    def segment(self, image: Image, phrases: Sequence[str]) -> list[Prediction]:
+        """One prediction per phrase."""
+        return self.segment_batch([image], [phrases])[0]
+
+    def segment_batch(
+        self, images: Sequence[Image], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        """The same for several pictures, encoded together."""
+        prompting.check_batch(images, phrases)
+        asked = [(number, phrase) for number, own in enumerate(phrases) for phrase in own]
+        found: list[list[Prediction]] = [[] for _ in images]
+        if not asked:
+            return found
+        with self.placement.inference():
+            seen = self.model.get_vision_features(self._pixels(images).to(self.placement.device))
+            for start in range(0, len(asked), PHRASES_AT_ONCE):
+                numbers, words = zip(*asked[start : start + PHRASES_AT_ONCE], strict=True)
+                outputs = self.model(
+                    vision_embeds=_of_images(seen, list(numbers)), **self._tokens(words)
+                )
+                for row, number in enumerate(numbers):
+                    instances = self._instances(outputs, row, images[number].shape[:2])
+                    found[number].append(prompting.answer(instances))
+        return found
+
+    def frame_probe(self, image: Image) -> BinaryMask:
+        """The picture's bright part, there and back through this adapter's frames."""
+        import torch
+
+        prompting.check(image, [])
+        field = frames.brightness(self._pixels([image])[0])
+        outputs = SimpleNamespace(
+            pred_logits=torch.full((1, 1), 20.0),
+            presence_logits=torch.full((1, 1), 20.0),
+            pred_boxes=torch.zeros(1, 1, 4),
+            pred_masks=field[None, None],
+        )
+        (instance,) = self._instances(outputs, 0, image.shape[:2])
+        return decode(instance.mask)
+
+    def _pixels(self, images: Sequence[Image]) -> Any:
+        return prompting.processed(self.processor.image_processor, images)["pixel_values"]
+
+    def _tokens(self, phrases: Sequence[str]) -> Any:
+        """Tokens of the phrases; longer ones than the text encoder reads are cut, as the authors
+        do (transformers' own processor would fail on them)."""
+        length = self.model.config.text_config.max_position_embeddings
+        tokens = prompting.tokens(self.processor.tokenizer, phrases, length)
+        return tokens.to(self.placement.device)
+
+    def _instances(self, outputs: Any, row: int, size: tuple[int, ...]) -> Iterator[Instance]:
+        """What one phrase found, each mask in the picture's own pixels."""
+        scores = outputs.pred_logits[row].float().sigmoid()
+        scores = scores * outputs.presence_logits[row].float().sigmoid()
+        kept = prompting.rows(scores, floor=self.floor, most=self.most)
+        step = max(1, PIXELS_AT_ONCE // (size[0] * size[1]))
+        for start in range(0, len(kept), step):
+            some = kept[start : start + step]
+            (found,) = self.processor.post_process_instance_segmentation(
+                SimpleNamespace(
+                    pred_logits=outputs.pred_logits[row, some][None].float(),
+                    presence_logits=outputs.presence_logits[row][None].float(),
+                    pred_boxes=outputs.pred_boxes[row, some][None].float(),
+                    pred_masks=outputs.pred_masks[row, some][None].float(),
+                ),
+                threshold=-1.0,
+                target_sizes=[tuple(size)],
+            )
+            yield from map(
+                Instance,
+                prompting.coded(found["masks"]),
+                found["scores"].tolist(),
+                map(tuple, found["boxes"].tolist()),
+            )
+
+
+def _of_images(seen: Any, numbers: list[int]) -> Any:
+    """Vision features, one row per phrase instead of one per picture."""
+    return type(seen)(
+        fpn_hidden_states=tuple(map(_rows_of, seen.fpn_hidden_states, repeat(numbers))),
+        fpn_position_encoding=tuple(map(_rows_of, seen.fpn_position_encoding, repeat(numbers))),
+    )
+
+
+def _rows_of(level: Any, numbers: list[int]) -> Any:
+    """Rows of a (n, channels, height, width) tensor; of a single one without a copy."""
+    return level.expand(len(numbers), -1, -1, -1) if len(level) == 1 else level[numbers]

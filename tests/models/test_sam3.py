@@ -1,0 +1,90 @@
+"""SAM 3's own: presence, the published size, a frame gone wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models.conftest import edge_error_px, picture, square
+
+from groundfault.models import sam3
+from groundfault.protocols import ModelOptions
+from groundfault.records import Outcome
+
+pytestmark = pytest.mark.xdist_group("transformers")
+
+
+@pytest.fixture
+def model(checkpoint_folder: Any) -> sam3.Sam3:
+    return sam3.load(str(checkpoint_folder("sam3")), ModelOptions(device="cpu"))
+
+
+def test_scores_are_instance_times_presence(model: sam3.Sam3) -> None:
+    import torch
+
+    image = picture(96, 64)
+    inputs = model.processor(images=image, text="a dog", return_tensors="pt")
+    with torch.no_grad():
+        raw = model.model(**inputs)
+    expected = (raw.pred_logits.sigmoid() * raw.presence_logits.sigmoid())[0]
+    (found,) = model.segment(image, ["a dog"])
+    kept = sorted((s for s in expected.tolist() if s > model.floor), reverse=True)
+    assert found.scores == pytest.approx(kept, abs=1e-5)
+    assert len(found.boxes_xywh) == len(found.masks)
+
+
+@pytest.mark.parametrize(("bias", "outcome"), [(-12.0, Outcome.ABSTAINED), (12.0, Outcome.OK)])
+def test_absence_is_an_abstention(model: sam3.Sam3, bias: float, outcome: Outcome) -> None:
+    import torch
+
+    layers = model.model.detr_decoder.presence_head.modules()
+    last = [layer for layer in layers if isinstance(layer, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.fill_(bias)
+    (found,) = model.segment(picture(96, 64), ["a dog"])
+    assert found.outcome is outcome and bool(found.masks) is (outcome is Outcome.OK)
+
+
+def test_frame_at_the_published_size(model: sam3.Sam3, transformers: Any) -> None:
+    processor = transformers.Sam3Processor(
+        transformers.Sam3ImageProcessor(), model.processor.tokenizer
+    )
+    full = sam3.Sam3(model.model, processor, model.placement)
+    image, truth = square(4000, 3000, 1000, 500, 1700)
+    assert edge_error_px(full.frame_probe(image), truth) <= 2
+
+
+def test_wrong_frame_is_caught(model: sam3.Sam3, monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels = model._pixels
+    monkeypatch.setattr(  # padded before it is resized, and cropped by nobody
+        model,
+        "_pixels",
+        lambda images: pixels([np.pad(images[0], ((0, 32), (0, 0), (0, 0)))]),
+    )
+    image, truth = square(96, 64, 20, 10, 30)
+    assert edge_error_px(model.frame_probe(image), truth) > 2
+
+
+def test_loads_from_a_video_checkpoint(
+    model: sam3.Sam3, checkpoint_folder: Any, tmp_path: Path
+) -> None:
+    """The published weights are those of the video model, with this one as its detector."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(checkpoint_folder("sam3"), tmp_path / "video")
+    detector = json.loads((folder / "config.json").read_text())
+    config = {"model_type": "sam3_video", "detector_config": detector, "tracker_config": {}}
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = load_file(folder / "model.safetensors")
+    whole = {f"detector_model.{name}": value for name, value in weights.items()}
+    whole["tracker_model.of_the_video_model"] = torch.zeros(2)
+    save_file(whole, folder / "model.safetensors", metadata={"format": "pt"})
+    image = picture(40, 30)
+    loaded = sam3.load(str(folder), ModelOptions(device="cpu"))
+    assert loaded.segment(image, ["a dog"]) == model.segment(image, ["a dog"])
