@@ -14,7 +14,7 @@ help: ## Show this list
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[world]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[nano,world]'
 	@$(BIN)/python -m compileall -q src/groundfault
 	@touch $@
 
@@ -22,11 +22,11 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.core ## Build a small world, ask the baselines; score, compare and sweep an example
+demo: $(VENV)/.core ## Render a small world, see one model hallucinate and another not
 	@BIN=$(BIN) sh examples/demo.sh
 
 test: $(VENV)/.dev check ## Checks and tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.dev ## Format, lint, strict types, import contract, doctests
 	$(BIN)/ruff format --check src tests bench examples

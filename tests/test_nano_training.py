@@ -138,14 +138,14 @@ def test_a_batch_says_where_each_pixel_belongs(pictures) -> None:  # type: ignor
 def test_the_targets_group_into_the_things_that_they_came_from(pictures) -> None:  # type: ignore[no-untyped-def]
     batch = draw(pictures, np.arange(4), WORDS, np.random.default_rng(0), tempting=False)
     for b in range(4):
+        ground = np.where(batch.ground[b] > 0.5, 9.0, -9.0).astype(np.float32)
         where = np.concatenate(
             [
-                np.where(batch.masks[b].sum(0) >= 0.5, 9.0, -9.0)[None],
                 np.where(batch.heat[b] > 0.99, 9.0, -9.0)[None],
                 batch.way[b].numpy(),
             ]
         ).astype(np.float32)
-        labels = group(where)[1]
+        labels = group(ground, where)[1]
         for k in batch.there[b].nonzero()[:, 0].tolist():
             own = batch.masks[b, k].numpy() >= 0.5
             if own.sum() > 12:
@@ -158,18 +158,18 @@ def test_perfect_answers_cost_nothing_and_tempting_ones_only_abstaining(folder: 
     batch = draw(pairs, np.arange(4), WORDS, np.random.default_rng(0), tempting=True)
     where = torch.cat(
         [
-            torch.logit(batch.masks.sum(1, keepdim=True).clamp(max=1), eps=1e-6),
             ((batch.heat[:, None] > 0.99).float() * 2 - 1) * 20,
             batch.way,
         ],
         1,
     )
+    ground = (batch.ground[:, None] * 2 - 1) * 20
     fits, present = (batch.fits * 2 - 1) * 20, (batch.fits.amax(1) * 2 - 1) * 20
-    perfect = loss(where, fits, present, batch)
+    perfect = loss(ground, where, fits, present, batch)
     assert perfect.matching < 1e-3 and perfect.abstaining < 1e-3 and perfect.finding < 0.5
     tempted = torch.where(batch.kinds == TEMPTING, 20.0, present)
-    assert loss(where, fits, tempted, batch).matching < 1e-3
-    assert loss(where, fits, tempted, batch).abstaining > 10
+    assert loss(ground, where, fits, tempted, batch).matching < 1e-3
+    assert loss(ground, where, fits, tempted, batch).abstaining > 10
 
 
 def test_onnx_says_what_torch_says(folder: Path) -> None:
@@ -185,14 +185,14 @@ def test_onnx_says_what_torch_says(folder: Path) -> None:
     masks[0, 0, 10:40, 10:30], masks[0, 1, 50:60, 20:70] = 1, 1
     ids = word_numbers(["dog", "the thing one drinks coffee from", "nonsense"], WORDS)
     with torch.no_grad():
-        where, *seen = net.finder(torch.from_numpy(picture))
+        _, where, *seen = net.finder(torch.from_numpy(picture))
         fits, present = net.matcher(torch.from_numpy(masks), *seen, torch.from_numpy(ids)[None])
     found = model._find.run(None, {"picture": picture})
     names = ("quarter", "eighth", "tokens")
     matched = model._match.run(
-        None, dict(zip(names, found[1:], strict=True)) | {"masks": masks, "ids": ids[None]}
+        None, dict(zip(names, found[2:], strict=True)) | {"masks": masks, "ids": ids[None]}
     )
-    for mine, theirs in ((found[0], where), (matched[0], fits), (matched[1], present)):
+    for mine, theirs in ((found[1], where), (matched[0], fits), (matched[1], present)):
         np.testing.assert_allclose(mine, theirs.numpy(), atol=5e-3)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Editor",
     "Judge",
     "ModelOptions",
+    "Probeable",
     "Segmenter",
 ]
 
@@ -57,6 +58,16 @@ class BatchSegmenter(Segmenter, Protocol):
         self, images: Sequence[Image], phrases: Sequence[Sequence[str]]
     ) -> Sequence[Sequence[Prediction]]:
         """What `segment` gives for each image and its phrases."""
+        ...
+
+
+@runtime_checkable
+class Probeable(Protocol):
+    """A segmenter whose coordinate frame can be checked without its network."""
+
+    def frame_probe(self, image: Image) -> BinaryMask:
+        """Where the bright parts of an image end up: its preprocessed pixels, taken for the
+        network's output, sent back to the image by the adapter's own postprocessing."""
         ...
 
 

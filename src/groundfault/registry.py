@@ -3,17 +3,22 @@
 Each kind is a table of "module:attribute" (or a whole module). Other packages add theirs through
 entry points in the groups `groundfault.benchmarks`, `groundfault.metrics`, `groundfault.models`,
 `groundfault.editors`; ours win over a foreign entry of the same name.
+
+A model is named `NAME[:argument]`. Its entry is a callable (argument, options) -> model.
 """
 
 from __future__ import annotations
 
 import importlib
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UnknownName
 
-__all__ = ["KINDS", "Entry", "load", "names"]
+if TYPE_CHECKING:
+    from groundfault.protocols import Baseline, ModelOptions, Segmenter
+
+__all__ = ["KINDS", "Entry", "load", "load_model", "model_factory", "names"]
 
 
 class Entry(NamedTuple):
@@ -64,10 +69,32 @@ KINDS: dict[str, dict[str, Entry]] = {
         "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
     },
     "models": {
-        "oracle": Entry("groundfault.models.baselines:Oracle", "answers from the annotations"),
-        "blind": Entry("groundfault.models.baselines:Blind", "answers from the words alone"),
-        "always-yes": Entry("groundfault.models.baselines:AlwaysYes", "accepts everything"),
-        "random": Entry("groundfault.models.baselines:Random", "a seeded coin and a random box"),
+        "nano-base": Entry("groundfault.models.nano:base", "ours; learnt in a world of habits"),
+        "nano-cft": Entry("groundfault.models.nano:cft", "ours; counterfactually fine-tuned"),
+        "nano": Entry("groundfault.models.nano:load", "one that you trained: nano:FOLDER/NAME"),
+        "sam3": Entry("groundfault.models.sam3:load", "SAM 3; weights: SAM License, gated"),
+        "grounded-sam2": Entry(
+            "groundfault.models.grounded_sam2:load", "Grounding DINO + SAM 2; DETECTOR+SEGMENTER"
+        ),
+        "owlv2-sam": Entry("groundfault.models.owlv2_sam:load", "OWLv2 + SAM"),
+        "clipseg": Entry("groundfault.models.clipseg:load", "CLIPSeg: one region per phrase"),
+        "omdet-sam": Entry("groundfault.models.omdet_sam:load", "OmDet-Turbo + SAM"),
+        "yolo-world": Entry(
+            "groundfault.models.ultralytics_open:load_yolo_world", "YOLO-World + SAM; AGPL-3.0"
+        ),
+        "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
+        "worker": Entry(
+            "groundfault.models.worker:load", "a model in an environment of its own: worker:lisa"
+        ),
+        "oracle": Entry("groundfault.models.baselines:oracle", "answers from the annotations"),
+        "blind": Entry("groundfault.models.baselines:blind", "answers from the words alone"),
+        "always-yes": Entry("groundfault.models.baselines:always_yes", "accepts everything"),
+        "random": Entry(
+            "groundfault.models.baselines:random", "a coin and a random box; random:SEED"
+        ),
+        "replay": Entry(
+            "groundfault.models.replay:replay", "earlier answers: replay:PREDICTIONS.json, :RUN"
+        ),
     },
     "editors": {},
 }
@@ -97,3 +124,19 @@ def load(kind: str, name: str) -> Any:
         raise GroundfaultError(
             f"{kind.removesuffix('s')} '{name}' ({entry.target}): {problem}"
         ) from None
+
+
+def model_factory(spec: str) -> tuple[Any, str]:
+    """The callable that `NAME[:argument]` stands for, and its argument."""
+    name, _, argument = spec.partition(":")
+    factory = load("models", name)
+    if not callable(factory):
+        raise GroundfaultError(f"model '{name}' is a {type(factory).__name__}, not a callable")
+    return factory, argument
+
+
+def load_model(spec: str, options: ModelOptions) -> Segmenter | Baseline:
+    """Make the model that a spec stands for."""
+    factory, argument = model_factory(spec)
+    model: Segmenter | Baseline = factory(argument, options)
+    return model

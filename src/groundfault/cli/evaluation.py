@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +15,9 @@ from groundfault.cli.options import (
     Bootstrap,
     Format,
     FormatOption,
+    Iou,
     Metric,
+    Published,
     Seed,
     Shown,
     T,
@@ -24,49 +27,212 @@ from groundfault.cli.options import (
     finish,
     print_json,
     resolve_settings,
+    show_published,
 )
 from groundfault.errors import UsageError
 
+if TYPE_CHECKING:
+    from groundfault.config import ScoreSettings
+    from groundfault.engine import Plan
+    from groundfault.engine.gates import Gate
+    from groundfault.engine.sources import Source
+    from groundfault.protocols import ModelOptions
+    from groundfault.records import Summary
+
+
+class Engine(StrEnum):
+    local = "local"
+    ray = "ray"
+
 
 def eval_(
-    benchmark: Annotated[Path, typer.Argument(help="Our own benchmark folder.")],
-    model: Annotated[list[str], typer.Option("--model", help="Name of a model; repeat.")],
+    benchmark: Annotated[
+        str, typer.Argument(help="cafe, saco or halluseg with their files, or our own folder.")
+    ],
+    model: Annotated[
+        list[str], typer.Option("--model", help="NAME or NAME:argument of a model; repeat.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="Folder for a run per model.")],
+    annotations: Annotated[
+        list[Path] | None,
+        typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
+    ] = None,
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None,
+    cases: Annotated[
+        Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="halluseg: folder of pictures and masks.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only the first N cases.")
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="Where the model runs.")
+    ] = Engine.local,
+    workers: Annotated[
+        int, typer.Option("--workers", min=0, help="Copies of the model. [1; ray: one per GPU]")
+    ] = 0,
+    ray_address: Annotated[
+        str, typer.Option("--ray-address", help="Of a Ray cluster; else one is started here.")
+    ] = "",
+    batch: Annotated[
+        int, typer.Option("--batch", min=1, help="Images at once, for models that can.")
+    ] = 4,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")] = "auto",
+    dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
+    revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
+    offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, help="Seconds for a model outside this process.")
+    ] = 600.0,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
+    ] = True,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
+    ] = True,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option("--fail-if", help="Exit with 1 if it holds, as in 'SM:AFPR>0.2'; repeat."),
+    ] = None,
     t: T = None,
     tau: Tau = None,
+    iou: Iou = None,
     variant: VariantOption = None,
     bootstrap: Bootstrap = None,
     seed: Seed = None,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print events, one JSON object per line.")
+    ] = False,
     format_: FormatOption = Format.terminal,
     metric: Metric = None,
 ) -> None:
     """Ask models everything in a benchmark, store their answers, score them."""
-    from groundfault import registry
-    from groundfault.benchmarks import folder
-    from groundfault.predict import predict, score_run
-    from groundfault.report.progress import progress
+    import gc
 
-    settings = resolve_settings(None, t=t, tau=tau, variant=variant, bootstrap=bootstrap, seed=seed)
-    loaded = {name: registry.load("models", name)() for name in model}
-    cases = folder.read(benchmark)
-    for name, asked in loaded.items():
-        run = out / name
-        with progress(name) as advance:
-            predict(
-                cases,
-                asked,
-                run,
-                name=name,
-                images=benchmark / folder.IMAGES,
-                benchmark_folder=str(benchmark.resolve()),
-                progress=advance,
+    from groundfault.engine import Plan, folder_name
+    from groundfault.engine.gates import parse_gate
+    from groundfault.engine.identity import model_identity
+    from groundfault.engine.sources import read_source
+    from groundfault.protocols import ModelOptions
+
+    settings = resolve_settings(
+        None, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
+    )
+    gates = [parse_gate(text) for text in fail_if or ()]
+    options = ModelOptions(
+        device=device, dtype=dtype, revision=revision, offline=offline, timeout_s=timeout
+    )
+    folders = {spec: out / folder_name(spec) for spec in model}
+    if len(set(folders.values())) < len(folders):
+        raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
+    identities = {spec: model_identity(spec, options) for spec in folders}
+    source = read_source(
+        benchmark, annotations=annotations or (), images=images, cases=cases, data=data
+    )
+    gc.enable()  # models make cycles; the records read so far do not
+    gc.freeze()
+    plan = Plan(
+        engine=engine.value,
+        workers=workers,
+        batch=batch,
+        ray_address=ray_address,
+        device=device,
+        resume=resume,
+        probe=probe,
+    )
+    shown = Shown(as_json, format_, metric)
+    summaries = {}
+    try:
+        for spec, folder in folders.items():
+            summaries[spec] = _evaluate(
+                spec, folder, identities[spec], source, limit, plan, options, settings, shown
             )
-        scored = score_run(cases, run, t=settings.t, tau=settings.tau, variant=settings.variant)
-        if not as_json and format_ is Format.terminal:
-            print(f"{name}:")
-        data = {"benchmark": cases.card.content_hash}
-        finish(scored, settings, data, run, Shown(as_json, format_, metric))
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on where this one ended", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _check_gates(gates, summaries)
+
+
+def _evaluate(
+    spec: str,
+    folder: Path,
+    identity: dict[str, str],
+    source: Source,
+    limit: int | None,
+    plan: Plan,
+    options: ModelOptions,
+    settings: ScoreSettings,
+    shown: Shown,
+) -> Summary:
+    """Ask one model, score it, say how it went."""
+    import functools
+
+    import msgspec
+
+    from groundfault import registry
+    from groundfault.engine import first_cases, predict, score_run
+    from groundfault.engine.telling import Teller
+    from groundfault.evaluate import summarise, write_results
+    from groundfault.records import Summary
+    from groundfault.scoring import replacement
+    from groundfault.store import read_json
+
+    asked = source.benchmark if limit is None else first_cases(source.benchmark, limit)
+    teller = Teller(spec, as_json=shown.as_json)
+    with teller.asking():
+        run = predict(
+            source.benchmark,
+            functools.partial(registry.load_model, spec, options),
+            folder,
+            name=spec,
+            images=source.images,
+            identity=identity,
+            settings={**msgspec.to_builtins(options), "limit": limit},
+            benchmark_folder=source.folder,
+            asked=asked,
+            plan=plan,
+            started=teller.started,
+            progress=teller.progress,
+        )
+    teller.ended(run)
+    scored = score_run(
+        asked,
+        folder,
+        t=settings.t,
+        tau=settings.tau,
+        variant=settings.variant,
+        iou=settings.iou,
+    )
+    hashes = source.hashes or replacement.data_hashes(scored)
+    if len(asked.cases) < len(source.benchmark.cases):
+        hashes = {**hashes, "limit": str(limit)}
+    if shown.as_json:
+        summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=hashes)
+        write_results(folder, scored, summary)
+        teller.finished(run, folder, summary)
+        return summary
+    if shown.format_ is Format.terminal:
+        print(f"{spec}:")
+    finish(scored, settings, hashes, folder, shown)
+    return read_json(folder / "summary.json", Summary)
+
+
+def _check_gates(gates: Sequence[Gate], summaries: Mapping[str, Summary]) -> None:
+    """Exit with 1 if any condition holds; one about an undefined number is an error."""
+    from groundfault.engine.gates import gate_value
+
+    values = {
+        (gate, spec): gate_value(gate, summary)
+        for gate in gates
+        for spec, summary in summaries.items()
+    }
+    held = [(gate, spec) for (gate, spec), value in values.items() if gate.holds(value)]
+    for gate, spec in held:
+        print(f"fail-if {gate.text} holds: {spec} has {values[gate, spec]:.6g}", file=sys.stderr)
+    if held:
+        raise typer.Exit(1)
 
 
 def compare(
@@ -76,6 +242,10 @@ def compare(
     bootstrap: Bootstrap = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for compare.json.")] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Only values and ranks, not each test.")
+    ] = False,
+    published: Published = False,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
 ) -> None:
@@ -109,6 +279,11 @@ def compare(
     for table in comparison_tables(found):
         show(table, format_)
         print()
+        if brief:
+            break
+    if published:
+        rows = list(found.rows)
+        show_published(found.benchmark, rows, list(found.rows[rows[0]]), format_)
 
 
 def report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -144,18 +144,25 @@ def finish(
 
 
 def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
-    from groundfault.report.summaries import HEADLINES, published_table, summary_table
+    from groundfault.report.summaries import HEADLINES, summary_table
     from groundfault.report.tables import show
 
     show(summary_table(summary, chosen), shown.format_)
-    if not shown.published:
-        return
-    from groundfault.published import published_rows
+    if shown.published:
+        metrics = chosen or HEADLINES[summary.benchmark]
+        show_published(summary.benchmark, summary.rows, metrics, shown.format_)
 
-    rows = [r for r in published_rows(summary.benchmark) if r.row in summary.rows and not r.setting]
-    metrics = chosen or HEADLINES[summary.benchmark]
-    percent = summary.benchmark != "halluseg"
-    show(published_table(rows, metrics, percent=percent), shown.format_)
+
+def show_published(
+    benchmark: str, rows: Collection[str], metrics: Sequence[str], format_: Format
+) -> None:
+    """Print what the papers report of these rows and metrics."""
+    from groundfault.published import published_rows
+    from groundfault.report.summaries import published_table
+    from groundfault.report.tables import show
+
+    known = [row for row in published_rows(benchmark) if row.row in rows and not row.setting]
+    show(published_table(known, metrics, percent=benchmark != "halluseg"), format_)
 
 
 def print_json(value: object) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from groundfault.errors import DataError, MissingExtra, UsageError
+from groundfault.foreign import sha256
 from groundfault.masks import encode
 from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome, Prediction
@@ -131,19 +132,33 @@ def _prediction(masks: list[Any], scores: Floats, *, known: bool) -> Prediction:
     )
 
 
-def base(argument: str, options: ModelOptions) -> Nano:
-    """Trained on a world full of habits."""
-    return Nano(SHIPPED / "nano-base")
+class _Shipped:
+    """Makes a model that comes with the package."""
+
+    def __init__(self, name: str) -> None:
+        self.stem = SHIPPED / name
+
+    def __call__(self, argument: str, options: ModelOptions) -> Nano:
+        return Nano(self.stem)
+
+    def identity(self, argument: str, options: ModelOptions) -> dict[str, str]:
+        """Which weights: answers of another version's are never mixed with this one's."""
+        return {half: sha256(_file(self.stem, half)) for half in ("find", "match")}
 
 
-def cft(argument: str, options: ModelOptions) -> Nano:
-    """nano-base after counterfactual fine-tuning."""
-    return Nano(SHIPPED / "nano-cft")
+base = _Shipped("nano-base")
+"""Trained on a world full of habits."""
+cft = _Shipped("nano-cft")
+"""nano-base after counterfactual fine-tuning."""
 
 
 def load(argument: str, options: ModelOptions) -> Nano:
     """One of your own: `nano:FOLDER/NAME` for the files that `groundfault train nano` wrote."""
     return Nano(Path(argument))
+
+
+def _file(stem: Path, half: str) -> Path:
+    return stem.with_name(f"{stem.name}.{half}.onnx")
 
 
 def _session(stem: Path, half: str) -> Any:
@@ -154,7 +169,7 @@ def _session(stem: Path, half: str) -> Any:
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = settings.inter_op_num_threads = 1
     settings.log_severity_level = 3
-    path = stem.with_name(f"{stem.name}.{half}.onnx")
+    path = _file(stem, half)
     try:
         return onnxruntime.InferenceSession(
             path.read_bytes(), settings, providers=["CPUExecutionProvider"]

@@ -29,6 +29,8 @@ class Batch(NamedTuple):
 
     pictures: Tensor
     """(b, 3, s, s)"""
+    ground: Tensor
+    """(b, s, s): 1 where there is a thing."""
     masks: Tensor
     """(b, k, h, w), 0…1"""
     there: Tensor
@@ -120,6 +122,7 @@ def _tensors(
     ids = word_numbers([q.phrase for questions in asked for q in questions], words)
     return Batch(
         pictures=pictures,
+        ground=torch.from_numpy((labels >= 0).astype(np.float32)),
         masks=torch.from_numpy(masks),
         there=torch.from_numpy(there),
         heat=torch.from_numpy(heat),

@@ -31,7 +31,7 @@ def export(network: Nano, words: dict[str, int], stem: Path, card: dict[str, Any
     network = network.to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
     picture = torch.zeros(1, 3, SIDE_PX, SIDE_PX)
     with torch.no_grad():
-        _, *seen = network.finder(picture)
+        _, _, *seen = network.finder(picture)
     masks = torch.zeros(1, 3, SIDE_PX // 2, SIDE_PX // 2)
     ids = torch.ones(1, 2, LENGTH, dtype=torch.long)
     notes = {"card": json.dumps(card), "words": json.dumps(words)}
@@ -40,7 +40,7 @@ def export(network: Nano, words: dict[str, int], stem: Path, card: dict[str, Any
         (picture,),
         stem.with_name(f"{stem.name}.find.onnx"),
         {"picture": {}},
-        {"where": {}, "quarter": {}, "eighth": {}, "tokens": {}},
+        {"foreground": {}, "where": {}, "quarter": {}, "eighth": {}, "tokens": {}},
         notes,
     )
     _write(

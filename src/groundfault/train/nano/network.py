@@ -23,8 +23,6 @@ FINE = 32
 """Channels of the finest map."""
 DIM = 128
 """Of phrases and things where they meet."""
-CROP = 12
-"""Side of the grid that a thing's silhouette is seen through."""
 
 
 def conv(inputs: int, outputs: int, size: int = 3, stride: int = 1) -> nn.Sequential:
@@ -105,13 +103,17 @@ class Finder(nn.Module):
         self.mix_c, self.mix_b = conv(c, c), conv(b, b)
         self.lift_a = nn.Conv2d(a, FINE, 1)
         self.mix_a = conv(FINE, FINE)
-        self.where = nn.Conv2d(FINE, 4, 1)
-        """Per pixel: foreground, middle, way to the middle (down, right)."""
+        self.ground = nn.Conv2d(FINE, 4, 1)
+        """Foreground of the four pixels of each cell."""
+        self.where = nn.Conv2d(FINE, 3, 1)
+        """Per cell: middle, way to the middle (down, right)."""
         with torch.no_grad():
-            assert self.where.bias is not None
-            self.where.bias[:2] = torch.tensor([-2.0, -4.0])
+            assert self.ground.bias is not None and self.where.bias is not None
+            self.ground.bias.fill_(-2.0)
+            self.where.bias[0] = -4.0
 
-    def forward(self, picture: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(self, picture: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Foreground (b, 1, s, s), where (b, 3, s/2, s/2), and what the matcher looks at."""
         a = self.stem(picture)
         b = self.quarter(a)
         c = self.eighth(b)
@@ -124,7 +126,8 @@ class Finder(nn.Module):
         c = self.mix_c(c + _doubled(self.down_d(d)))
         b = self.mix_b(b + _doubled(self.down_c(c)))
         fine = self.mix_a(self.lift_a(a) + _doubled(self.down_b(b)))
-        return self.where(fine), b, c, tokens
+        foreground = functional.pixel_shuffle(self.ground(fine), 2)
+        return foreground, self.where(fine), b, c, tokens
 
 
 class Words(nn.Module):
@@ -152,18 +155,8 @@ class Matcher(nn.Module):
         super().__init__()
         _, b, c, d = WIDTHS
         self.words = Words(n_words, length)
-        self.silhouette = nn.Sequential(
-            nn.Conv2d(1 + b, 48, 3, padding=1),
-            nn.SiLU(),
-            nn.Conv2d(48, 48, 3, 2, 1),
-            nn.SiLU(),
-            nn.Conv2d(48, 48, 3, 2, 1),
-            nn.SiLU(),
-            nn.Flatten(),
-            nn.Linear(48 * (CROP // 4) ** 2, DIM),
-        )
         self.thing = nn.Sequential(
-            nn.Linear(b + c + d + DIM, 2 * DIM), nn.SiLU(), nn.Linear(2 * DIM, DIM)
+            nn.Linear(b + c + d, 2 * DIM), nn.SiLU(), nn.Linear(2 * DIM, DIM)
         )
         self.sharpness = nn.Parameter(torch.tensor(1.0))
         self.habit = nn.Parameter(torch.tensor(-3.0))
@@ -175,7 +168,6 @@ class Matcher(nn.Module):
 
     def describe(self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor) -> Tensor:
         """Things (b, k, h, w), soft masks at half size, to vectors (b, k, DIM)."""
-        batch, k = masks.shape[:2]
         quarter = functional.avg_pool2d(masks, 2)
         eighth = functional.avg_pool2d(quarter, 2)
         sixteenth = functional.avg_pool2d(eighth, 2)
@@ -187,35 +179,8 @@ class Matcher(nn.Module):
             ],
             -1,
         )
-        crops = self._crops(masks, quarter, b)
-        seen = self.silhouette(crops).view(batch, k, DIM)
-        thing: Tensor = self.thing(torch.cat([pooled, seen], -1))
+        thing: Tensor = self.thing(pooled)
         return thing
-
-    def _crops(self, masks: Tensor, quarter: Tensor, b: Tensor) -> Tensor:
-        """Each thing's mask and features in a square window around it: (b·k, 1 + c, CROP, CROP)."""
-        batch, k, height, width = masks.shape
-        centre, half = _window(masks)
-        steps = torch.linspace(-1.0, 1.0, CROP, device=masks.device)
-        rows = centre[..., 0:1] + half * steps  # (b, k, CROP)
-        columns = centre[..., 1:2] + half * steps
-        grid = torch.stack(
-            [
-                columns[:, :, None, :].expand(-1, -1, CROP, -1),
-                rows[:, :, :, None].expand(-1, -1, -1, CROP),
-            ],
-            -1,
-        )
-        own = functional.grid_sample(
-            masks.reshape(batch * k, 1, height, width),
-            grid.reshape(batch * k, CROP, CROP, 2),
-            align_corners=False,
-        )
-        inside = functional.grid_sample(
-            b, grid.reshape(batch, k * CROP, CROP, 2), align_corners=False
-        )
-        inside = inside.view(batch, -1, k, CROP, CROP).transpose(1, 2).flatten(0, 1)
-        return torch.cat([own * 2 - 1, inside * own], 1)
 
     def forward(
         self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor, ids: Tensor
@@ -238,20 +203,6 @@ def _pooled(weights: Tensor, features: Tensor) -> Tensor:
     return (flat @ features) / flat.sum(-1, keepdim=True).clamp(min=1e-3)
 
 
-def _window(masks: Tensor) -> tuple[Tensor, Tensor]:
-    """Middle (b, k, 2) and half side (b, k, 1) of a square around each mask, from -1 to 1."""
-    size = masks.shape[-1]
-    at = (torch.arange(size, device=masks.device, dtype=masks.dtype) + 0.5) * (2.0 / size) - 1.0
-    lows, highs = [], []
-    for axis in (3, 2):  # over columns: which rows; over rows: which columns
-        line = (masks.amax(axis) > 0.5).to(masks.dtype)
-        highs.append(((at + 2.0) * line).amax(-1) - 2.0)
-        lows.append(2.0 - ((2.0 - at) * line).amax(-1))
-    low, high = torch.stack(lows, -1), torch.stack(highs, -1)
-    half = ((high - low) / 2).amax(-1, keepdim=True) + 2.0 / size
-    return (low + high) / 2, half
-
-
 class Nano(nn.Module):
     """Both halves."""
 
@@ -262,8 +213,8 @@ class Nano(nn.Module):
 
     def forward(
         self, pictures: Tensor, masks: Tensor, ids: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What the finder says of each pixel, and the matcher of given masks and phrases."""
-        where, b, c, tokens = self.finder(pictures)
+        foreground, where, b, c, tokens = self.finder(pictures)
         fits, present = self.matcher(masks, b, c, tokens, ids)
-        return where, fits, present
+        return foreground, where, fits, present

@@ -27,8 +27,8 @@ class Loss(NamedTuple):
     abstaining: Tensor
 
 
-def loss(where: Tensor, fits: Tensor, present: Tensor, batch: Batch) -> Loss:
-    """where (b, 4, h, w), fits (b, k, p) and present (b, p) are what the network said."""
+def loss(foreground: Tensor, where: Tensor, fits: Tensor, present: Tensor, batch: Batch) -> Loss:
+    """foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p) and present (b, p) are what the network said."""
     there = batch.there[:, :, None].float()
     # A phrase is in the picture if it is true of a thing that shows.
     truth = batch.fits.amax(1)
@@ -48,27 +48,26 @@ def loss(where: Tensor, fits: Tensor, present: Tensor, batch: Batch) -> Loss:
     abstaining = _mean(fit_loss, there * tempting[:, None].float()) + _mean(
         see_loss, tempting.float()
     )
-    return Loss(_finding(where, batch), matching, abstaining)
+    return Loss(_finding(foreground[:, 0], where, batch), matching, abstaining)
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:
     return (values * weights).sum() / weights.sum().clamp(min=1.0)
 
 
-def _finding(where: Tensor, batch: Batch) -> Tensor:
+def _finding(foreground: Tensor, where: Tensor, batch: Batch) -> Tensor:
     """Foreground by cross-entropy and Dice, middles by focal loss, ways by distance."""
-    ground = batch.masks.sum(1).clamp(max=1.0)
-    foreground = where[:, 0]
+    ground = batch.ground
     entropy = functional.binary_cross_entropy_with_logits(foreground, ground)
     p = foreground.sigmoid()
     dice = 1 - (2 * (p * ground).sum((1, 2)) + 1) / (p.sum((1, 2)) + ground.sum((1, 2)) + 1)
-    q = where[:, 1].sigmoid().clamp(1e-4, 1 - 1e-4)
+    q = where[:, 0].sigmoid().clamp(1e-4, 1 - 1e-4)
     peak = (batch.heat > 0.99).float()
     focal = (
         -(peak * (1 - q) ** 2 * q.log()) - (1 - peak) * (1 - batch.heat) ** 4 * q**2 * (1 - q).log()
     )
     middles = focal.sum() / peak.sum().clamp(min=1.0)
-    inside = (ground >= 0.5).float()[:, None]
-    ways = _mean((where[:, 2:] - batch.way).abs(), inside.expand(-1, 2, -1, -1))
+    inside = (batch.masks.sum(1, keepdim=True) >= 0.5).float()
+    ways = _mean((where[:, 1:] - batch.way).abs(), inside.expand(-1, 2, -1, -1))
     total: Tensor = 5 * entropy + dice.mean() + middles + 10 * ways
     return torch.as_tensor(total)

@@ -1,0 +1,199 @@
+"""What the engine gains and costs, against a plain loop over the same model.
+
+    python bench/engine.py [encode overhead memory ray]
+
+encode    two phrases per image: the engine encodes it once, the loop twice (at least 1.6 times)
+overhead  a model that does nothing: what is left is ours (below 1 ms per item)
+memory    what a run adds to its benchmark's memory, from 1,000 to 50,000 items (flat)
+ray       two Ray workers against one, 0.3 s of CPU per image (at least 1.7 times on two idle
+          cores), and what Ray adds at CAFE's 2,146 cases; left out where Ray is not installed
+
+Ratios are of one session, so that a busy machine slows both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from engine_models import Costly
+from groundfault.engine import Plan, predict
+from groundfault.engine.pictures import read_image
+from groundfault.masks import encode
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from measure import run
+
+DATA = Path(__file__).parent / "data"
+CARD = Card(name="cafe", title="", source="", licence="", citation="", main_metric="cgF1")
+PARTS = ("encode", "overhead", "memory", "ray")
+
+
+def make(n_images: int, size_px: tuple[int, int]) -> tuple[Benchmark, Path]:
+    """A benchmark whose pictures are all one file, under as many names."""
+    height_px, width_px = size_px
+    folder = DATA / f"engine_{height_px}x{width_px}"
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 100, (height_px, width_px, 3), np.uint8)
+    pixels[height_px // 4 : height_px // 2, width_px // 4 : width_px // 2] = 250
+    one = folder / "one.jpg"
+    Image.fromarray(pixels).save(one, quality=90)
+    region = Region(encode(pixels[..., 0] > 128))
+    cases, items = [], []
+    for k in range(n_images):
+        picture = folder / f"{k}.jpg"
+        if not picture.exists():
+            os.link(one, picture)
+        cases.append(Case(id=str(k), intervention="SM"))
+        items += [
+            Item(
+                id=f"{k}{role.value}",
+                case_id=str(k),
+                role=role,
+                image=picture.name,
+                height_px=height_px,
+                width_px=width_px,
+                query=role.value,
+                regions=(region,) if role is Role.POSITIVE else (),
+                target=region,
+            )
+            for role in (Role.POSITIVE, Role.NEGATIVE)
+        ]
+    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items)), folder
+
+
+def engine_s(
+    made: tuple[Benchmark, Path], load: Callable[[], Any], **more: Any
+) -> tuple[float, float]:
+    """Seconds of a run, in all and while asking."""
+    out = Path(tempfile.mkdtemp(dir=DATA))
+    try:
+        started = time.perf_counter()
+        run = predict(made[0], load, out, name="bench", images=made[1], **more)
+        return time.perf_counter() - started, run.seconds
+    finally:
+        shutil.rmtree(out)
+
+
+def loop_s(made: tuple[Benchmark, Path], model: Costly) -> float:
+    """Seconds of what one writes first: item by item."""
+    started = time.perf_counter()
+    kept = []
+    for item in made[0].items:
+        kept += model.segment(read_image(made[1] / item.image), [item.query])
+    return time.perf_counter() - started
+
+
+def measure_encode() -> None:
+    made, model = make(60, (480, 640)), Costly(encode_s=0.05, phrase_s=0.005)
+    rounds = [(loop_s(made, model), engine_s(made, lambda: model)[0]) for _ in range(3)]
+    loop, engine = map(min, zip(*rounds, strict=True))
+    print(
+        f"encode: 60 images of 480x640, 2 phrases, 50 ms per encoding, 5 ms per phrase: loop "
+        f"{loop:.2f} s, engine {engine:.2f} s, {loop / engine:.2f} times"
+    )
+
+
+def measure_overhead() -> None:
+    for size_px in ((32, 48), (480, 640)):
+        made = make(1000, size_px)
+        n = len(made[0].items)
+        loop, engine = loop_s(made, Costly()), engine_s(made, Costly)[0]
+        print(
+            f"overhead: {n} items, {size_px[0]}x{size_px[1]}, no-op model: engine "
+            f"{1000 * engine / n:.3f} ms per item with decoding; a loop that keeps nothing "
+            f"{1000 * loop / n:.3f} ms"
+        )
+
+
+def measure_memory() -> None:
+    grown = {}
+    for n_items in (1_000, 50_000):
+        log = DATA / f"engine_memory_{n_items}.log"
+        cost = run([sys.executable, __file__, "--grow", str(n_items)], log=log)
+        grown[n_items] = json.loads(log.read_text().splitlines()[-1])
+        print(
+            f"memory: {n_items} items: benchmark {grown[n_items]['before_mb']:.0f} MB, the run "
+            f"added {grown[n_items]['added_mb']:.1f} MB ({cost.wall_s:.1f} s)"
+        )
+
+
+def grow(n_items: int) -> None:
+    """Run in a process of its own: what a run adds to the memory of its benchmark."""
+    made = make(n_items // 2, (32, 48))
+    engine_s(make(50, (32, 48)), Costly)  # libraries are loaded
+    before, most = resident_mb(), 0.0
+
+    def watch(_: object) -> None:
+        nonlocal most
+        most = max(most, resident_mb())
+
+    engine_s(made, Costly, progress=watch)
+    print(json.dumps({"before_mb": before, "added_mb": most - before}))
+
+
+def resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def measure_ray() -> None:
+    if importlib.util.find_spec("ray") is None:
+        print("ray: not installed, not measured")
+        return
+    made = make(40, (480, 640))
+    for what, load in (
+        ("0.3 s of CPU each", functools.partial(Costly, 0.3)),
+        (
+            "0.3 s of waiting each, which other programs do not slow",
+            functools.partial(Costly, wait_s=0.3),
+        ),
+    ):
+        seconds = {
+            workers: engine_s(made, load, plan=Plan(engine="ray", workers=workers))
+            for workers in (1, 2)
+        }
+        print(
+            f"ray: 40 images, {what}: one worker {seconds[1][1]:.2f} s, two {seconds[2][1]:.2f} s, "
+            f"{seconds[1][1] / seconds[2][1]:.2f} times; start-up and end "
+            f"{seconds[2][0] - seconds[2][1]:.1f} s"
+        )
+    made = make(2146, (32, 48))
+    here, there = (
+        engine_s(made, Costly)[1],
+        engine_s(made, Costly, plan=Plan(engine="ray", workers=1))[1],
+    )
+    print(
+        f"ray: 2146 cases, no-op model, one worker: {there:.2f} s, local {here:.2f} s: Ray adds "
+        f"{1000 * (there - here) / 2146:.2f} ms per image"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--grow", type=int, help="only measure the memory of so many items")
+    arguments = parser.parse_args()
+    if arguments.grow:
+        grow(arguments.grow)
+        return
+    DATA.mkdir(exist_ok=True)
+    for part in arguments.parts or PARTS:
+        globals()[f"measure_{part}"]()
+
+
+if __name__ == "__main__":
+    main()

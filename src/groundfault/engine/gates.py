@@ -1,0 +1,73 @@
+"""Conditions under which a run fails a check: "AFPR>0.2", "SM:AFPR>=0.2"."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from groundfault.errors import UnknownName, UsageError
+from groundfault.records import Summary
+
+__all__ = ["Gate", "gate_value", "parse_gate"]
+
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_GATE = re.compile(r"(?:([^:<>=]+):)?([^:<>=]+)(>=|<=|>|<)([^<>=]+)")
+
+
+class Gate(NamedTuple):
+    """One condition."""
+
+    text: str
+    row: str
+    metric: str
+    comparison: str
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value meets the condition, that is, fails the check."""
+        return COMPARISONS[self.comparison](value, self.limit)
+
+
+def parse_gate(text: str) -> Gate:
+    """
+    >>> parse_gate("SM:AFPR > 0.2")[1:]
+    ('SM', 'AFPR', '>', 0.2)
+    >>> parse_gate("AFPR")
+    Traceback (most recent call last):
+    ...
+    groundfault.errors.UsageError: --fail-if 'AFPR': give METRIC>NUMBER or ROW:METRIC>NUMBER, with
+    >, >=, < or <=
+    """
+    match = _GATE.fullmatch(text.strip())
+    try:
+        if match is None:
+            raise ValueError
+        row, metric, comparison, limit = match.groups()
+        return Gate(text, (row or "Overall").strip(), metric.strip(), comparison, float(limit))
+    except ValueError:
+        raise UsageError(
+            f"--fail-if '{text}': give METRIC>NUMBER or ROW:METRIC>NUMBER, with >, >=, < or <="
+        ) from None
+
+
+def gate_value(gate: Gate, summary: Summary) -> float:
+    """The value that a condition is about; one that is unknown or undefined is refused."""
+    if gate.row not in summary.rows:
+        raise UnknownName("row", gate.row, summary.rows)
+    metrics = summary.rows[gate.row].metrics
+    if gate.metric not in metrics:
+        raise UnknownName("metric", gate.metric, metrics)
+    value = metrics[gate.metric].value
+    if value is None:
+        raise UsageError(
+            f"--fail-if '{gate.text}': {gate.metric} is undefined in row {gate.row}, which has "
+            f"{summary.rows[gate.row].n_cases} cases"
+        )
+    return value

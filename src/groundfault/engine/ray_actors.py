@@ -1,0 +1,126 @@
+"""Workers as Ray actors, on this machine or on a cluster.
+
+Batches and answers are a few kilobytes: they travel inside Ray's messages, and pictures never do.
+Every worker reads its pictures itself, so their folder must be a path that all machines have.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from groundfault.engine.fleet import IN_FLIGHT, Equipment, Report, equip, ready_report
+from groundfault.engine.work import Batch, Plan, Task
+from groundfault.errors import GroundfaultError, MissingExtra, UsageError
+
+__all__ = ["RayCrew"]
+
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_Order = tuple[int, list[Task]]
+
+
+class RayCrew:
+    """One actor per worker. Ray is started if it is not, and stopped by whom started it."""
+
+    def __init__(self, equipment: Equipment, plan: Plan, *, most: int) -> None:
+        self.ray = _library()
+        self.started = not self.ray.is_initialized()
+        if self.started:
+            _start(self.ray, plan.ray_address)
+        resources = self.ray.cluster_resources()
+        gpus = 0 if plan.device == "cpu" else int(resources.get("GPU", 0))
+        wanted = plan.workers or gpus or max(1, int(resources.get("CPU", 1)))
+        self.size = min(wanted, most)
+        actor = self.ray.remote(_Actor)
+        self.actor = actor.options(
+            max_concurrency=IN_FLIGHT, num_cpus=1, num_gpus=min(1.0, gpus / self.size)
+        )
+        self.equipment = self.ray.put(equipment)
+        self.actors: dict[int, Any] = {}
+        self.waiting: dict[Any, int] = {}
+        """Reference of a report to come → whose it is."""
+        self.hired = 0
+
+    def hire(self) -> int:
+        """Start an actor."""
+        self.hired += 1
+        self.actors[self.hired] = self.actor.remote(self.equipment)
+        self.waiting[self.actors[self.hired].begin.remote()] = self.hired
+        return self.hired
+
+    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+        """Give it a batch."""
+        order = msgspec.msgpack.encode((ticket, batch))
+        self.waiting[self.actors[worker].ask.remote(order)] = worker
+
+    def wait(self) -> list[tuple[int, Report | None]]:
+        """The next report; Ray says that an actor died when its report is asked for."""
+        [reference], _ = self.ray.wait(list(self.waiting), num_returns=1)
+        worker = self.waiting.pop(reference)
+        try:
+            content = self.ray.get(reference)
+        except self.ray.exceptions.RayActorError:
+            self.waiting = {ref: owner for ref, owner in self.waiting.items() if owner != worker}
+            del self.actors[worker]
+            return [(worker, None)]
+        return [(worker, msgspec.msgpack.decode(content, type=Report))]
+
+    def close(self) -> None:
+        """Dismiss everybody."""
+        for actor in self.actors.values():
+            self.ray.kill(actor)
+        self.actors, self.waiting = {}, {}
+        if self.started:
+            self.ray.shutdown()
+
+
+def _library() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        return import_module("ray")
+    except ImportError:
+        raise MissingExtra("Ray", "ray") from None
+
+
+def _start(ray: Any, address: str) -> None:
+    """Connect to the cluster given, or start one on this machine."""
+    # "local" is said, as Ray would else join whatever cluster was last started on this machine
+    where = {"address": address} if address else {"address": "local", "include_dashboard": False}
+    try:
+        ray.init(**where, logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, RuntimeError, ValueError) as problem:
+        raise UsageError(
+            f"Ray at {address or 'this machine'} cannot be reached ({problem}); start it with "
+            "`ray start --head`, or leave --ray-address away"
+        ) from None
+
+
+class _Actor:
+    """A worker; its methods run on several threads, the model on one."""
+
+    def __init__(self, equipment: Equipment) -> None:
+        self.model_thread = ThreadPoolExecutor(1, "model")
+        self.equipped = self.model_thread.submit(equip, equipment)
+
+    def begin(self) -> bytes:
+        """Load the model: the report READY."""
+        return msgspec.msgpack.encode(ready_report(self.equipped.result))
+
+    def ask(self, order: bytes) -> bytes:
+        """The report on a batch, which is decoded while the one before it is asked."""
+        ticket, tasks = msgspec.msgpack.decode(order, type=_Order)
+        try:
+            asker, _ = self.equipped.result()
+            prepared = asker.prepare(tuple(tasks))
+            report = Report(ticket, answers=self.model_thread.submit(asker.ask, prepared).result())
+        except GroundfaultError as problem:
+            report = Report(ticket, refusal=str(problem))
+        return msgspec.msgpack.encode(report)

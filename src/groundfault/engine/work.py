@@ -1,0 +1,76 @@
+"""What there is to ask: per image, every phrase together; images in batches of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from groundfault.records import Benchmark, Item
+
+__all__ = ["Batch", "Plan", "Task", "batches", "first_cases", "tasks"]
+
+BATCH = 4
+"""Images at once for models that can; a batch that does not fit into memory is halved."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is carried out. Answers do not depend on it."""
+
+    engine: Literal["local", "ray"] = "local"
+    workers: int = 0
+    """0 is one for `local`; for `ray` one per GPU of the cluster, or per core if it has none."""
+    batch: int = BATCH
+    ray_address: str = ""
+    """Of a cluster that is there; "" starts one on this machine."""
+    device: str = "auto"
+    """What each worker is given: a GPU of its own, unless this says "cpu"."""
+    resume: bool = True
+    probe: bool = True
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One image and everything asked about it."""
+
+    image: str
+    items: tuple[Item, ...]
+
+    @property
+    def size_px(self) -> tuple[int, int]:
+        """(height, width) by the annotations."""
+        return self.items[0].height_px, self.items[0].width_px
+
+
+Batch = tuple[Task, ...]
+
+
+def tasks(items: Iterable[Item], done: Collection[str] = ()) -> list[Task]:
+    """What is left to ask, image by image."""
+    by_image: dict[str, list[Item]] = {}
+    for item in items:
+        if item.id not in done:
+            by_image.setdefault(item.image, []).append(item)
+    return [Task(image, tuple(asked)) for image, asked in by_image.items()]
+
+
+def batches(pending: Sequence[Task], size: int) -> Iterator[Batch]:
+    """Batches of at most `size` images, all of one size in pixels: no model has to pad."""
+    if size <= 1:
+        yield from ((task,) for task in pending)
+        return
+    ordered = sorted(pending, key=lambda task: task.size_px)
+    start = 0
+    for stop in range(1, len(ordered) + 1):
+        full = stop - start == size
+        if stop == len(ordered) or full or ordered[stop].size_px != ordered[start].size_px:
+            yield tuple(ordered[start:stop])
+            start = stop
+
+
+def first_cases(benchmark: Benchmark, n: int) -> Benchmark:
+    """The first n cases with their items."""
+    cases = benchmark.cases[:n]
+    kept = {case.id for case in cases}
+    items = tuple(item for item in benchmark.items if item.case_id in kept)
+    return msgspec.structs.replace(benchmark, cases=cases, items=items)

@@ -1,0 +1,120 @@
+"""Baselines have the scores that their definitions give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from groundfault import registry
+from groundfault.benchmarks import cafe
+from groundfault.engine import predict, score_run
+from groundfault.errors import UsageError
+from groundfault.evaluate import summarise
+from groundfault.example import write_example
+from groundfault.masks import encode
+from groundfault.models.baselines import AlwaysYes, Blind, Oracle, Random
+from groundfault.protocols import ModelOptions
+from groundfault.records import (
+    Benchmark,
+    Card,
+    Case,
+    Estimate,
+    Item,
+    Region,
+    Role,
+)
+from groundfault.runs import read_predictions
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return cafe.read([write_example(tmp_path_factory.mktemp("example"), n=80)["annotations"]])
+
+
+def overall(benchmark: Benchmark, model: Any, out: Path, **settings: Any) -> dict[str, Estimate]:
+    predict(benchmark, lambda: model, out, name="m", images=out)
+    chosen = {"t": 0.5, "tau": 0.3, "variant": "exact"} | settings
+    scored = score_run(benchmark, out, **chosen)
+    return summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics
+
+
+def test_oracle_is_perfect(benchmark: Benchmark, tmp_path: Path) -> None:
+    metrics = overall(benchmark, Oracle(), tmp_path)
+    assert metrics["cgF1"].value == 1.0
+    assert metrics["IL-FPR"].value == 0.0 and metrics["TA-TP"].value == 80
+
+
+def test_always_yes_accepts_everything(benchmark: Benchmark, tmp_path: Path) -> None:
+    metrics = overall(benchmark, AlwaysYes(), tmp_path)
+    assert metrics["IL-FPR"].value == 1.0 and metrics["IL_recall"].value == 1.0
+    assert metrics["IL_MCC"].value is None  # it never says no: no correlation to speak of
+    assert metrics["SoftSwap"].value == 0.0
+
+
+def test_blind_only_knows_the_words(benchmark: Benchmark, tmp_path: Path) -> None:
+    predict(benchmark, Blind, tmp_path, name="blind", images=tmp_path)
+    scores: dict[str, set[float]] = {}
+    query = {item.id: item.query for item in benchmark.items}
+    for prediction in read_predictions(tmp_path):
+        scores.setdefault(query[prediction.item_id], set()).add(prediction.scores[0])
+    assert len(scores) > 3 and all(len(values) == 1 for values in scores.values())
+
+
+def test_random_is_a_fair_and_repeatable_coin(benchmark: Benchmark, tmp_path: Path) -> None:
+    first = overall(benchmark, Random(seed=1), tmp_path / "a")
+    second = overall(benchmark, Random(seed=1), tmp_path / "b")
+    other = overall(benchmark, Random(seed=2), tmp_path / "c")
+    assert first == second and first != other
+    assert 0.3 < first["IL-FPR"].value < 0.7
+
+
+def test_a_baseline_by_its_name() -> None:
+    options = ModelOptions()
+    assert isinstance(registry.load_model("oracle", options), Oracle)
+    assert isinstance(registry.load_model("always-yes", options), AlwaysYes)
+    random = registry.load_model("random:7", options)
+    assert isinstance(random, Random) and random.seed == 7
+    for spec, message in (
+        ("oracle:7", "oracle takes no argument"),
+        ("random:x", "its argument is a seed"),
+        ("orcle", "Did you mean 'oracle'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            registry.load_model(spec, options)
+
+
+def test_quads_from_stored_predictions(tmp_path: Path) -> None:
+    """The oracle rejects both false corners: nothing is hallucinated."""
+    factual, edited = np.zeros((10, 10), bool), np.zeros((10, 10), bool)
+    factual[2:6, 2:6], edited[2:8, 2:8] = True, True
+    regions = {"I": Region(encode(factual)), "J": Region(encode(edited))}
+    corners = {
+        Role.FACTUAL: ("I", True),
+        Role.TEXTUAL: ("I", False),
+        Role.VISUAL: ("J", False),
+        Role.COUNTERFACTUAL: ("J", True),
+    }
+    items = tuple(
+        Item(
+            id=role.value,
+            case_id="1",
+            role=role,
+            image=image,
+            height_px=10,
+            width_px=10,
+            query=role.value,
+            regions=(regions[image],) if present else (),
+            target=regions[image],
+        )
+        for role, (image, present) in corners.items()
+    )
+    card = Card(name="halluseg", title="", source="", licence="", citation="", main_metric="CCMS")
+    benchmark = Benchmark(card=card, cases=(Case(id="1"),), items=items)
+    metrics = overall(benchmark, Oracle(), tmp_path / "oracle")
+    assert metrics["IoU_fact"].value == metrics["IoU_cf"].value == 1.0
+    assert metrics["CMS_fact"].value == metrics["CMS_counterfact"].value == 0.0
+    gullible = overall(benchmark, AlwaysYes(), tmp_path / "yes")
+    assert gullible["CMS_fact"].value == pytest.approx((3 * 16 + 84) / (3 * 16))
