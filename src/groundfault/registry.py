@@ -51,6 +51,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         "reactbench": Entry(
             "groundfault.benchmarks.reactbench", "exams: four causes, 8 to 12 questions per sample"
         ),
+        "pope": Entry("groundfault.benchmarks.pope", "is there a … in the picture? yes or no"),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
     "scorers": {
@@ -58,6 +59,8 @@ KINDS: dict[str, dict[str, Entry]] = {
         "saco": _PHRASES,
         "halluseg": Entry("groundfault.scoring.replacement", "HalluSegBench's metrics"),
         "fprefcoco": Entry("groundfault.scoring.referring", "See and Segment"),
+        "reactbench": Entry("groundfault.scoring.exam", "accuracy by cause, React-Score"),
+        "pope": Entry("groundfault.benchmarks.pope", "accuracy, precision, recall, F1, yes-ratio"),
     },
     "metrics": {
         "pcs": Entry("groundfault.metrics.pcs", "cgF1, IL_MCC, positive micro F1 and their family"),
@@ -66,6 +69,7 @@ KINDS: dict[str, dict[str, Entry]] = {
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
         "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
+        "exam": Entry("groundfault.metrics.exam", "accuracy, React-Score, yes-bias"),
         "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
     },
     "models": {

@@ -1,0 +1,323 @@
+"""How far a judge can be trusted: its agreement with labelled answers, and canaries in every run.
+
+A judge that cannot decide has not said "right", and an undecided answer is scored as wrong, so all
+figures are about right against not right:
+
+    sensitivity  share of the right answers that it calls right (recall)
+    specificity  share of the wrong answers that it does not call right
+    precision    share of right answers among those that it calls right
+    kappa        Cohen's κ = (agreement − chance) / (1 − chance)
+    alpha        Krippendorff's α (nominal), with the label as the other observer
+
+A score p under a judge with sensitivity Se and specificity Sp is corrected to
+(p + Sp − 1) / (Se + Sp − 1) (Rogan and Gladen, 1978), undefined where Se + Sp ≤ 1. Its interval
+resamples the cases and draws Se and Sp from what the labelled answers leave open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from groundfault.answers import Verdict
+from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task
+from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
+from groundfault.judges.labelled import Labelled
+from groundfault.records import Estimate
+from groundfault.statistics import DEFAULT_RESAMPLES, bootstrap_sums, percentile_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "CANARIES",
+    "Agreement",
+    "Canaried",
+    "JudgeCard",
+    "agreement",
+    "cohen_kappa",
+    "corrected",
+    "judge_card",
+    "krippendorff_alpha",
+]
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge against labels. Undefined is None."""
+
+    n_right: int
+    """Answers labelled right."""
+    n_wrong: int
+    called_right: int
+    """Of the right ones."""
+    called_right_wrongly: int
+    """Of the wrong ones."""
+    undecided: int
+    agreement: float | None
+    kappa: float | None
+    alpha: float | None
+    precision: float | None
+    sensitivity: float | None
+    specificity: float | None
+
+
+class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a judge."""
+
+    judge: str
+    prompt_hash: str = ""
+    labels: str = ""
+    """Where the labels come from."""
+    tasks: dict[str, Agreement]
+    """By task, and "Overall"."""
+
+
+def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str = "") -> JudgeCard:
+    """Have labelled answers judged and compare."""
+    judgements = judge.judge_all([each.answer for each in labelled])
+    pairs = [
+        (each.answer.sample.task, each.verdict, judgement.verdict)
+        for each, judgement in zip(labelled, judgements, strict=True)
+    ]
+    tasks = {"Overall": agreement([(label, said) for _, label, said in pairs])}
+    for task in LAYOUT:
+        of_task = [(label, said) for name, label, said in pairs if name == task]
+        if of_task:
+            tasks[task] = agreement(of_task)
+    return JudgeCard(
+        judge=judge.name,
+        prompt_hash=str(getattr(judge, "prompt_hash", "")),
+        labels=labels,
+        tasks=tasks,
+    )
+
+
+def agreement(pairs: Sequence[tuple[Verdict, Verdict | None]]) -> Agreement:
+    """Compare (label, what the judge said).
+
+    >>> pairs = [("right", "right"), ("right", "wrong"), ("wrong", "wrong"), ("wrong", None)]
+    >>> found = agreement(pairs)
+    >>> found.agreement, found.kappa, found.precision, found.sensitivity, found.specificity
+    (0.75, 0.5, 1.0, 0.5, 1.0)
+    """
+    labels = [label == "right" for label, _ in pairs]
+    said = [verdict == "right" for _, verdict in pairs]
+    both = sum(a and b for a, b in zip(labels, said, strict=True))
+    n_right, n_said = sum(labels), sum(said)
+    n_wrong, false = len(pairs) - n_right, n_said - both
+    return Agreement(
+        n_right=n_right,
+        n_wrong=n_wrong,
+        called_right=both,
+        called_right_wrongly=false,
+        undecided=sum(verdict is None for _, verdict in pairs),
+        agreement=_ratio(both + n_wrong - false, len(pairs)),
+        kappa=cohen_kappa(labels, said),
+        alpha=krippendorff_alpha(list(zip(labels, said, strict=True))),
+        precision=_ratio(both, n_said),
+        sensitivity=_ratio(both, n_right),
+        specificity=_ratio(n_wrong - false, n_wrong),
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Cohen's κ of two observers; None where both always say the same one thing.
+
+    >>> round(cohen_kappa("aabb", "aaab"), 3)
+    0.5
+    """
+    n = len(first)
+    if n == 0:
+        return None
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
+    chance = sum(first.count(c) * second.count(c) for c in {*first, *second}) / n**2
+    return None if chance == 1 else (observed - chance) / (1 - chance)
+
+
+def krippendorff_alpha(units: Sequence[Sequence[Hashable | None]]) -> float | None:
+    """Krippendorff's α for nominal values; None among a unit's values is a missing one.
+
+    >>> round(krippendorff_alpha(["aa", "ab", "bb", "bb"]), 3)
+    0.533
+    """
+    totals: dict[Hashable, float] = {}
+    disagreed = 0.0
+    for unit in units:
+        values = [value for value in unit if value is not None]
+        if len(values) < 2:
+            continue
+        for value in values:
+            totals[value] = totals.get(value, 0.0) + 1
+        unlike = sum(a != b for a in values for b in values)
+        disagreed += unlike / (len(values) - 1)
+    n = sum(totals.values())
+    expected = n * n - sum(count * count for count in totals.values())
+    return None if expected == 0 else 1 - (n - 1) * disagreed / expected
+
+
+def corrected(
+    right: Floats,
+    asked: Floats,
+    card: Agreement,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """A score corrected for judge error, from (cases,) counts of answers called right and asked."""
+    n = int(asked.sum())
+    sensitivity, specificity = card.sensitivity, card.specificity
+    if not n or sensitivity is None or specificity is None or sensitivity + specificity <= 1:
+        return Estimate(None, n=n)
+    value = _rogan_gladen(right.sum() / n, sensitivity, specificity)
+    rng = np.random.default_rng(seed)
+    sums = bootstrap_sums(np.stack([right, asked], axis=1), resamples, rng)
+    drawn_sensitivity = _drawn(rng, card.called_right, card.n_right, resamples)
+    drawn_specificity = _drawn(
+        rng, card.n_wrong - card.called_right_wrongly, card.n_wrong, resamples
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = sums[:, 0] / sums[:, 1]
+        drawn = (observed + drawn_specificity - 1) / (drawn_sensitivity + drawn_specificity - 1)
+    drawn[~np.isfinite(drawn) | (drawn_sensitivity + drawn_specificity <= 1)] = math.nan
+    low, high = percentile_interval(np.clip(drawn, 0, 1))
+    return Estimate(value, low, high, n)
+
+
+def _rogan_gladen(observed: float, sensitivity: float, specificity: float) -> float:
+    """
+    >>> round(_rogan_gladen(0.5, 0.9, 0.8), 4)
+    0.4286
+    """
+    return float(min(1.0, max(0.0, (observed + specificity - 1) / (sensitivity + specificity - 1))))
+
+
+def _drawn(rng: np.random.Generator, hits: int, n: int, size: int) -> Floats:
+    """A share's values under Jeffreys' prior: never surely 1, however few labels there were."""
+    return rng.beta(hits + 0.5, n - hits + 0.5, size)
+
+
+# Canaries: answers whose verdict nobody doubts, judged in every run without the judge knowing.
+
+
+def _canary(
+    task: Task, number: int, facts: dict[str, str], text: str, verdict: Verdict
+) -> Labelled:
+    type_, dimension = LAYOUT[task][number - 1]
+    name = f"canary-{task}"
+    images = (f"{name}.png",) if task != "tracing" else (f"{name}-1.png", f"{name}-2.png")
+    sample = Sample(id=name, task=task, images=images, height_px=1, width_px=1, facts=facts)
+    asked, reference, rubric = _ASKED[task, number]
+    question = Question(
+        id=f"{name}:Q{number}",
+        sample_id=name,
+        number=number,
+        type=type_,
+        dimension=dimension,
+        text=asked,
+        answer=reference,
+        rubric=rubric,
+    )
+    return Labelled(ShortAnswer(sample, question, text), verdict)
+
+
+_ASKED: Mapping[tuple[Task, int], tuple[str, str, str]] = {
+    ("erasure", 5): (
+        "What is on the table? Describe it.",
+        "Nothing at all: the table is bare.",
+        "Right: says that nothing or no lamp is there. Wrong: mentions a lamp there.",
+    ),
+    ("erasure", 7): (
+        "What colour is the lamp on the table?",
+        "There is no lamp on the table.",
+        "Right: says that there is no lamp. Wrong: gives a colour.",
+    ),
+    ("attribute", 5): (
+        "What is the main colour of the banana?",
+        "Blue.",
+        "Right: says blue or a shade of it. Wrong: says yellow or any other colour.",
+    ),
+    ("attribute", 7): (
+        "Where in the picture is the banana that is mainly yellow?",
+        "There is no such banana: the only banana is blue.",
+        "Right: says that there is no such banana. Wrong: gives a place for it.",
+    ),
+    ("tracing", 7): (
+        "What changed from the first picture to the second?",
+        "The dog in the lower left part of the picture was removed.",
+        "Right: says that the dog was removed. Wrong: says anything else.",
+    ),
+}
+_LAMP = {"erased": "lamp", "relation": "on", "kept": "table", "location": "on the table"}
+_BANANA = {"object": "banana", "usual": "yellow", "shown": "blue"}
+_DOG = {
+    "operation": "remove",
+    "object": "dog",
+    "location": "the lower left part of the picture",
+}
+
+CANARIES: tuple[Labelled, ...] = (
+    _canary("erasure", 5, _LAMP, "There is nothing on the table.", "right"),
+    _canary("erasure", 5, _LAMP, "A lamp with a green shade.", "wrong"),
+    _canary("erasure", 7, _LAMP, "There is no lamp on the table.", "right"),
+    _canary("erasure", 7, _LAMP, "It is green.", "wrong"),
+    _canary("attribute", 5, _BANANA, "It is blue.", "right"),
+    _canary("attribute", 5, _BANANA, "Yellow, like every banana.", "wrong"),
+    _canary("attribute", 7, _BANANA, "There is no yellow banana here.", "right"),
+    _canary("attribute", 7, _BANANA, "In the middle of the picture.", "wrong"),
+    _canary("tracing", 7, _DOG, "The dog is gone.", "right"),
+    _canary("tracing", 7, _DOG, "Nothing changed.", "wrong"),
+)
+
+
+class Canaried:
+    """A judge with canaries mixed in among the answers; `drift` says which it got wrong."""
+
+    def __init__(
+        self, judge: AnswerJudge, canaries: Sequence[Labelled] = CANARIES, *, seed: int = 0
+    ) -> None:
+        self.judge, self.canaries, self.seed = judge, canaries, seed
+        self.judgements: list[Judgement] = []
+        """Of the canaries, in their order; from the last call."""
+
+    @property
+    def name(self) -> str:
+        return self.judge.name
+
+    @property
+    def prompt_hash(self) -> str:
+        """Of the judge, where it has prompts."""
+        return str(getattr(self.judge, "prompt_hash", ""))
+
+    def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
+        """One judgement per answer, in order; the canaries' are kept aside."""
+        shown = [*answers, *(canary.answer for canary in self.canaries)]
+        order = np.random.default_rng(self.seed).permutation(len(shown)).tolist()
+        mixed = self.judge.judge_all([shown[k] for k in order])
+        back = dict(zip(order, mixed, strict=True))
+        self.judgements = [back[k] for k in range(len(answers), len(shown))]
+        return [back[k] for k in range(len(answers))]
+
+    def drift(self) -> list[str]:
+        """A warning if the judge was wrong about a canary; [] before any call."""
+        pairs = zip(self.canaries, self.judgements, strict=False)
+        missed = [(canary, said) for canary, said in pairs if said.verdict != canary.verdict]
+        if not missed:
+            return []
+        canary, said = missed[0]
+        return [
+            f"The judge {self.name} is wrong about {len(missed)} of {len(self.canaries)} canaries,"
+            f" whose verdicts are beyond doubt; for one, '{canary.answer.text}' is "
+            f"{canary.verdict}, and it said {said.verdict or 'nothing clear'}. Its verdicts in "
+            f"this run are not to be "
+            "trusted before its card was made again."
+        ]

@@ -1,0 +1,376 @@
+"""A judge without a model: short answers about the world, by what they assert and what they deny.
+
+It knows from a sample's facts which thing was erased, which colour is shown, what was altered, and
+looks in the answer for that thing, that colour, that kind of change, told apart from mentions that
+are denied ("no lamp") or only supposed ("a lamp would usually stand there"). It knows few synonyms:
+good enough for answers in plain words, and no substitute for a reader. `docs/exam.md` has its
+agreement with labelled answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from groundfault.answers import Verdict
+from groundfault.judges import BY_RULE, Judgement, ShortAnswer
+
+__all__ = ["RuleJudge", "asserts", "colours_asserted"]
+
+LONGEST = 4000
+"""Characters of an answer that are looked at."""
+
+
+class RuleJudge:
+    """Judges by rule; answers that its rules do not cover are left undecided."""
+
+    name = BY_RULE
+
+    def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
+        """One judgement per answer, in order."""
+        return [Judgement(_verdict(answer)) for answer in answers]
+
+
+def _verdict(answer: ShortAnswer) -> Verdict | None:
+    facts, number, rubric = answer.sample.facts, answer.question.number, answer.question.rubric
+    text = answer.text[:LONGEST].replace("’", "'").casefold()
+    rules: dict[tuple[str, bool], Callable[[dict[str, str], int, str, str], Verdict | None]] = {
+        ("erasure", False): _erasure,
+        ("erasure", True): _erasure_control,
+        ("attribute", False): _attribute,
+        ("attribute", True): _attribute_control,
+        ("tracing", False): _tracing,
+    }
+    rule = rules.get((answer.sample.task, "control" in facts))
+    return rule(facts, number, rubric, text) if rule and text.strip() else None
+
+
+# What a text asserts.
+
+_CLAUSE = re.compile(
+    r"[.;:!?\n]+|,|\bbut\b|\bthough\b|\balthough\b|\bhowever\b|\bwhile\b|–|—|\s-\s"
+)
+_NEGATED_BEFORE = re.compile(
+    r"\b(?:no|not|never|without|neither|nor|none|nothing|cannot|lacks?|lacking|instead of|"
+    r"rather than|other than|unlike)\b|n't\b"
+)
+_NEGATED_AFTER = re.compile(
+    r"^(?!\s+(?:that|which)\b)[^,.;]{0,40}?(?:\b(?:is|are|was|were)(?: \w+)? "
+    r"(?:not|absent|missing|gone|nowhere|removed|erased)\b|"
+    r"\b(?:isn't|aren't|wasn't|does not|doesn't|cannot|can't|not)\b|\bto be seen nowhere\b)"
+)
+_SUPPOSED = re.compile(
+    r"\b(?:usually|normally|typically|would|expect(?:ed)?|should|often|common(?:ly)?|"
+    r"might have|could have|used to|most people|as if)\b"
+)
+_EMPTY = re.compile(
+    r"\b(?:nothing|none|neither|empty|emptiness|bare|vacant|unoccupied|no such|"
+    r"not (?:there|present|visible)|no (?:objects?|items?|things?|one|sign|trace)|only|just)\b|"
+    r"^\W*no\b"
+)
+
+_ALSO = {
+    "airplane": "plane aircraft jet aeroplane",
+    "bee": "bumblebee insect",
+    "book": "volume novel",
+    "bus": "coach",
+    "car": "automobile vehicle sedan",
+    "cat": "kitten kitty feline",
+    "cow": "cattle calf",
+    "dog": "puppy hound pup canine",
+    "hat": "cap headgear",
+    "ladybug": "ladybird beetle",
+    "lamp": "lantern light",
+    "mug": "cup",
+    "sailboat": "boat yacht",
+    "snake": "serpent",
+    "suitcase": "luggage case bag",
+    "teapot": "kettle pot",
+    "turtle": "tortoise",
+    "umbrella": "parasol",
+    "vase": "urn",
+    "sculpture": "statue figure",
+    "figurine": "statue figure",
+    "figure": "statue sculpture",
+    "carving": "statue sculpture figure",
+}
+_IRREGULAR = {"cactus": "cacti", "snowman": "snowmen", "strawberry": "strawberries"}
+
+
+def _named(name: str, others: Iterable[str] = ()) -> re.Pattern[str]:
+    """Finds a thing by its name, its last word, or another word for it. `others` are things that
+    must not be taken for it: where one shares a word, that word does not count."""
+    head = name.split()[-1]
+    words = [name, head, *_ALSO.get(name, "").split(), *_ALSO.get(head, "").split()]
+    taken = {word for other in others if other != name for word in (other, other.split()[-1])}
+    words = [word for word in dict.fromkeys(words) if word not in taken or word == name]
+    forms = [f"{re.escape(word)}(?:e?s)?|{_IRREGULAR.get(word, word)}" for word in words]
+    return re.compile(rf"\b(?:{'|'.join(forms)})\b")
+
+
+def asserts(text: str, thing: re.Pattern[str]) -> bool:
+    """Whether some clause mentions a thing as being there.
+
+    >>> lamp = re.compile("lamp")
+    >>> asserts("a lamp on a table", lamp), asserts("no lamp, just a table", lamp)
+    (True, False)
+    >>> asserts("a lamp would usually stand here", lamp), asserts("the lamp is missing", lamp)
+    (False, False)
+    """
+    return any(
+        not _denied(clause, mention)
+        for clause in _CLAUSE.split(text)
+        if not _SUPPOSED.search(clause)
+        for mention in thing.finditer(clause)
+    )
+
+
+def _denies(text: str, thing: re.Pattern[str]) -> bool:
+    """Whether some clause mentions a thing as not being there."""
+    return any(
+        _denied(clause, mention)
+        for clause in _CLAUSE.split(text)
+        for mention in thing.finditer(clause)
+    )
+
+
+def _denied(clause: str, mention: re.Match[str]) -> bool:
+    before, after = clause[: mention.start()], clause[mention.end() :]
+    return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(after))
+
+
+_CHOSEN = re.compile(r"^\W*(?:yes|yeah|both)\b|\bthe (?:former|latter)\b")
+"""Accepts something that a question offers, without naming it."""
+
+
+def _listed(rubric: str) -> list[str]:
+    """What the rubric's parentheses say is really there."""
+    inside = re.search(r"\(([^()]*)\)", rubric)
+    names = inside[1].split(", ") if inside else []
+    return [re.sub(r"^(?:an?|the) ", "", name) for name in names]
+
+
+# Relational erasure.
+
+
+def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    seen = [name for name in facts.get("present", "").split(", ") if name]
+    erased = _named(facts["erased"], seen)
+    if number == 7:  # a property of what is not there
+        gone = _denies(text, erased) or re.search(
+            r"\b(?:nothing|none|neither|no such|not (?:there|present|visible|in the picture)|"
+            r"absent|missing|isn't (?:there|one|any)|doesn't exist|does not exist|bare|empty)\b|"
+            r"^\W*no(?:ne)?\b|there (?:is|'s) no|there isn't",
+            text,
+        )
+        if gone or re.search(rf"\b{re.escape(facts['erased'])}less\b", text):
+            return "right"
+        if colours_asserted(text):
+            return "wrong"
+        return (
+            None
+            if re.search(r"\b(?:can ?not|can't|unable|impossible|unclear)\b", text)
+            else "wrong"
+        )
+    offered = [erased]
+    if number == 8:
+        other = re.search(r"says that (.+?) or (.+?) is there", rubric)
+        names = [re.sub(r"^an? ", "", name) for name in other.groups()] if other else []
+        offered += [_named(name, seen) for name in names]
+        if _CHOSEN.search(text):
+            return "wrong"
+    if any(asserts(text, thing) for thing in offered):
+        return "wrong"
+    if any(_denies(text, thing) for thing in offered) or _EMPTY.search(text):
+        return "right"
+    around = [facts["kept"], *seen, *_listed(rubric)]
+    return "right" if any(_named(name).search(text) for name in around) else None
+
+
+def _erasure_control(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    present = [name for name in facts.get("present", "").split(", ") if name]
+    if number == 7:
+        return _by_colour(text, facts["colour"])
+    return "right" if asserts(text, _named(facts["erased"], present)) else "wrong"
+
+
+# Counterfactual attribute.
+
+_SHADES = {
+    "red": "red reddish crimson scarlet ruby maroon burgundy cherry vermilion",
+    "orange": "orange orangish tangerine apricot amber",
+    "yellow": "yellow yellowish gold golden lemon mustard",
+    "green": "green greenish lime olive emerald mint jade",
+    "teal": "teal turquoise cyan aqua aquamarine",
+    "blue": "blue bluish navy azure cobalt sapphire indigo",
+    "purple": "purple purplish violet lavender lilac mauve plum",
+    "pink": "pink pinkish magenta fuchsia rose salmon",
+    "brown": "brown brownish chestnut chocolate mahogany",
+    "tan": "tan beige sandy khaki cream",
+    "grey": "grey gray greyish grayish silver silvery slate",
+    "white": "white whitish ivory snow-white",
+    "black": "black blackish ebony jet-black",
+}
+_COLOUR_OF = {word: colour for colour, words in _SHADES.items() for word in words.split()}
+_COLOUR = re.compile(rf"\b(?:{'|'.join(sorted(_COLOUR_OF, key=len, reverse=True))})\b")
+_MIXED = re.compile(r"\b(?:blue|bluish)[- ]green\b|\b(?:green|greenish)[- ]blue\b")
+
+
+def colours_asserted(text: str) -> set[str]:
+    """The colours that the first clause with any gives to something.
+
+    >>> sorted(colours_asserted("not white, but turquoise, on white snow"))
+    ['teal']
+    """
+    text = _MIXED.sub("teal", text.casefold())
+    corrected = re.split(r"\b(?:but|however),? (?:it is|it's|it was|really)\b", text)
+    if len(corrected) > 1 and (found := colours_asserted(corrected[-1])):
+        return found
+    for clause in _CLAUSE.split(text):
+        if _SUPPOSED.search(clause):
+            continue
+        found = {
+            _COLOUR_OF[mention[0]]
+            for mention in _COLOUR.finditer(clause)
+            if not _denied(clause, mention)
+        }
+        if found:
+            return found
+    return set()
+
+
+def _by_colour(text: str, shown: str) -> Verdict | None:
+    found = colours_asserted(text)
+    if found:
+        return "right" if found == {shown} else "wrong"
+    return "wrong" if _EMPTY.search(text) or _NEGATED_BEFORE.search(text) else None
+
+
+_NO_SUCH = re.compile(
+    r"\b(?:no such|nowhere|none|nothing|neither|not (?:exist|there|present|visible)|doesn't exist|"
+    r"cannot (?:be found|find|see)|can't (?:find|see|be found)|couldn't find|could not find)\b|"
+    r"\bisn't (?:one|any)\b|\bis none\b|^\W*no\b"
+)
+
+
+def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    usual, shown = facts["usual"], facts["shown"]
+    usual_words = (
+        re.compile(rf"\b(?:{'|'.join(_SHADES[usual].split())})\b")
+        if usual in _SHADES
+        else re.compile(rf"\b{re.escape(usual)}\b")
+    )
+    if number == 7:  # where is the usual one?
+        thing = _named(facts["object"])
+        denied = _NO_SUCH.search(text) or _denies(text, usual_words) or _denies(text, thing)
+        return "right" if denied or colours_asserted(text) == {shown} else "wrong"
+    if number != 8:
+        return _by_colour(text, shown)
+    other = re.search(r"says [\w -]+, ([\w-]+) or any", rubric)
+    if re.search(r"\b(?:neither|none|nor|not any)\b", text) and not asserts(text, usual_words):
+        return "right" if colours_asserted(text) <= {shown} else "wrong"
+    if other and asserts(text, re.compile(rf"\b{re.escape(other[1])}\b")):
+        return "wrong"
+    if _CHOSEN.search(text):
+        return "wrong"
+    found = colours_asserted(text)
+    if found:
+        return "right" if found == {shown} else "wrong"
+    return "right" if re.match(r"^\W*(?:no|nothing)\b", text) else None
+
+
+def _attribute_control(
+    facts: dict[str, str], number: int, rubric: str, text: str
+) -> Verdict | None:
+    if number != 7:
+        return _by_colour(text, facts["shown"])
+    where = re.search(r"says that it is (?:on|in) the (left|middle|right)", rubric)
+    if _NO_SUCH.search(text) or where is None:
+        return "wrong" if where else None
+    said = _columns(text)
+    return ("right" if said == {where[1]} else "wrong") if said else None
+
+
+# Alteration tracing.
+
+_KINDS = {
+    "replace": r"replaced|replacement|swapped|substituted|exchanged|turned into|became|"
+    r"in its place|changed (?:in)?to an?|transformed|instead of|took the place|"
+    r"where (?:the|an?) \w+(?: \w+)? (?:was|stood)|used to be an? [\w ]+, (?:and )?now",
+    "move": r"moved|shifted|slid|slides|relocated|displaced|repositioned|position|further|farther|"
+    r"elsewhere|somewhere else|(?:different|another|new|other) (?:place|spot|location|side)|"
+    r"changed? (?:its )?place|(?:now|is) (?:more )?to the (?:left|right)|"
+    r"first[^.]*\bleft\b[^.]*second[^.]*\bright|first[^.]*\bright\b[^.]*second[^.]*\bleft",
+    "remove": r"removed|gone|missing|disappeared|vanished|deleted|erased|without|"
+    r"t(?:aken|ook) (?:away|out)|took [\w ]+ out|no longer|absent|isn't there|"
+    r"not (?:there|present)(?! (?:before|at first|in the first))|"
+    r"(?:not|isn't) in the second|(?<!first one )(?<!first )lacks|"
+    r"was an? [\w ]+; now",
+    "add": r"added|appeared|appears|show(?:s|ed) up|new|extra|additional|another|inserted|placed|"
+    r"includes|first (?:one )?lacks|now (?:there is|has|shows|stands|contains)|only in the second|"
+    r"was no|wasn't|were no|not in the first|absent from the first|missing (?:in|from) the first|"
+    r"(?:not|n't) (?:been )?there before",
+    "recolour": r"colou?r|painted|turned (?:red|green|blue|white|black|yellow|pink|purple|orange)",
+}
+_KIND = {kind: re.compile(rf"\b(?:{words})\b") for kind, words in _KINDS.items()}
+_SAME = re.compile(
+    r"\b(?:nothing|no (?:change|difference|visible)|identical|the same|unchanged|not? changed?|"
+    r"none|no object|didn't change|did not change|hasn't changed|not differ)\b"
+)
+
+
+def _tracing(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    thing = _named(facts["object"])
+    if not thing.search(text):
+        return "wrong"
+    if number == 9:
+        return (
+            "right" if _about_there(text, facts["location"]) and not _SAME.search(text) else "wrong"
+        )
+    kinds = {kind for kind, pattern in _KIND.items() if pattern.search(text)}
+    if _SAME.search(text) and not kinds & {"move", "replace", "add", "remove"}:
+        return "wrong"
+    return "right" if _fits(facts, kinds, text) else "wrong"
+
+
+def _fits(facts: dict[str, str], kinds: set[str], text: str) -> bool:
+    """Whether the kinds of change that an answer tells are the one that was made."""
+    kind, both = facts["operation"], {"remove", "add"} <= kinds
+    if "recolour" in kinds and kind not in kinds:
+        return False
+    if kind == "replace":
+        after = facts.get("after", "")
+        there_now = bool(after) and asserts(text, _named(after, [facts["object"]]))
+        return "replace" in kinds or ("remove" in kinds and there_now and "move" not in kinds)
+    if kind == "move":
+        return "replace" not in kinds and ("move" in kinds or both)
+    if kinds & {"replace", "move"}:
+        return False
+    if kind == "add":
+        first = re.search(r"(?:missing|absent|not|no|isn't|wasn't|without)\b[^.]*\bfirst", text)
+        return "add" in kinds and ("remove" not in kinds or bool(first))
+    return "remove" in kinds and "add" not in kinds - _stated_as_missing(text)
+
+
+def _stated_as_missing(text: str) -> set[str]:
+    """ "The new picture has no dog", "another": words of addition that add nothing."""
+    return {"add"} if re.search(r"\b(?:new|another|other) (?:picture|image|one)\b", text) else set()
+
+
+def _columns(text: str) -> set[str]:
+    text = re.sub(r"\b(?:cent(?:er|re)|central)\b", "middle", text)
+    return set(re.findall(r"\b(left|middle|right)\b", text))
+
+
+def _about_there(text: str, location: str) -> bool:
+    """Whether the places that a text names do not all lie on the other side of the picture."""
+    said, true = _columns(text), _columns(location)
+    opposite = {"left": {"right"}, "right": {"left"}}
+    if said and true and said <= opposite.get(next(iter(true)), set()):
+        return False
+    rows = {
+        "upper" if word in ("upper", "top") else "lower"
+        for word in re.findall(r"\b(upper|top|lower|bottom)\b", text)
+    }
+    row = "upper" if "upper" in location else "lower" if "lower" in location else ""
+    return not rows or not row or row in rows

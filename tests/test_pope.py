@@ -1,0 +1,120 @@
+"""POPE: a second answer benchmark in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groundfault.answers import Answered
+from groundfault.benchmarks import pope
+from groundfault.errors import DataError, UsageError
+from groundfault.evaluate import summarise
+from groundfault.records import Outcome
+
+LINES = """\
+{"question_id": 1, "image": "a.jpg", "text": "Is there a kite in the image?", "label": "yes"}
+{"question_id": 2, "image": "a.jpg", "text": "Is there a bus in the image?", "label": "no"}
+
+{"question_id": 3, "image": "b.jpg", "text": "Is there a cup in the image?", "label": "yes"}
+{"question_id": 4, "image": "b.jpg", "text": "Is there a fork in the image?", "label": "no"}
+"""
+
+
+def written(folder: Path, text: str = LINES, name: str = "coco_pope_random.json") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answered(texts: dict[str, str], setting: str = "random") -> list[Answered]:
+    return [
+        Answered(
+            item_id=f"{setting}:{number}",
+            mode="std",
+            outcome=Outcome.FAILED if text == "failed" else Outcome.OK,
+            text="" if text == "failed" else text,
+        )
+        for number, text in texts.items()
+    ]
+
+
+def test_metrics_by_hand(tmp_path: Path) -> None:
+    questions = pope.read(written(tmp_path))
+    texts = {"1": "Yes.", "2": "Yes, a red one.", "3": "There is no cup.", "4": "No"}
+    scored = pope.score(questions, pope.judge_answers(questions, answered(texts)))
+    row = summarise(scored, bootstrap=50, seed=0).rows["random"]
+    values = {name: estimate.value for name, estimate in row.metrics.items()}
+    assert values["accuracy"] == values["precision"] == values["recall"] == 0.5
+    assert values["F1"] == values["yes_ratio"] == 0.5
+    assert values["unparsed_rate"] == 0
+    assert row.n_cases == 2
+
+
+def test_what_cannot_be_read_is_wrong_and_neither_yes_nor_no(tmp_path: Path) -> None:
+    questions = pope.read(written(tmp_path))
+    texts = {"1": "Yes", "2": "Hard to say.", "3": "I can't view images.", "4": "No"}
+    rows = pope.judge_answers(questions, answered(texts))
+    assert [row.verdict for row in rows] == ["right", None, None, "right"]
+    assert [row.outcome for row in rows].count(Outcome.UNPARSED) == 2
+    values = summarise(pope.score(questions, rows), bootstrap=0, seed=0).rows["Overall"].metrics
+    assert (values["accuracy"].value, values["accuracy"].n) == (0.5, 4)
+    assert (values["recall"].value, values["precision"].value) == (0.5, 1.0)
+    assert (values["yes_ratio"].value, values["yes_ratio"].n) == (0.5, 2)
+    assert values["unparsed_rate"].value == 0.5
+
+
+def test_failed_answers_are_not_scored_but_bound(tmp_path: Path) -> None:
+    questions = pope.read(written(tmp_path))
+    texts = {"1": "Yes", "2": "failed", "3": "Yes", "4": "No"}
+    scored = pope.score(questions, pope.judge_answers(questions, answered(texts)))
+    summary = summarise(scored, bootstrap=0, seed=0)
+    assert summary.rows["Overall"].metrics["accuracy"].value == 1
+    assert summary.bounds["Overall"]["accuracy"] == (0.75, 1.0)
+    assert summary.bounds["Overall"]["yes_ratio"] == (0.5, 0.75)
+    assert summary.outcomes["failed"] == 1
+
+
+def test_settings_are_rows_and_share_their_images(tmp_path: Path) -> None:
+    files = [written(tmp_path, name=f"coco_pope_{setting}.json") for setting in pope.SETTINGS]
+    questions = pope.read(*files)
+    rows = [
+        row
+        for setting in pope.SETTINGS
+        for row in answered({"1": "Yes", "2": "No", "3": "Yes", "4": "No"}, setting)
+    ]
+    summary = summarise(
+        pope.score(questions, pope.judge_answers(questions, rows)), bootstrap=20, seed=0
+    )
+    assert list(summary.rows) == ["Overall", *pope.SETTINGS]
+    assert {row.n_cases for row in summary.rows.values()} == {2}
+    assert summary.rows["Overall"].metrics["accuracy"].n == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"question_id": 1}', "missing required field"),
+        ("no json", "line 1"),
+        (LINES + LINES, "occurs twice"),
+        (LINES.replace('"no"', '"maybe"'), "maybe"),
+    ],
+)
+def test_unsound_files_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        pope.read(written(tmp_path, text))
+
+
+def test_a_file_of_no_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="adversarial"):
+        pope.read(written(tmp_path, name="questions.json"))
+    with pytest.raises(UsageError, match="cannot be read"):
+        pope.read(tmp_path / "coco_pope_random_popular.json")
+    with pytest.raises(UsageError, match="at least one"):
+        pope.read(written(tmp_path, "\n"))
+
+
+def test_a_foreign_answer_is_refused(tmp_path: Path) -> None:
+    questions = pope.read(written(tmp_path))
+    with pytest.raises(DataError, match="no such question"):
+        pope.judge_answers(questions, answered({"9": "Yes"}))
