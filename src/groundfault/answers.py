@@ -41,7 +41,7 @@ Mode = Literal["std", "cot"]
 Verdict = Literal["right", "wrong"]
 YesNo = Literal["yes", "no"]
 MODES: tuple[Mode, ...] = ("std", "cot")
-CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
+CUT_OFF = ("length", "max_tokens", "MAX_TOKENS", "content_filter")
 """How servers say that an answer ended before its end."""
 
 

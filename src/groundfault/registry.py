@@ -100,6 +100,21 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.models.replay:replay", "earlier answers: replay:PREDICTIONS.json, :RUN"
         ),
     },
+    "answerers": {
+        "openai": Entry(
+            "groundfault.models.openai_compatible:openai", "OpenAI's protocol: openai:NAME"
+        ),
+        "vllm": Entry("groundfault.models.openai_compatible:vllm", "a server: vllm:http://…"),
+        "gemini": Entry("groundfault.models.gemini:gemini", "Gemini: gemini:NAME"),
+        "hf": Entry("groundfault.models.transformers_vlm:hf", "here, with transformers: hf:NAME"),
+        "oracle": Entry("groundfault.models.exam_baselines:oracle", "the reference answers"),
+        "blind": Entry("groundfault.models.exam_baselines:blind", "sees no picture; blind:SPEC"),
+        "always-yes": Entry(
+            "groundfault.models.exam_baselines:always_yes", "agrees with everything"
+        ),
+        "random": Entry("groundfault.models.exam_baselines:random", "a guess from a seed"),
+        "replay": Entry("groundfault.models.exam_baselines:replay", "earlier answers: replay:RUN"),
+    },
     "editors": {},
 }
 

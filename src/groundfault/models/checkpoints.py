@@ -71,7 +71,7 @@ DEFAULTS = {
 }
 """Model name → the checkpoints it loads when none is named."""
 
-_SMALL_FILES = (".json", ".txt", ".model")
+_SMALL_FILES = (".json", ".txt", ".model", ".jinja")
 
 
 class Fetched(NamedTuple):

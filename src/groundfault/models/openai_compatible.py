@@ -4,8 +4,9 @@
     vllm:http://host:8000  the model that the server has; vllm:URL#NAME if it has several;
                            a key, if it wants one, in VLLM_API_KEY
 
-Only the protocol is here, as pure functions; the `openai` SDK would bring its own connections and
-retries, and takes seven times the CPU (bench/asking.py). Pictures come first, then the words.
+Only the protocol is here, as pure functions: the `openai` SDK would bring its own connections and
+retries, and takes four times the CPU of all of ours (bench/asking.py). Pictures come first, then
+the words.
 """
 
 from __future__ import annotations

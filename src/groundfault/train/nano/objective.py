@@ -28,7 +28,8 @@ class Loss(NamedTuple):
 
 
 def loss(foreground: Tensor, where: Tensor, fits: Tensor, present: Tensor, batch: Batch) -> Loss:
-    """foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p) and present (b, p) are what the network said."""
+    """What the network said: foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p) and
+    present (b, p)."""
     there = batch.there[:, :, None].float()
     # A phrase is in the picture if it is true of a thing that shows.
     truth = batch.fits.amax(1)

@@ -17,6 +17,7 @@ from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import SYNONYMS, concept, material_of, reasoning_query, unreal
 from groundfault.world.scene import Scene, Thing
+from groundfault.world.splits import HELD_MATERIALS
 
 __all__ = ["EASY", "TEMPTING", "TRUE", "Question", "ask", "vocabulary", "wordings"]
 
@@ -46,6 +47,8 @@ def wordings(name: str) -> tuple[str, ...]:
     )
 
 
+UNHEARD = frozenset(MATERIALS[name].phrase for name in HELD_MATERIALS)
+"""Fine-tuning never shows them, so it must not call them absent every time either."""
 CONCEPTS = (*CATEGORIES, *(material.phrase for material in MATERIALS.values()))
 WORDINGS = {name: wordings(name) for name in CONCEPTS}
 

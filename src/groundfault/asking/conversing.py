@@ -1,0 +1,89 @@
+"""Conversations in words with a model: what judges need, with the loop's retries and store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import msgspec
+
+from groundfault.answers import Answered
+from groundfault.asking.budget import Purse
+from groundfault.asking.here import ask_here
+from groundfault.asking.patience import Patience
+from groundfault.asking.responses import Responses, default_place
+from groundfault.asking.served import CONCURRENCY, ask_served
+from groundfault.conversations import Asked, InProcess, Served, Turn
+from groundfault.errors import UsageError
+from groundfault.records import Prediction
+
+__all__ = ["Conversing"]
+
+
+class Conversing:
+    """The seam `protocols.Answerer` over a served model or one in this process.
+
+    A reply that did not come is a `failed` prediction with its reason; why the server was given
+    up, if it was, is in `stopped`.
+    """
+
+    def __init__(
+        self,
+        answerer: Served | InProcess,
+        *,
+        responses: str | PathLike[str] | None = None,
+        fresh: bool = False,
+        concurrency: int = CONCURRENCY,
+        patience: Patience | None = None,
+        purse: Purse | None = None,
+        batch: int = 4,
+    ) -> None:
+        self.answerer, self.responses, self.fresh = answerer, responses, fresh
+        self.concurrency, self.patience, self.batch = concurrency, patience, batch
+        self.purse = purse or Purse(None, None)
+        """What it cost so far."""
+        self.stopped = ""
+
+    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+        """One prediction per conversation, its reply in `text`. Messages are role and content."""
+        asked = [_asked(str(number), turns) for number, turns in enumerate(conversations)]
+        found: dict[str, Answered] = {}
+
+        def keep(one: Asked, answer: Answered) -> None:
+            found[one.item_id] = answer
+
+        if isinstance(self.answerer, Served):
+            with Responses(self.responses or default_place()) as responses:
+                ending = ask_served(
+                    asked,
+                    self.answerer,
+                    keep,
+                    purse=self.purse,
+                    responses=responses,
+                    fresh=self.fresh,
+                    concurrency=min(self.concurrency, len(asked)),
+                    patience=self.patience,
+                )
+            self.stopped = ending.stopped
+        else:
+            ask_here(asked, self.answerer, keep, batch=self.batch)
+        return [_prediction(found[one.item_id]) for one in asked]
+
+
+def _asked(number: str, turns: Sequence[dict[str, Any]]) -> Asked:
+    try:
+        *before, last = msgspec.convert([(t["role"], t["content"]) for t in turns], list[Turn])
+    except (msgspec.ValidationError, KeyError, ValueError) as problem:
+        raise UsageError(
+            f"conversation {number}: its messages need a role and words ({problem})"
+        ) from None
+    if last.role != "user":
+        raise UsageError(f"conversation {number}: its last message is not the user's")
+    return Asked(item_id=number, text=last.text, before=tuple(before))
+
+
+def _prediction(answer: Answered) -> Prediction:
+    return Prediction(
+        item_id=answer.item_id, outcome=answer.outcome, text=answer.text, reason=answer.reason
+    )

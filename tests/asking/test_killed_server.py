@@ -1,0 +1,118 @@
+"""kill -9 and several processes: the union is complete, and nothing is asked twice except what
+was under way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.asking.chat_server import ChatServer, answer_to
+from tests.asking.exams import counting_exam
+
+from groundfault.asking import read_answers
+from groundfault.asking.prompts import exam_questions
+from groundfault.records import Outcome
+
+SCRIPT = Path(__file__).with_name("ask_once.py")
+CONCURRENCY = 16
+LONGEST_S = 120.0
+
+
+def begin(exam: Path, server: ChatServer, out: Path, store: Path) -> subprocess.Popen[bytes]:
+    arguments = [str(exam), server.url, str(out), str(store), str(CONCURRENCY)]
+    return subprocess.Popen([sys.executable, str(SCRIPT), *arguments])
+
+
+def stored(store: Path) -> int:
+    """How many responses a store has."""
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        return int(database.execute("SELECT count(*) FROM responses").fetchone()[0])
+
+
+def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
+    exam, out, store = tmp_path / "exam", tmp_path / "run", tmp_path / "responses.sqlite"
+    n = 2 * 8 * len(counting_exam(exam, 100).samples)
+    rng, wasted = random.Random(5), 0
+    with ChatServer(delay_s=0.01) as server:
+        for kill in range(10):
+            moment = (n - 100) * kill // 10 + rng.randrange(20, (n - 100) // 10)
+            process = begin(exam, server, out, store)
+            deadline = time.monotonic() + LONGEST_S
+            while stored_so_far(store) < moment and time.monotonic() < deadline:
+                time.sleep(0.002)
+            time.sleep(rng.uniform(0, 0.02))
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(30) == -signal.SIGKILL
+            under_way = len(server.requests) - stored(store) - wasted
+            assert stored(store) >= moment and 0 <= under_way <= CONCURRENCY
+            wasted += under_way
+        process = begin(exam, server, out, store)
+        assert process.wait(LONGEST_S) == 0
+        assert len(server.times_asked) == n, "every question was asked"
+        assert n < len(server.requests) <= n + wasted, "and again only what was under way"
+    found = {(answer.item_id, answer.mode): answer for answer in read_answers(out)}
+    asked = list(exam_questions(exam, ("std", "cot")).asked())
+    assert len(found) == len(list(read_answers(out))) == len(asked) == n
+    for one in asked:
+        assert found[one.key].outcome is Outcome.OK
+        assert found[one.key].text == answer_to(one.text)
+    assert not list(out.glob("*.journal"))
+
+
+def stored_so_far(store: Path) -> int:
+    try:
+        return stored(store)
+    except sqlite3.Error:
+        return 0
+
+
+def test_an_interrupt_keeps_every_answer(tmp_path: Path) -> None:
+    exam, out, store = tmp_path / "exam", tmp_path / "run", tmp_path / "responses.sqlite"
+    n = 2 * 8 * len(counting_exam(exam, 40).samples)
+    with ChatServer(delay_s=0.02) as server:
+        process = begin(exam, server, out, store)
+        while len(server.requests) < 100 and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) != 0
+        assert 80 <= len(list(read_answers(out))) == stored(store) < n
+        assert not list(out.glob("*.journal"))
+        assert begin(exam, server, out, store).wait(LONGEST_S) == 0
+        assert len(server.requests) <= n + CONCURRENCY
+    assert len(list(read_answers(out))) == n
+
+
+def test_two_processes_at_once_pay_once(tmp_path: Path) -> None:
+    exam, store = tmp_path / "exam", tmp_path / "responses.sqlite"
+    n = 2 * 8 * len(counting_exam(exam, 20).samples)
+    with ChatServer(delay_s=0.03) as server:
+        processes = [begin(exam, server, tmp_path / out, store) for out in ("a", "b", "c")]
+        assert [process.wait(LONGEST_S) for process in processes] == [0, 0, 0]
+        assert len(server.requests) == len(server.times_asked) == n
+    for out in ("a", "b", "c"):
+        assert sum(a.outcome is Outcome.OK for a in read_answers(tmp_path / out)) == n
+
+
+def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
+    exam, store = tmp_path / "exam", tmp_path / "responses.sqlite"
+    counting_exam(exam, 30)
+    with ChatServer(delay_s=0.05) as server:
+        first = begin(exam, server, tmp_path / "run", store)
+        while not server.requests:
+            time.sleep(0.01)
+        arguments = [str(exam), server.url, str(tmp_path / "run"), str(store), "4"]
+        second = subprocess.run(
+            [sys.executable, str(SCRIPT), *arguments],
+            capture_output=True,
+            env={**os.environ},
+            timeout=LONGEST_S,
+        )
+        assert first.wait(LONGEST_S) == 0
+    assert second.returncode != 0 and b"another process is working on this run" in second.stderr
