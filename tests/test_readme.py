@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_first_table_is_the_demo(tmp_path: Path) -> None:
+def test_the_first_table_is_the_example(tmp_path: Path) -> None:
     from groundfault.benchmarks import cafe
     from groundfault.coco import stream_results
     from groundfault.overlaps import compare_predictions
@@ -33,7 +33,7 @@ def test_the_first_table_is_the_demo(tmp_path: Path) -> None:
     metrics = ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR")
     table = summary_table(summarise(scored, bootstrap=10_000, seed=0), metrics)
     lines = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
-    shown = re.search(r"<!-- table: demo -->\n(.*?)\n<!-- end -->", README, re.S)
+    shown = re.search(r"<!-- table: example -->\n(.*?)\n<!-- end -->", README, re.S)
     assert shown is not None
     assert shown[1].splitlines() == lines
 

@@ -459,14 +459,14 @@ class _Pictures:
         return self.number[path]
 
     def _open(self, path: Path) -> int | None:
-        from PIL import Image
+        from PIL import Image, ImageOps
 
         if not path.is_file():
             return None
         try:
             with Image.open(path) as opened:
                 opened.draft("RGB", (LONG_SIDES_PX[0], LONG_SIDES_PX[0]))
-                picture = opened.convert("RGB")
+                picture = ImageOps.exif_transpose(opened).convert("RGB")  # as models see it
         except Exception:  # on damaged files Pillow also asserts and fails to index
             self.unreadable += 1
             return None
