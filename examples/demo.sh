@@ -4,6 +4,7 @@
 set -eu
 gf="${BIN:-.venv/bin}/groundfault"
 out="${OUT:-demo}"
+n="${N:-240}" # edited pictures
 
 say() { printf '\n\033[1m%s\033[0m\n' "$1"; }
 
@@ -12,8 +13,8 @@ mkdir -p "$out"
 models="--model nano-base --model nano-cft --model oracle --model blind --model always-yes --model random"
 
 say "1. Render a small counterfactual world: exact edits, true masks"
-"$gf" world build --preset cafe --n 240 --controls --out "$out/edited"
-"$gf" world build --preset halluseg --n 90 --out "$out/replaced"
+"$gf" world build --preset cafe --n "$n" --controls --out "$out/edited"
+"$gf" world build --preset halluseg --n "$((n / 3))" --out "$out/replaced"
 "$gf" world sheet interventions --size 160 --out "$out/interventions.png"
 
 say "2. Ask nano-base, nano-cft (the same model after counterfactual fine-tuning) and the baselines"

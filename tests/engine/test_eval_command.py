@@ -126,7 +126,9 @@ def encode_target(item: Item) -> Any:
     [
         (("caffe", "--model", "oracle"), "unknown benchmark 'caffe'. Did you mean 'cafe'"),
         (("no/where", "--model", "oracle"), "no/where: no such benchmark folder"),
-        (("cafe", "--model", "oracle"), "cafe: give its files with --annotations"),
+        (("saco", "--model", "oracle"), "saco: give its files with --annotations"),
+        (("cafe", "--images", "x", "--model", "oracle"), "cafe: give its files with --annotations"),
+        (("saco@main", "--model", "oracle"), "Did you mean 'saco'"),
         (("halluseg", "--cases", "x", "--model", "oracle"), "give its files with --data"),
         (("HERE", "--data", "x", "--model", "oracle"), "--data does not go with"),
         (("HERE", "--model", "orcle"), "Did you mean 'oracle'"),
@@ -164,6 +166,10 @@ def test_a_limit_is_the_first_cases(run: Run, benchmark_folder: Folder, tmp_path
         (["cgf1<0.5"], 2, "unknown metric 'cgf1'. Did you mean 'cgF1'"),
         (["SN:AFPR>0.2"], 2, "unknown row 'SN'"),
         (["OC:AFPR>0.2"], 2, "AFPR is undefined in row OC, which has 0 cases"),
+        (["failed>0", "unparsed>0"], 0, ""),
+        (["abstained>=2"], 1, "fail-if abstained>=2 holds: oracle has 2"),
+        (["SM:failed>0"], 2, "counted over the whole run; leave 'SM:' out"),
+        (["fail>0"], 2, "unknown metric 'fail'. Did you mean 'failed'"),
     ],
 )
 def test_exit_codes_for_ci(
@@ -203,6 +209,9 @@ def test_the_end_says_what_failed_and_how_to_retry(
     assert "finder: 8 of 12 answered" in ran.err
     assert "4 failed: UnidentifiedImageError: cannot identify image file" in ran.err
     assert "the same command again asks exactly those that failed" in ran.err
+    gated = run(*command, "--fail-if", "failed>0", "--fail-if", "failed > 4")
+    assert gated.code == 1 and "fail-if failed>0 holds: finder has 4" in gated.err
+    assert "failed > 4 holds" not in gated.err
     for k, content in good.items():
         (folder / "images" / f"{k}.png").write_bytes(content)
     again = run(*command)

@@ -27,6 +27,7 @@ COMMANDS = {
     "report": "evaluation:register",
     "world": "world:register",
     "train": "train:register",
+    "calibrate": "calibration:register",
     "convert": "files:register",
     "inspect": "files:register",
     "list": "about:register",

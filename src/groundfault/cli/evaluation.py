@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
     from groundfault.engine import Plan
     from groundfault.engine.gates import Gate
     from groundfault.engine.sources import Source
+    from groundfault.fetching import Files, Offer
     from groundfault.protocols import ModelOptions
     from groundfault.records import Summary
+    from groundfault.runs import Run
 
 
 class Engine(StrEnum):
@@ -47,7 +51,11 @@ class Engine(StrEnum):
 
 def eval_(
     benchmark: Annotated[
-        str, typer.Argument(help="cafe, saco or halluseg with their files, or our own folder.")
+        str,
+        typer.Argument(
+            help="cafe or halluseg, which are fetched if no files are given; saco with its files; "
+            "or our own folder."
+        ),
     ],
     model: Annotated[
         list[str], typer.Option("--model", help="NAME or NAME:argument of a model; repeat.")
@@ -83,6 +91,7 @@ def eval_(
     dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
     revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
     offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Fetch large sets without asking.")] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, help="Seconds for a model outside this process.")
     ] = 600.0,
@@ -94,7 +103,9 @@ def eval_(
     ] = True,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option("--fail-if", help="Exit with 1 if it holds, as in 'SM:AFPR>0.2'; repeat."),
+        typer.Option(
+            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>0.2', 'failed>0'; repeat."
+        ),
     ] = None,
     t: T = None,
     tau: Tau = None,
@@ -109,6 +120,7 @@ def eval_(
     metric: Metric = None,
 ) -> None:
     """Ask models everything in a benchmark, store their answers, score them."""
+    import functools
     import gc
 
     from groundfault.engine import Plan, folder_name
@@ -129,7 +141,12 @@ def eval_(
         raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
     identities = {spec: model_identity(spec, options) for spec in folders}
     source = read_source(
-        benchmark, annotations=annotations or (), images=images, cases=cases, data=data
+        benchmark,
+        annotations=annotations or (),
+        images=images,
+        cases=cases,
+        data=data,
+        fetch=functools.partial(fetch_published, offline=offline, yes=yes),
     )
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
@@ -143,16 +160,42 @@ def eval_(
         probe=probe,
     )
     shown = Shown(as_json, format_, metric)
-    summaries = {}
-    try:
+    results = {}
+    with interruptible():
         for spec, folder in folders.items():
-            summaries[spec] = _evaluate(
+            results[spec] = _evaluate(
                 spec, folder, identities[spec], source, limit, plan, options, settings, shown
             )
+    _check_gates(gates, results)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """While work is done that the same command would take up again: Ctrl-C says so."""
+    try:
+        yield
     except KeyboardInterrupt:
         print("interrupted: the same command goes on where this one ended", file=sys.stderr)
         raise typer.Exit(130) from None
-    _check_gates(gates, summaries)
+
+
+def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Files:
+    """A published set from the cache or the hub; a large download is asked about first."""
+    from groundfault.fetching import LARGE_BYTES, fetch
+    from groundfault.report.progress import progress
+
+    def agree(offer: Offer) -> None:
+        print(offer, file=sys.stderr)
+        if yes or offer.size_bytes < LARGE_BYTES:
+            return
+        again = shlex.join(["groundfault", *sys.argv[1:], "--yes"])
+        if not sys.stdin.isatty():
+            raise UsageError(f"nobody is there to agree to this download. To fetch it: {again}")
+        if not typer.confirm("Fetch it?", err=True):
+            raise UsageError("not fetched; give its files as options, or agree next time")
+
+    with interruptible(), progress(f"fetching {name}") as advance:
+        return fetch(name, revision, agree=agree, offline=offline, progress=advance)
 
 
 def _evaluate(
@@ -165,7 +208,7 @@ def _evaluate(
     options: ModelOptions,
     settings: ScoreSettings,
     shown: Shown,
-) -> Summary:
+) -> tuple[Run, Summary]:
     """Ask one model, score it, say how it went."""
     import functools
 
@@ -189,7 +232,7 @@ def _evaluate(
             name=spec,
             images=source.images,
             identity=identity,
-            settings={**msgspec.to_builtins(options), "limit": limit},
+            settings={**msgspec.to_builtins(options), "limit": limit, "dataset": source.origin},
             benchmark_folder=source.folder,
             asked=asked,
             plan=plan,
@@ -212,21 +255,21 @@ def _evaluate(
         summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=hashes)
         write_results(folder, scored, summary)
         teller.finished(run, folder, summary)
-        return summary
+        return run, summary
     if shown.format_ is Format.terminal:
         print(f"{spec}:")
     finish(scored, settings, hashes, folder, shown)
-    return read_json(folder / "summary.json", Summary)
+    return run, read_json(folder / "summary.json", Summary)
 
 
-def _check_gates(gates: Sequence[Gate], summaries: Mapping[str, Summary]) -> None:
+def _check_gates(gates: Sequence[Gate], results: Mapping[str, tuple[Run, Summary]]) -> None:
     """Exit with 1 if any condition holds; one about an undefined number is an error."""
     from groundfault.engine.gates import gate_value
 
     values = {
-        (gate, spec): gate_value(gate, summary)
+        (gate, spec): gate_value(gate, summary, run.outcomes)
         for gate in gates
-        for spec, summary in summaries.items()
+        for spec, (run, summary) in results.items()
     }
     held = [(gate, spec) for (gate, spec), value in values.items() if gate.holds(value)]
     for gate, spec in held:

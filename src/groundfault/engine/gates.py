@@ -1,14 +1,18 @@
-"""Conditions under which a run fails a check: "AFPR>0.2", "SM:AFPR>=0.2"."""
+"""Conditions under which a run fails a check: "AFPR>0.2", "SM:AFPR>=0.2", "failed>0".
+
+A name is a metric of the result, in the row Overall unless one is named, or an outcome (`ok`,
+`abstained`, `unparsed`, `failed`): then the value is how many items ended so.
+"""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from groundfault.errors import UnknownName, UsageError
-from groundfault.records import Summary
+from groundfault.records import Outcome, Summary
 
 __all__ = ["Gate", "gate_value", "parse_gate"]
 
@@ -18,6 +22,8 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+OVERALL = "Overall"
+OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _GATE = re.compile(r"(?:([^:<>=]+):)?([^:<>=]+)(>=|<=|>|<)([^<>=]+)")
 
 
@@ -50,20 +56,30 @@ def parse_gate(text: str) -> Gate:
         if match is None:
             raise ValueError
         row, metric, comparison, limit = match.groups()
-        return Gate(text, (row or "Overall").strip(), metric.strip(), comparison, float(limit))
+        return Gate(text, (row or OVERALL).strip(), metric.strip(), comparison, float(limit))
     except ValueError:
         raise UsageError(
             f"--fail-if '{text}': give METRIC>NUMBER or ROW:METRIC>NUMBER, with >, >=, < or <="
         ) from None
 
 
-def gate_value(gate: Gate, summary: Summary) -> float:
-    """The value that a condition is about; one that is unknown or undefined is refused."""
+def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> float:
+    """The value that a condition is about; one that is unknown or undefined is refused.
+
+    `outcomes` are a run's own, over its items: a summary may count cases.
+    """
+    if gate.metric in OUTCOMES:
+        if gate.row != OVERALL:
+            raise UsageError(
+                f"--fail-if '{gate.text}': outcomes are counted over the whole run; leave "
+                f"'{gate.row}:' out"
+            )
+        return float(outcomes.get(gate.metric, 0))
     if gate.row not in summary.rows:
         raise UnknownName("row", gate.row, summary.rows)
     metrics = summary.rows[gate.row].metrics
     if gate.metric not in metrics:
-        raise UnknownName("metric", gate.metric, metrics)
+        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES))
     value = metrics[gate.metric].value
     if value is None:
         raise UsageError(

@@ -1,14 +1,16 @@
-"""Where the questions come from: a published format with its files, or our own folder."""
+"""Where the questions come from: a published format with its files, a published set by its name
+alone, or our own folder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from groundfault.benchmarks import folder
 from groundfault.errors import UnknownName, UsageError
+from groundfault.fetching import SETS, Files
 from groundfault.foreign import sha256
 from groundfault.records import Benchmark
 from groundfault.registry import load
@@ -28,6 +30,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Of the files it was read from, as `score` notes them; empty where scoring makes them."""
     folder: str = ""
     """Our own folder, if it is one."""
+    origin: str = ""
+    """repo@commit, if it was fetched by its name."""
 
 
 def read_source(
@@ -37,8 +41,12 @@ def read_source(
     images: Path | None = None,
     cases: Path | None = None,
     data: Path | None = None,
+    fetch: Callable[[str, str], Files] | None = None,
 ) -> Source:
-    """Read `cafe` or `saco` from annotations, `halluseg` from its list, or a benchmark folder."""
+    """Read `cafe` or `saco` from annotations, `halluseg` from its list, or a benchmark folder.
+
+    A published set without its files, `cafe` or `cafe@REVISION`, is got by `fetch(name, revision)`.
+    """
     given = [
         option
         for option, value in (
@@ -49,6 +57,17 @@ def read_source(
         )
         if value
     ]
+    published, _, revision = name.partition("@")
+    if fetch is not None and published in SETS and not given and not Path(name).is_dir():
+        found = fetch(published, revision)
+        source = read_source(
+            published,
+            annotations=found.annotations,
+            images=found.images,
+            cases=found.cases,
+            data=found.data,
+        )
+        return msgspec.structs.replace(source, origin=found.origin)
     if name in PHRASES and (annotations or not Path(name).is_dir()):
         _expect(name, given, needed=("--annotations",), possible=("--images",))
         hashes = {f"annotations {k}": sha256(path) for k, path in enumerate(annotations, start=1)}

@@ -24,8 +24,23 @@ def listing_tables(kind: str = "") -> list[Table]:
 
 
 def _registry_table(kind: str) -> Table:
+    if kind == "models":
+        return _models_table()
     rows = [[name, entry.about, entry.target] for name, entry in sorted(names(kind).items())]
     return Table(["name", "what", "lives in"], rows, title=kind, left_columns=3)
+
+
+def _models_table() -> Table:
+    """With the licence of the weights that a name loads, and the threshold it was published at."""
+    from groundfault.config import OPERATING_POINTS
+    from groundfault.models.checkpoints import licences
+
+    rows = [
+        [name, entry.about, licences(name), f"{OPERATING_POINTS.get(name, '')}", entry.target]
+        for name, entry in sorted(names("models").items())
+    ]
+    columns = ["name", "what", "weights' licence", "published t", "lives in"]
+    return Table(columns, rows, title="models", left_columns=5)
 
 
 def _published_table() -> Table:

@@ -1,0 +1,41 @@
+"""A model from outside groundfault: it segments the colour that a phrase names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from groundfault.masks import encode
+from groundfault.protocols import ModelOptions
+from groundfault.records import Outcome, Prediction
+
+COLOURS = {"red": (200, 30, 30), "green": (40, 160, 40), "blue": (40, 60, 200)}
+
+
+class ColourWords:
+    """Pixels near a colour are the thing; the nearer, the higher the score."""
+
+    def __init__(self, reach: float) -> None:
+        self.reach = reach
+
+    def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
+        pixels = image.astype(np.float32)  # once for all phrases
+        return [self._find(pixels, phrase) for phrase in phrases]
+
+    def _find(self, pixels: Any, phrase: str) -> Prediction:
+        named = [colour for word, colour in COLOURS.items() if word in phrase.lower().split()]
+        if not named:
+            return Prediction(item_id="", outcome=Outcome.ABSTAINED)
+        distance = np.linalg.norm(pixels - np.array(named[0], np.float32), axis=2)
+        mask = distance < self.reach
+        if not mask.any():
+            return Prediction(item_id="", outcome=Outcome.ABSTAINED)
+        score = 1 - float(distance[mask].mean()) / self.reach
+        return Prediction(item_id="", outcome=Outcome.OK, masks=(encode(mask),), scores=(score,))
+
+
+def load(argument: str, options: ModelOptions) -> ColourWords:
+    """`--model colour-words` or `--model colour-words:120`."""
+    return ColourWords(float(argument or 90))

@@ -1,0 +1,195 @@
+"""Choose a model's threshold."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from groundfault.cli.options import AsJson, Format, FormatOption, Seed, add_commands, print_json
+from groundfault.errors import UsageError
+
+if TYPE_CHECKING:
+    from groundfault.calibration import Calibration
+    from groundfault.engine import Plan
+    from groundfault.engine.sources import Source
+    from groundfault.protocols import ModelOptions
+    from groundfault.report.page.drawing import Figure
+    from groundfault.runs import Run
+
+
+def calibrate(
+    model: Annotated[str, typer.Argument(help="NAME or NAME:argument, or the folder of a run.")],
+    data: Annotated[
+        str, typer.Option("--data", help="Benchmark folder, or cafe or saco. [a run's own]")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the model's run. [a run's own]")
+    ] = None,
+    annotations: Annotated[
+        list[Path] | None, typer.Option("--annotations", help="cafe, saco: annotation JSON.")
+    ] = None,
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Images at once.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Copies of the model.")] = 0,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")] = "auto",
+    dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
+    revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
+    offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Fetch large sets without asking.")] = False,
+    bootstrap: Annotated[
+        int, typer.Option("--bootstrap", min=0, help="Resamples at every t; 0 for none.")
+    ] = 1000,
+    seed: Seed = None,
+    as_json: AsJson = False,
+    format_: FormatOption = Format.terminal,
+) -> None:
+    """Choose the threshold with the highest cgF1 over boxes, once, on data of its own.
+
+    The model is asked once and its answers are kept; a run that is there is not asked again.
+    Writes calibration.json and calibration.svg into the run.
+    """
+    import functools
+
+    from groundfault.calibration import calibrate as choose
+    from groundfault.cli.evaluation import fetch_published
+    from groundfault.engine import Plan, folder_name
+    from groundfault.engine.sources import read_source
+    from groundfault.protocols import ModelOptions
+    from groundfault.runs import read_run
+    from groundfault.store import write_bytes, write_json
+
+    stored = Path(model) if (Path(model) / "run.json").is_file() else None
+    if stored is not None:
+        run, folder = read_run(stored), out or stored
+        data = data or run.benchmark_folder
+    elif out is None:
+        raise UsageError("give a folder for the run with --out")
+    if not data:
+        raise UsageError("give the calibration data with --data")
+    source = read_source(
+        data,
+        annotations=annotations or (),
+        images=images,
+        fetch=functools.partial(fetch_published, offline=offline, yes=yes),
+    )
+    if stored is None:
+        assert out is not None
+        stored = folder = out / folder_name(model)
+        options = ModelOptions(device=device, dtype=dtype, revision=revision, offline=offline)
+        plan = Plan(batch=batch, workers=workers, device=device)
+        run = _asked(model, folder, source, options, plan)
+    found = choose(source.benchmark, run, stored, bootstrap=bootstrap, seed=seed or 0)
+    write_json(folder / "calibration.json", found)
+    write_bytes(folder / "calibration.svg", _drawn(found).encode())
+    if as_json:
+        print_json(found)
+        return
+    _show(found, format_)
+    print(
+        f"\nwritten: {folder / 'calibration.json'}, {folder / 'calibration.svg'}", file=sys.stderr
+    )
+
+
+def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan: Plan) -> Run:
+    """The model's run on the calibration data."""
+    import functools
+
+    import msgspec
+
+    from groundfault import registry
+    from groundfault.cli.evaluation import interruptible
+    from groundfault.engine import predict
+    from groundfault.engine.identity import model_identity
+    from groundfault.engine.telling import Teller
+
+    teller = Teller(model, as_json=False)
+    with interruptible(), teller.asking():
+        run = predict(
+            source.benchmark,
+            functools.partial(registry.load_model, model, options),
+            folder,
+            name=model,
+            images=source.images,
+            identity=model_identity(model, options),
+            settings={**msgspec.to_builtins(options), "dataset": source.origin},
+            benchmark_folder=source.folder,
+            plan=plan,
+            started=teller.started,
+            progress=teller.progress,
+        )
+    teller.ended(run)
+    return run
+
+
+def _show(found: Calibration, format_: Format) -> None:
+    from groundfault.report.summaries import estimate_cell
+    from groundfault.report.sweeps import sweep_tables
+    from groundfault.report.tables import show
+
+    show(next(iter(sweep_tables(found.sweep, metric="cgF1", row="Overall"))), format_)
+    if format_ is not Format.terminal:
+        return
+    chosen = estimate_cell("cgF1", found.cgF1, percent=True)
+    print(
+        f"\n{found.model}: t = {found.t:.2f}, cgF1 over boxes {chosen}. Use it with --t {found.t}"
+    )
+    if found.published_t is not None and found.published_cgF1 is not None:
+        there = estimate_cell("cgF1", found.published_cgF1, percent=True)
+        print(f"published at t = {found.published_t:.2f}, where cgF1 is {there} here")
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+def _drawn(found: Calibration) -> str:
+    from groundfault.report.page.drawing import standalone
+
+    return standalone(curve_figure(found))
+
+
+def curve_figure(found: Calibration) -> Figure:
+    """cgF1 and its two factors along t; the ring marks the operating point."""
+    from groundfault.report.page.drawing import shortened
+    from groundfault.report.page.figures import Curve, curves
+    from groundfault.report.summaries import SHORT
+
+    lines = []
+    for series, name in enumerate(("cgF1", "IL_MCC", "positive_micro_F1")):
+        known = [
+            (point.t, estimate)
+            for point in found.sweep.points
+            if (estimate := point.metrics[name]).value is not None
+        ]
+        if not known:
+            continue
+        values = [estimate for _, estimate in known]
+        banded = name == "cgF1" and all(e.low is not None and e.high is not None for e in values)
+        lines.append(
+            Curve(
+                series,
+                SHORT.get(name, name),
+                [t for t, _ in known],
+                [e.value or 0.0 for e in values],
+                [e.low or 0.0 for e in values] if banded else (),
+                [e.high or 0.0 for e in values] if banded else (),
+                marked=[t for t, _ in known].index(found.t) if name == "cgF1" else None,
+            )
+        )
+    return curves(
+        "calibration",
+        f"{shortened(found.model, 110)}: t = {found.t:.2f} by cgF1 over boxes",
+        lines,
+        across="score threshold t",
+        text=lambda value: f"{value:.2f}".replace("-", "−"),
+        x_text=lambda value: f"{value:.2f}",
+        x_range=(0.0, 1.0),
+        dots=False,
+    )
+
+
+def register(app: typer.Typer, words: Sequence[str]) -> None:
+    """Add this command to the program."""
+    add_commands(app, {"calibrate": calibrate}, words)

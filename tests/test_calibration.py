@@ -1,0 +1,192 @@
+"""Calibration: the published rule on golden files, what is stored, what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+from tests.conftest import Ran
+
+from groundfault import cli
+from groundfault.benchmarks import folder
+from groundfault.calibration import Calibration
+from groundfault.engine import score_run
+from groundfault.evaluate import summarise
+from groundfault.masks import encode
+from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.runs import read_run
+from groundfault.store import read_json
+
+GOLDEN = Path(__file__).parent / "golden"
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "calibrate", "calibration:register")
+
+
+@pytest.fixture(params=["cafe_n60_s11", "cafe_n60_s12"])
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    for packed in (GOLDEN / request.param).glob("*.json.gz"):
+        (tmp_path / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    return tmp_path
+
+
+def calibrated(ran: Ran) -> Calibration:
+    assert ran.code == 0, ran.err
+    return msgspec.json.decode(ran.out.encode(), type=Calibration)
+
+
+def test_the_curve_is_the_published_evaluators(run: Run, golden: Path) -> None:
+    """At the thresholds that the golden files have, and its first maximum is taken."""
+    found = calibrated(
+        run(
+            "calibrate", f"replay:{golden / 'pred.json'}", "--data", "cafe", "--annotations",
+            golden / "annotations.json", "--bootstrap", 0, "--out", golden / "runs", "--json",
+        )
+    )  # fmt: skip
+    expected = json.loads((golden / "expected.json").read_text())["cgf1"]
+    curve = {point.t: point.metrics["cgF1"].value for point in found.sweep.points}
+    assert list(curve) == [round(0.05 * k, 2) for k in range(1, 20)]
+    for t in (0.2, 0.5):
+        published = expected[f"Overall,bbox,t={t}"]["metrics"]["cgF1"]
+        assert curve[t] == pytest.approx(published, abs=1e-9)
+    highest = max(value for value in curve.values() if value is not None)
+    assert found.t == next(t for t, value in curve.items() if value == highest)
+    assert found.cgF1.value == highest
+
+
+def scored_set(where: Path, scores: list[tuple[float, float]]) -> tuple[Path, Path]:
+    """Pictures with one square asked for rightly and wrongly, and a dump with given scores."""
+    (where / "source").mkdir(parents=True)
+    cases, items, dump = [], [], []
+    for k, pair in enumerate(scores):
+        pixels = np.zeros((32, 32, 3), np.uint8)
+        pixels[4:20, 4:20] = 200
+        Image.fromarray(pixels).save(where / "source" / f"{k}.png")
+        region = Region(encode(pixels[..., 0] > 0))
+        cases.append(Case(id=str(k), intervention="SM"))
+        for role, score in zip((Role.POSITIVE, Role.NEGATIVE), pair, strict=True):
+            item = Item(
+                id=f"{k}-{role}",
+                case_id=str(k),
+                role=role,
+                image=f"{k}.png",
+                height_px=32,
+                width_px=32,
+                query=role,
+                regions=(region,) if role is Role.POSITIVE else (),
+                target=region,
+            )
+            items.append(item)
+            assert region.mask is not None
+            mask: dict[str, Any] = {**region.mask}
+            dump.append({"image_id": item.id, "score": score, "segmentation": mask})
+    card = Card(name="cafe", title="", source="", licence="", citation="", main_metric="cgF1")
+    made = Benchmark(card=card, cases=tuple(cases), items=tuple(items))
+    folder.write(made, where / "benchmark", images_from=where / "source")
+    (where / "dump.json").write_text(json.dumps(dump))
+    return where / "benchmark", where / "dump.json"
+
+
+def test_by_hand(run: Run, tmp_path: Path) -> None:
+    """Right answers score 0.6 and more, wrong ones less than 0.4: 0.4 is the first that parts
+    them (a score of 0.38 is below it)."""
+    data, dump = scored_set(tmp_path, [(0.6, 0.38), (0.7, 0.1), (0.9, 0.2)])
+    command = ("calibrate", f"replay:{dump}", "--data", data, "--out", tmp_path / "runs")
+    ran = run(*command)
+    assert ran.code == 0, ran.err
+    assert "t = 0.40, cgF1 over boxes 100.0" in ran.out and "Use it with --t 0.4" in ran.out
+    assert "5 thresholds up to 0.6 give the same; the first is it" in ran.out
+    place = next((tmp_path / "runs").iterdir())
+    stored = read_json(place / "calibration.json", Calibration)
+    assert stored.t == 0.4 and stored.data == read_run(place).content_hash
+    assert stored.n_cases == 3 and stored.identity["model"].startswith("replay:")
+    figure = ElementTree.fromstring((place / "calibration.svg").read_text())
+    words = "".join(figure.itertext())
+    assert "score threshold t" in words and "cgF1" in words and "t = 0.40" in words
+
+
+def test_a_run_is_not_asked_again(run: Run, tmp_path: Path) -> None:
+    data, dump = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
+    assert run(
+        "eval", data, "--model", f"replay:{dump}", "--bootstrap", 0, "--out", tmp_path / "runs"
+    ).code == 0  # fmt: skip
+    dump.unlink()  # the model is gone
+    place = next((tmp_path / "runs").iterdir())
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    found = calibrated(run("calibrate", place, "--bootstrap", 0, "--json"))
+    assert found.t == 0.35 and found.published_t is None
+    assert {path: path.read_bytes() for path in before} == before
+    assert calibrated(run("calibrate", place, "--data", data, "--bootstrap", 0, "--json")) == found
+    for point in found.sweep.points:
+        made = folder.read(data)
+        scored = score_run(made, place, t=point.t, tau=0.3, variant="parity", iou="bbox")
+        expected = summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics["cgF1"].value
+        assert point.metrics["cgF1"].value == expected
+
+
+def test_the_published_point_is_shown(run: Run, tmp_path: Path) -> None:
+    data, dump = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
+    out = ("--bootstrap", 0, "--out", tmp_path / "runs")
+    assert run("eval", data, "--model", f"replay:{dump}", *out).code == 0
+    place = next((tmp_path / "runs").iterdir())
+    stored = json.loads((place / "run.json").read_text())
+    (place / "run.json").write_text(json.dumps({**stored, "model": "owlv2-sam:my/owl"}))
+    ran = run("calibrate", place, "--bootstrap", 0)
+    assert "owlv2-sam:my/owl: t = 0.35" in ran.out
+    assert "published at t = 0.20, where cgF1 is" in ran.out
+
+
+def test_scores_that_say_nothing(run: Run, tmp_path: Path) -> None:
+    data, _ = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
+    ran = run("calibrate", "always-yes", "--data", data, "--out", tmp_path / "runs")
+    assert ran.code == 0 and "Every t gives the same cgF1: the model's scores say" in ran.out
+
+
+def test_the_end_of_the_sweep(run: Run, tmp_path: Path) -> None:
+    data, dump = scored_set(tmp_path, [(0.02, 0.01), (0.07, 0.01)])
+    ran = run("calibrate", f"replay:{dump}", "--data", data, "--out", tmp_path / "runs")
+    assert "t = 0.05" in ran.out and "the true best may lie beyond it" in ran.out
+
+
+def test_what_is_refused(run: Run, tmp_path: Path) -> None:
+    data, _ = scored_set(tmp_path / "a", [(0.6, 0.3), (0.7, 0.1)])
+    other, _ = scored_set(tmp_path / "b", [(0.6, 0.3)])
+    out = ("--out", tmp_path / "runs")
+
+    def refused(*words: object) -> str:
+        ran = run("calibrate", *words)
+        assert ran.code == 2, ran.out
+        return ran.err
+
+    assert "give a folder for the run with --out" in refused("oracle", "--data", data)
+    assert "give the calibration data with --data" in refused("oracle", *out)
+    assert "no such benchmark folder" in refused("oracle", "--data", "no/where", *out)
+    part = ("eval", data, "--model", "oracle", "--limit", 1, "--bootstrap", 0)
+    assert run(*part, "--out", tmp_path / "part").code == 0
+    assert "2 of 4 items were asked; finish" in refused(tmp_path / "part" / "oracle")
+    assert "holds answers to other data" in refused(
+        tmp_path / "part" / "oracle", "--data", other
+    )  # fmt: skip
+
+    made = folder.read(data)
+    present = tuple(item for item in made.items if item.role is Role.POSITIVE)
+    card = msgspec.structs.replace(made.card, content_hash="")
+    folder.write(
+        msgspec.structs.replace(made, items=present, card=card),
+        tmp_path / "present",
+        images_from=data / "images",
+    )
+    assert "needs phrases for what is in the picture and for what is not" in refused(
+        "oracle", "--data", tmp_path / "present", *out
+    )
