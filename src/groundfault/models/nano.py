@@ -154,6 +154,12 @@ cft = _Shipped("nano-cft")
 
 def load(argument: str, options: ModelOptions) -> Nano:
     """One of your own: `nano:FOLDER/NAME` for the files that `groundfault train nano` wrote."""
+    for half in ("find", "match"):
+        if not _file(Path(argument), half).is_file():
+            raise UsageError(
+                f"{_file(Path(argument), half)}: no such file; give nano:FOLDER/NAME as "
+                "`groundfault train nano` printed it"
+            )
     return Nano(Path(argument))
 
 
