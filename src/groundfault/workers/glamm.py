@@ -113,7 +113,7 @@ class Glamm:
             bboxes=None,
         )
         said = said[0][said[0] != IMAGE_TOKEN_INDEX]
-        text = spoken(self.tokenizer.decode(said, skip_special_tokens=False))
+        text = spoken(str(self.tokenizer.decode(said, skip_special_tokens=False)))
         return Answer([mask for group in masks for mask in group], text=text)
 
 

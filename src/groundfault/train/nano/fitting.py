@@ -72,8 +72,8 @@ class Fitting:
         pace = 0.5 + 0.5 * math.cos(math.pi * self.step / self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate * min(1.0, (self.step + 1) / WARM_UP) * pace
-        said = self.network(batch.pictures, batch.masks, batch.ids)
-        parts = loss(*said, batch=batch)
+        foreground, where, fits, present = self.network(batch.pictures, batch.masks, batch.ids)
+        parts = loss(foreground, where, fits, present, batch)
         total = parts.finding + parts.matching + self.lambda_neg * parts.abstaining
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
