@@ -87,6 +87,9 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.models.ultralytics_open:load_yolo_world", "YOLO-World + SAM; AGPL-3.0"
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
+        "agent": Entry(
+            "groundfault.agent.loading:load", "an LLM that verifies a segmenter: agent:A+B"
+        ),
         "worker": Entry(
             "groundfault.models.worker:load", "a model in an environment of its own: worker:lisa"
         ),

@@ -1,0 +1,184 @@
+"""How much of a slow LLM's speed the agent lets through.
+
+    python bench/agent.py [--episodes 200] [--concurrency 32] [--way in-process|http] [--side 384]
+
+Episodes of four turns (segment, examine, examine, select) about pictures of 384 × 384, two concepts
+each, against a stub that replies after 50 ms. The ideal is episodes × 4 × 50 ms / concurrency: the
+stub never waits for us. Everything else is done: overlays and close-ups drawn and compressed,
+rules, traces, and with `http` the requests too, on loopback, to a stub in another process (needs
+the extra `asking`). The segmenter gives two masks at once, so the numbers are the agent's own.
+
+Goal: at least half of the ideal rate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundfault.agent import Agent, Settings
+from groundfault.agent.scripted import call
+from groundfault.agent.speaking import Messages, Said
+from groundfault.masks import encode
+from groundfault.records import Outcome, Prediction
+
+DELAY_S = 0.05
+LINES = (
+    call("segment_phrase", text_prompt="CONCEPT"),
+    call("examine_masks", mask_indices=[1]),
+    call("examine_masks", mask_indices=[2]),
+    call("select_masks_and_return", final_answer_masks=[1, 2]),
+)
+
+
+class TwoMasks:
+    """A segmenter that takes no time."""
+
+    def __init__(self, side_px: int) -> None:
+        self.found = {"one": _two(side_px, 0.4), "other": _two(side_px, 0.6)}
+
+    def segment(self, image: NDArray[np.uint8], phrases: Sequence[str]) -> list[Prediction]:
+        return [self.found[phrase] for phrase in phrases]
+
+
+def _two(side_px: int, height: float) -> Prediction:
+    rows, columns = np.mgrid[:side_px, :side_px] / side_px
+    masks = [(rows - height) ** 2 + (columns - x) ** 2 < 0.03 for x in (0.25, 0.7)]
+    return Prediction(
+        item_id="",
+        outcome=Outcome.OK,
+        masks=tuple(encode(mask) for mask in masks),
+        scores=(0.9, 0.8),
+    )
+
+
+def reply_to(messages: Messages) -> str:
+    """The next of the four lines."""
+    concept = "other" if "'other'" in messages[1]["content"][0]["text"] else "one"
+    turn = sum(message["role"] == "assistant" for message in messages)
+    return LINES[turn].replace("CONCEPT", concept)
+
+
+class Sleeper:
+    """A speaker in this process that replies after 50 ms."""
+
+    async def say(self, messages: Messages) -> Said:
+        await asyncio.sleep(DELAY_S)
+        text = reply_to(messages)
+        return Said(item_id="", outcome=Outcome.OK, text=text, tokens_in=0, tokens_out=0, cost=0.0)
+
+    async def close(self) -> None:
+        pass
+
+
+def dialled(address: str, concurrency: int, folder: str) -> Any:
+    """The same over HTTP."""
+    from groundfault.agent.dialling import Dialled
+    from groundfault.conversations import AnswererOptions
+    from groundfault.models.openai_compatible import openai
+
+    server = openai("stub", AnswererOptions(base_url=address))
+    settings = Settings(concurrency=concurrency)
+    return Dialled(server, settings, responses=Path(folder) / "responses.sqlite")
+
+
+def serve() -> None:
+    """The stub: prints its port, then answers for ever."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while not reader.at_eof():
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                return
+            length = next(
+                int(line.split(b":")[1])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length")
+            )
+            body = await reader.readexactly(length)
+            turn = body.count(b'"role":"assistant"')
+            await asyncio.sleep(DELAY_S)
+            concept = "other" if b"'other'" in body else "one"
+            text = LINES[turn].replace("CONCEPT", concept)
+            message = {"role": "assistant", "content": text}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            usage = {"prompt_tokens": 1000, "completion_tokens": 50}
+            content = json.dumps({"choices": [choice], "usage": usage}).encode()
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n%b" % (len(content), content)
+            )
+            await writer.drain()
+
+    async def listen() -> None:
+        server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=1 << 24)
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await server.serve_forever()
+
+    asyncio.run(listen())
+
+
+def measure(speaker: Any, episodes: int, concurrency: int, side_px: int) -> None:
+    rng = np.random.default_rng(0)
+    images = [
+        np.kron(
+            rng.integers(0, 255, (side_px // 8, side_px // 8, 3), np.uint8),
+            np.ones((8, 8, 1), np.uint8),
+        )
+        for _ in range(-(-episodes // 2))
+    ]
+    phrases = [["one", "other"]] * (episodes // 2) + [["one"]] * (episodes % 2)
+    with Agent(TwoMasks(side_px), speaker, Settings(concurrency=concurrency)) as agent:
+        agent.segment(images[0], ["one"])  # imports, connections
+        began, cpu = time.perf_counter(), time.process_time()
+        answers = agent.segment_batch(images, phrases)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    outcomes = [answer.outcome for several in answers for answer in several]
+    assert outcomes == [Outcome.OK] * episodes, set(outcomes)
+    ideal_s = episodes * len(LINES) * DELAY_S / concurrency
+    print(f"{episodes} episodes x {len(LINES)} turns, {concurrency} at a time: {seconds:.2f} s")
+    print(f"ideal {ideal_s:.2f} s, so {ideal_s / seconds:.0%} of the ideal rate")
+    print(f"{1000 * cpu / episodes / len(LINES):.1f} ms of CPU per turn")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--episodes", type=int, default=200)
+    parser.add_argument("--concurrency", type=int, default=32)
+    parser.add_argument("--side", type=int, default=384)
+    parser.add_argument("--way", choices=("in-process", "http"), default="in-process")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        serve()
+        return
+    if given.way == "in-process":
+        measure(Sleeper(), given.episodes, given.concurrency, given.side)
+        return
+    stub = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE)
+    try:
+        assert stub.stdout is not None
+        address = f"http://127.0.0.1:{int(stub.stdout.readline())}/v1"
+        with tempfile.TemporaryDirectory() as folder:
+            speaker = dialled(address, given.concurrency, folder)
+            measure(speaker, given.episodes, given.concurrency, given.side)
+    finally:
+        stub.terminate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The agent by name.
+
+agent:SEGMENTER+ANSWERER                   agent:sam3+openai:gpt-5.5
+agent:SEGMENTER+ANSWERER,setting=value,…   agent:nano-base+vllm:http://host:8000,turns=4,examine=no
+agent:RECIPE.toml                          the same in a file: segmenter, answerer, [settings]
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from groundfault import registry
+from groundfault.agent import scripted
+from groundfault.agent.holding import Agent
+from groundfault.agent.prompt import prompt_hash
+from groundfault.agent.settings import Settings
+from groundfault.agent.speaking import Speaker
+from groundfault.config import check, load_toml
+from groundfault.conversations import AnswererOptions, Served
+from groundfault.errors import UnknownName, UsageError
+from groundfault.protocols import Answerer, ModelOptions, Segmenter
+
+__all__ = ["Spec", "load", "parse"]
+
+_SETTING = re.compile(r",(\w+)=([^,]*)$")
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
+FORM = "agent:SEGMENTER+ANSWERER, as in agent:sam3+openai:gpt-5.5,turns=6"
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who works together, and how; the content of a recipe."""
+
+    segmenter: str
+    answerer: str
+    settings: Settings = Settings()
+
+
+def parse(argument: str) -> Spec:
+    """What follows `agent:`.
+
+    >>> spec = parse("grounded-sam2:a+b+scripted:accept,turns=4,examine=no")
+    >>> spec.segmenter, spec.answerer, spec.settings.turns, spec.settings.examine
+    ('grounded-sam2:a+b', 'scripted:accept', 4, False)
+    """
+    if argument.endswith(".toml"):
+        return load_toml(argument, Spec)
+    given: dict[str, Any] = {}
+    while match := _SETTING.search(argument):
+        given[match[1]] = match[2]
+        argument = argument[: match.start()]
+    known = _answerers()
+    for plus in (found.start() for found in re.finditer(r"\+", argument)):
+        segmenter, answerer = argument[:plus], argument[plus + 1 :]
+        if segmenter and answerer.partition(":")[0] in known:
+            return Spec(segmenter=segmenter, answerer=answerer, settings=_settings(given))
+    _, found, answerer = argument.rpartition("+")
+    if not found:
+        raise UsageError(f"agent:{argument}: name both, {FORM}")
+    raise UnknownName("answerer", answerer.partition(":")[0], known)
+
+
+def _answerers() -> set[str]:
+    return {"scripted", *(registry.names("answerers") if "answerers" in registry.KINDS else ())}
+
+
+def _settings(given: dict[str, str]) -> Settings:
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in kinds:
+            raise UnknownName("setting", name, kinds)
+        value: Any = _WORDS.get(text.casefold(), text) if kinds[name] is bool else text
+        if name == "temperature" and text.casefold() == "none":
+            value = None
+        try:
+            values[name] = msgspec.convert(value, kinds[name], strict=False)
+        except msgspec.ValidationError as problem:
+            raise UsageError(f"agent: {name}={text}: {problem}") from None
+    return check(Settings(**values))
+
+
+class _Load:
+    """Makes agents; says beforehand what their answers depend on."""
+
+    def __call__(self, argument: str, options: ModelOptions) -> Agent:
+        spec = parse(argument)
+        segmenter = registry.load_model(spec.segmenter, options)
+        if not isinstance(segmenter, Segmenter):
+            raise UsageError(
+                f"agent:{argument}: {spec.segmenter} answers from annotations and looks at no "
+                "picture; name a segmenter"
+            )
+        return Agent(segmenter, _answerer(spec, options), spec.settings)
+
+    def identity(self, argument: str, options: ModelOptions) -> dict[str, str]:
+        """Both models, the settings and the prompt."""
+        spec = parse(argument)
+        factory, rest = registry.model_factory(spec.segmenter)
+        own = getattr(factory, "identity", None)
+        found = own(rest, options) if callable(own) else {}
+        return {
+            "agent": f"{spec.segmenter}+{spec.answerer}",
+            "agent prompt": prompt_hash(spec.settings),
+            **{f"segmenter {name}": str(value) for name, value in found.items()},
+            **spec.settings.identity(),
+        }
+
+
+load = _Load()
+
+
+def _answerer(spec: Spec, options: ModelOptions) -> Answerer | Speaker:
+    name, _, argument = spec.answerer.partition(":")
+    if name == "scripted":
+        return scripted.load(argument, options)
+    asked = AnswererOptions(
+        device=options.device,
+        dtype=options.dtype,
+        revision=options.revision,
+        offline=options.offline,
+        base_url=spec.settings.base_url,
+        temperature=spec.settings.temperature,
+        max_tokens=spec.settings.max_tokens,
+    )
+    answerer = registry.load("answerers", name)(argument, asked)
+    if not isinstance(answerer, Served):
+        raise UsageError(
+            f"{spec.answerer}: cannot hold a conversation with pictures in every turn. Remedy: "
+            "serve the model (vllm serve NAME) and name it as vllm:http://localhost:8000"
+        )
+    from groundfault.agent.dialling import Dialled
+    from groundfault.asking.patience import Patience
+
+    return Dialled(answerer, spec.settings, patience=Patience(timeout_s=options.timeout_s))

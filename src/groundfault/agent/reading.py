@@ -1,0 +1,212 @@
+"""What a reply asks for: its reasoning, and exactly one tool call.
+
+A reply is untrusted text. It becomes one of four typed calls, or a problem to be corrected;
+nothing in it is ever a path, a command or markup. Only JSON is read, sizes are bounded, and the
+text is walked through once.
+
+    <think>why</think>
+    <tool>{"name": "examine_masks", "parameters": {"mask_indices": [1, 3]}}</tool>
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+__all__ = [
+    "LONGEST_REPLY",
+    "TOOLS",
+    "Broken",
+    "Call",
+    "ExamineMasks",
+    "Reply",
+    "ReportNoMask",
+    "SegmentPhrase",
+    "SelectMasks",
+    "folded",
+    "read_reply",
+    "written",
+]
+
+LONGEST_REPLY = 32_000
+"""Characters: five times what 2,048 tokens are."""
+LONGEST_PHRASE = 100
+MOST_INDICES = 500
+_FORM = '<tool>{"name": "TOOL", "parameters": {…}}</tool>'
+
+_Indices = Annotated[list[int], msgspec.Meta(min_length=1, max_length=MOST_INDICES)]
+
+
+class _Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class SegmentPhrase(_Parameters, frozen=True):
+    """Find every instance of a phrase."""
+
+    text_prompt: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PHRASE)]
+
+
+class ExamineMasks(_Parameters, frozen=True):
+    """Look closely at masks of the newest result."""
+
+    mask_indices: _Indices
+
+
+class SelectMasks(_Parameters, frozen=True):
+    """Answer with masks of the newest result."""
+
+    final_answer_masks: _Indices
+
+
+class ReportNoMask(_Parameters, frozen=True):
+    """Answer that the concept is not there."""
+
+
+Call = SegmentPhrase | ExamineMasks | SelectMasks | ReportNoMask
+
+TOOLS: dict[str, type[Call]] = {
+    "segment_phrase": SegmentPhrase,
+    "examine_masks": ExamineMasks,
+    "select_masks_and_return": SelectMasks,
+    "report_no_mask": ReportNoMask,
+}
+
+
+class Broken(NamedTuple):
+    """A reply that asks for nothing that there is."""
+
+    problem: str
+    """In words that help the model to do better."""
+
+
+class Reply(NamedTuple):
+    """A reply as it was understood."""
+
+    thought: str
+    tool: str
+    """Its name, where one could be read."""
+    call: Call | Broken
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    parameters: dict[str, Any] = {}
+
+
+def read_reply(text: str, allowed: Collection[str] = tuple(TOOLS)) -> Reply:
+    """The one call in a reply.
+
+    >>> reply = read_reply('<think>Look.</think><tool>{"name": "report_no_mask"}</tool>')
+    >>> reply.thought, reply.call
+    ('Look.', ReportNoMask())
+    >>> read_reply("I am done.").call.problem.partition(".")[0]
+    'There is no tool call in it'
+    """
+    if len(text) > LONGEST_REPLY:
+        return Reply("", "", Broken(f"It is longer than {LONGEST_REPLY} characters."))
+    thoughts, rest = _cut_out(text, "<think>", "</think>")
+    calls, words = _cut_out(rest, "<tool>", "</tool>", open_end=True)
+    thought = "\n".join(part.strip() for part in thoughts) or words.strip()
+    if not calls:
+        return Reply(thought, "", Broken(f"There is no tool call in it. Write one as {_FORM}."))
+    if len(calls) > 1:
+        problem = f"There are {len(calls)} tool calls in it; exactly one per turn is allowed."
+        return Reply(thought, "", Broken(problem))
+    return Reply(thought, *_read_call(calls[0], allowed))
+
+
+def _read_call(text: str, allowed: Collection[str]) -> tuple[str, Call | Broken]:
+    try:
+        envelope = msgspec.json.decode(_unfenced(text).encode(), type=_Envelope)
+    except msgspec.ValidationError as problem:
+        return "", Broken(f"The tool call is not of the form {_FORM}: {_plainly(problem)}.")
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
+        return "", Broken(f"The tool call is not valid JSON ({problem}). Write it as {_FORM}.")
+    if envelope.name not in allowed:
+        name = _printable(envelope.name)[:40]
+        return "", Broken(f"There is no tool '{name}'. The tools are {', '.join(allowed)}.")
+    try:
+        call = msgspec.convert(envelope.parameters, TOOLS[envelope.name])
+    except msgspec.ValidationError as problem:
+        return envelope.name, Broken(f"The parameters of {envelope.name}: {_plainly(problem)}.")
+    if isinstance(call, SegmentPhrase):
+        phrase = _printable(call.text_prompt)
+        if not any(map(str.isalnum, phrase)):
+            return envelope.name, Broken("The text_prompt holds no word.")
+        call = SegmentPhrase(phrase)
+    return envelope.name, call
+
+
+def written(thought: str, calls: Sequence[tuple[str, str]]) -> str:
+    """Native tool calls (name, JSON of the arguments) in the form that is read here.
+
+    >>> written("Look.", [("report_no_mask", "")])
+    '<think>Look.</think>\\n<tool>{"name":"report_no_mask","parameters":{}}</tool>'
+    """
+    parts = [f"<think>{thought}</think>"] if thought.strip() else []
+    for name, arguments in calls:
+        try:
+            parameters = msgspec.json.decode(arguments or "{}")
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            parameters = arguments  # is refused where calls are read, with the reason
+        call = msgspec.json.encode({"name": name, "parameters": parameters}).decode()
+        escaped = call.replace("<", "\\u003c")  # no tag inside a tag
+        parts.append(f"<tool>{escaped}</tool>")
+    return "\n".join(parts)
+
+
+def folded(phrase: str) -> str:
+    """Two phrases that fold to the same are the same phrase.
+
+    >>> folded("  Toy\\tTIGER ")
+    'toy tiger'
+    """
+    return " ".join(phrase.casefold().split())
+
+
+def _cut_out(
+    text: str, opening: str, closing: str, *, open_end: bool = False
+) -> tuple[list[str], str]:
+    """What stands between tags, and the rest. With `open_end` the last one may lack its end:
+    servers often stop at the closing tag and leave it out."""
+    inside, outside, start = [], [], 0
+    while (found := text.find(opening, start)) >= 0:
+        end = text.find(closing, found)
+        if end < 0 and not open_end:
+            break
+        outside.append(text[start:found])
+        inside.append(text[found + len(opening) : end if end >= 0 else None])
+        start = end + len(closing) if end >= 0 else len(text)
+    return inside, "".join([*outside, text[start:]])
+
+
+def _unfenced(text: str) -> str:
+    """Without the fence of three backticks that many models put around JSON."""
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```") and len(text) >= 6:
+        return text[3:-3].removeprefix("json").strip()
+    return text
+
+
+def _printable(text: str) -> str:
+    """One line, without control and formatting characters."""
+    kept = (" " if c.isspace() else c for c in unicodedata.normalize("NFC", text))
+    return " ".join("".join(c for c in kept if unicodedata.category(c)[0] != "C").split())
+
+
+def _plainly(problem: Exception) -> str:
+    """msgspec's words with the place in front.
+
+    >>> _plainly(ValueError("Expected `int`, got `str` - at `$.mask_indices[0]`"))
+    'mask_indices[0]: expected int, got str'
+    """
+    words = str(problem).replace("Object", "it").replace("`", "")
+    place = re.search(r"^(.*) - at \$\.(.+)$", words)
+    if place is None:
+        return words[0].lower() + words[1:]
+    return f"{place[2]}: {place[1][0].lower()}{place[1][1:]}"

@@ -1,0 +1,41 @@
+"""How an agent works: what a spec or a recipe may say about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+__all__ = ["Settings"]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The defaults are the CAFE paper's agent."""
+
+    turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = 10
+    """Replies until the episode ends by itself."""
+    examine: bool = True
+    """False takes `examine_masks` away, and with it the duty to use it."""
+    rules: bool = True
+    """False lets the model decide unasked: before it segments, without a look, a phrase twice."""
+    t: Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)] = 0.5
+    """Masks of a lower score are not shown."""
+    calls: Literal["text", "native"] = "text"
+    """Tool calls inside the reply's words, or as the server's own."""
+    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 32
+    """Conversations under way."""
+    budget: str = ""
+    """Where asking stops: money, as in "5", or "2M tokens"."""
+    price: str = ""
+    """IN/OUT in money per million tokens."""
+    fresh: bool = False
+    """Ask again what was paid for before."""
+    base_url: str = ""
+    temperature: float | None = 0.2
+    max_tokens: Annotated[int, msgspec.Meta(ge=16)] = 2048
+    """Of one reply, its reasoning included."""
+
+    def identity(self) -> dict[str, str]:
+        """What answers depend on."""
+        named = ("turns", "examine", "rules", "t", "calls", "temperature", "max_tokens", "base_url")
+        return {f"agent {name}": str(getattr(self, name)) for name in named}

@@ -1,0 +1,195 @@
+"""Episodes with a model behind HTTP: both forms of calls, money, errors, the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent.parts import SELECT, Squares, picture
+from tests.asking.chat_server import ChatServer, Request, Response, completion, error
+
+from groundfault import registry
+from groundfault.agent import Agent, Settings, replay, trace_of
+from groundfault.agent.dialling import Dialled
+from groundfault.agent.loading import load
+from groundfault.agent.scripted import call
+from groundfault.asking import Patience
+from groundfault.conversations import AnswererOptions
+from groundfault.errors import UsageError
+from groundfault.models.openai_compatible import openai
+from groundfault.protocols import ModelOptions
+from groundfault.records import Outcome, Prediction
+
+pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
+
+QUICK = Patience(
+    timeout_s=5.0, connect_s=1.0, attempts=2, first_wait_s=0.01, longest_wait_s=0.02, outage_s=0.5
+)
+KEY = "sk-test-5ecret5ecret5ecret"
+IMAGES = [picture(seed) for seed in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("GROUNDFAULT_RESPONSES", str(tmp_path / "responses.sqlite"))
+    for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def lines(request: Request) -> str:
+    """Segment, examine, select; what is not a tiger is rejected."""
+    turn = sum(message["role"] == "assistant" for message in request.body["messages"])
+    concept = request.body["messages"][1]["content"][0]["text"].split("'")[1]
+    if turn == 0:
+        return call("segment_phrase", text_prompt=concept)
+    if concept != "tiger":
+        return call("report_no_mask")
+    return call("examine_masks", mask_indices=[1]) if turn == 1 else SELECT
+
+
+def sound(request: Request) -> Response:
+    return Response(content=completion(lines(request)))
+
+
+def verified(
+    server: ChatServer, images: list[Any], **settings: Any
+) -> tuple[list[Prediction], Dialled]:
+    chosen = Settings(**settings)
+    speaker = Dialled(
+        openai("stub", AnswererOptions(base_url=server.url, max_tokens=77)), chosen, patience=QUICK
+    )
+    with Agent(Squares(), speaker, chosen) as agent:
+        found = agent.segment_batch(images, [["tiger", "lion"]] * len(images))
+    return [prediction for several in found for prediction in several], speaker
+
+
+def test_episodes_over_http() -> None:
+    with ChatServer(sound, delay_s=0.01) as server:
+        found, speaker = verified(server, IMAGES, price="1/2")
+        assert [p.outcome for p in found] == [Outcome.OK, Outcome.ABSTAINED] * len(IMAGES)
+        assert server.most_at_once > 1
+    first = server.requests[0].body
+    assert first["model"] == "stub" and first["max_tokens"] == 77 and "tools" not in first
+    assert {request.authorization for request in server.requests} == {f"Bearer {KEY}"}
+    trace = trace_of(found[0])
+    assert trace is not None and len(trace.turns) == 3
+    assert trace.tokens == 3 * 110 and trace.cost == pytest.approx(3 * 120 / 1e6)
+    assert trace.latency_s > 0.03 and speaker.purse.requests == 20
+    assert replay(trace, IMAGES[0]).prediction().masks == found[0].masks
+    last = max(server.requests, key=lambda r: len(r.body["messages"])).body["messages"]
+    pictures = sum(str(message["content"]).count("data:image/jpeg") for message in last)
+    assert len(last) == 6 and pictures == 3
+    assert KEY not in found[0].text
+
+
+def native(request: Request) -> Response:
+    """The same as the server's own tool calls."""
+    text = lines(request)
+    named = json.loads(text.partition("<tool>")[2].partition("</tool>")[0])
+    function = {"name": named["name"], "arguments": json.dumps(named["parameters"])}
+    calls = [{"id": "x", "type": "function", "function": function}]
+    return Response(content=completion(None, "tool_calls", tool_calls=calls))
+
+
+def test_native_calls() -> None:
+    with ChatServer(native) as server:
+        found, _ = verified(server, IMAGES[:1], calls="native")
+    assert [p.outcome for p in found] == [Outcome.OK, Outcome.ABSTAINED]
+    body = max(server.requests, key=lambda r: len(r.body["messages"])).body
+    assert [tool["function"]["name"] for tool in body["tools"]] == [
+        "segment_phrase", "examine_masks", "select_masks_and_return", "report_no_mask",
+    ]  # fmt: skip
+    roles = [message["role"] for message in body["messages"]]
+    assert roles == ["system", "user", *["assistant", "tool", "user"] * 2]
+    trace = trace_of(found[0])
+    assert trace is not None and replay(trace, IMAGES[0]).prediction().masks == found[0].masks
+
+
+def test_what_was_paid_for_is_not_paid_for_again() -> None:
+    with ChatServer(sound) as server:
+        before, _ = verified(server, IMAGES[:2])
+        asked = len(server.requests)
+        again, speaker = verified(server, IMAGES[:2])
+        assert len(server.requests) == asked and speaker.purse.requests == 0
+        assert [p.masks for p in again] == [p.masks for p in before]
+        verified(server, IMAGES[:2], fresh=True)
+        assert len(server.requests) == 2 * asked
+
+
+def test_the_budget_ends_it_in_failures() -> None:
+    with ChatServer(sound) as server:
+        found, _ = verified(server, IMAGES, budget="700 tokens", concurrency=1)
+        assert len(server.requests) == 6  # of 110 tokens each
+        outcomes = [p.outcome for p in found]
+        assert outcomes[:2] == [Outcome.OK, Outcome.ABSTAINED]
+        assert outcomes[2:] == [Outcome.FAILED] * 6
+        assert found[-1].reason == "not asked: the budget of 700 tokens is used up"
+        more, _ = verified(server, IMAGES)  # with more money, from where it stopped
+        assert Outcome.FAILED not in [p.outcome for p in more] and len(server.requests) == 20
+
+
+@pytest.mark.parametrize(
+    ("behave", "reason", "asked"),
+    [
+        (lambda r: error(500, "oops"), "HTTP 500: oops, 2 times", 4),
+        (lambda r: error(400, "too many pictures"), "too many pictures", 2),
+        (lambda r: error(401), "refused the key", 2),
+        (lambda r: Response(content=b"<html>"), "not JSON", 4),
+    ],
+)
+def test_an_error_is_a_failure_never_an_abstention(
+    behave: Callable[[Request], Response], reason: str, asked: int
+) -> None:
+    with ChatServer(behave) as server:
+        found, _ = verified(server, IMAGES[:1], concurrency=1)
+    assert [p.outcome for p in found] == [Outcome.FAILED] * 2
+    assert reason in found[0].reason and len(server.requests) <= asked
+    assert not any(p.masks for p in found)
+
+
+def test_a_refused_key_stops_everything() -> None:
+    with ChatServer(lambda r: error(401)) as server:
+        found, speaker = verified(server, IMAGES, concurrency=1)
+    assert len(server.requests) == 1 and "refused the key" in speaker.stopped
+    assert {p.outcome for p in found} == {Outcome.FAILED}
+    assert found[-1].reason.startswith("not asked: ")
+
+
+def test_an_answer_cut_short_costs_a_turn() -> None:
+    def behave(request: Request) -> Response:
+        if len(request.body["messages"]) == 2:
+            return Response(content=completion("<think>Well", "length"))
+        if len(request.body["messages"]) == 4:
+            return Response(content=completion(call("segment_phrase", text_prompt="tiger")))
+        return Response(content=completion(call("report_no_mask")))
+
+    with ChatServer(behave) as server:
+        found, _ = verified(server, IMAGES[:1])
+    trace = trace_of(found[0])
+    assert found[0].outcome is Outcome.ABSTAINED and trace is not None
+    assert len(trace.turns) == 3 and "(truncated after 10 tokens)" in trace.turns[0].problem
+
+
+def _squares(argument: str, options: ModelOptions) -> Squares:
+    return Squares()
+
+
+def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.KINDS["models"], "squares", registry.Entry(f"{__name__}:_squares"))
+    entries = {
+        "openai": registry.Entry("groundfault.models.openai_compatible:openai"),
+        "oracle": registry.Entry("groundfault.models.exam_baselines:oracle"),
+    }
+    monkeypatch.setitem(registry.KINDS, "answerers", entries)
+    with ChatServer(sound) as server:
+        spec = f"squares+openai:stub,base_url={server.url},turns=5,temperature=none"
+        with load(spec, ModelOptions()) as agent:
+            assert agent.segment(IMAGES[0], ["tiger"])[0].outcome is Outcome.OK
+    assert "temperature" not in server.requests[0].body
+    assert "5 at most" in server.requests[0].body["messages"][0]["content"]
+    with pytest.raises(UsageError, match="cannot hold a conversation with pictures"):
+        load("squares+oracle", ModelOptions())
