@@ -64,6 +64,11 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """Who gave the verdict: "rule", or the model that judged."""
     judge_text: str = ""
     """The judge's own words."""
+    cause: str | None = None
+    """Of a wrong chain of thought, once it was attributed: "SC1" … or "Other"."""
+    cause_by: str = ""
+    """The model that attributed it; it may have named no cause."""
+    cause_text: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     latency_s: float = 0.0

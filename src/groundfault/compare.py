@@ -208,11 +208,21 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
                 f"{first.name} is at t = {first.summary.settings.get('t')} and {run.name} at t = "
                 f"{run.summary.settings.get('t')}: each at its own operating point."
             )
+        notes += [
+            f"{first.name} has {key} {_words(mine)} and {run.name} {key} {_words(theirs)}."
+            for key in ("judge", "modes", "mode")
+            for mine, theirs in [(first.summary.settings.get(key), run.summary.settings.get(key))]
+            if mine != theirs
+        ]
     for run in runs:
         failed = run.summary.outcomes.get("failed", 0)
         if failed:
             notes.append(f"{run.name} has {failed} failed items, which are left out on its side.")
     return notes
+
+
+def _words(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _with_holm(tests: Sequence[PairTest]) -> list[PairTest]:

@@ -121,7 +121,7 @@ def write_predictions(
 ) -> Path:
     """Write one shard; `seconds` is what each prediction took."""
     path = Path(folder) / SHARD.format(number)
-    columns = {
+    columns: dict[str, Any] = {
         "item_id": [p.item_id for p in predictions],
         "outcome": [p.outcome.value for p in predictions],
         "masks": _Masks([p.masks for p in predictions]),
@@ -133,6 +133,8 @@ def write_predictions(
     if any(p.boxes_xywh for p in predictions):
         boxes = [[box and list(box) for box in p.boxes_xywh] for p in predictions]
         columns["boxes_xywh"] = _Lists(boxes, "float64", depth=2)
+    if any(p.presence is not None for p in predictions):
+        columns["presence"] = [p.presence for p in predictions]
     categories = [p.category_ids if isinstance(p, Answer) else () for p in predictions]
     if any(categories):
         columns["category_ids"] = _Lists(categories, "int64")
@@ -196,6 +198,7 @@ def read_shard(path: Path) -> Iterator[Answer]:
                 reason=row["reason"] or "",
                 seconds=row["seconds"],
                 category_ids=tuple(row.get("category_ids") or ()),
+                presence=row.get("presence"),
             )
         except (ValueError, TypeError, KeyError) as problem:
             raise DataError(

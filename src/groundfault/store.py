@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "atomic_file",
     "check_vacant",
+    "locked",
     "new_folder",
     "read_json",
     "read_table",
@@ -85,6 +86,35 @@ def check_vacant(path: AnyPath) -> None:
     path = Path(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path}: exists and is not an empty folder; name another one")
+
+
+@contextlib.contextmanager
+def locked(folder: AnyPath) -> Iterator[None]:
+    """Hold a run for this process; the system lets go of it however the process ends."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise UsageError(f"{folder}: cannot be written ({problem.strerror})") from None
+    try:
+        import fcntl
+    except ImportError:  # Windows: nobody keeps two processes apart
+        yield
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"{folder}: another process is working on this run; wait for it or give another "
+                "--out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(place)
 
 
 def _umask() -> int:

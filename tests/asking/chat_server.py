@@ -42,6 +42,14 @@ class Request:
         content = self.body["messages"][0]["content"]
         return [] if isinstance(content, str) else [p["image_url"]["url"] for p in content[:-1]]
 
+    @property
+    def last(self) -> tuple[str, list[str]]:
+        """Words and pictures of the last message, whatever was said before it."""
+        content = self.body["messages"][-1]["content"]
+        if isinstance(content, str):
+            return content, []
+        return content[-1]["text"], [part["image_url"]["url"] for part in content[:-1]]
+
 
 @dataclass
 class Response:

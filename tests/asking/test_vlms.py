@@ -14,7 +14,7 @@ from tests.asking.tiny_vlms import BUILDERS, saved
 from groundfault.asking import read_answers, run_exam
 from groundfault.conversations import AnswererOptions, Asked, InProcess
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.models.transformers_vlm import hf
+from groundfault.models.transformers_vlm import _conversation, hf
 
 pytestmark = pytest.mark.skipif(
     any(
@@ -87,11 +87,11 @@ def test_pictures_are_looked_at(
     with_picture, without = asked[0], Asked(item_id="blind", text=asked[0].text)
     seen, blind = model.answer([with_picture])[0], model.answer([without])[0]
     assert seen.tokens_in > blind.tokens_in  # by the picture's tokens
-    inputs = model._inputs([with_picture])
+    inputs = model._inputs([_conversation(with_picture)])
     Image.new("RGB", (96, 64), "black").save(tmp_path / "black.png")
     dark = Asked(item_id="dark", text=with_picture.text, pictures=(tmp_path / "black.png",))
     pixels = next(n for n in inputs if n.startswith("pixel_values"))
-    assert (inputs[pixels] - model._inputs([dark])[pixels]).abs().max() > 0.1
+    assert (inputs[pixels] - model._inputs([_conversation(dark)])[pixels]).abs().max() > 0.1
 
 
 def test_drawn_words_are_the_same_for_the_same_batch(

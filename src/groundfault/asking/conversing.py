@@ -1,9 +1,10 @@
-"""Conversations in words with a model: what judges need, with the loop's retries and store."""
+"""Conversations with a model: what judges need, with the loop's retries and store."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -38,20 +39,26 @@ class Conversing:
         patience: Patience | None = None,
         purse: Purse | None = None,
         batch: int = 4,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.answerer, self.responses, self.fresh = answerer, responses, fresh
         self.concurrency, self.patience, self.batch = concurrency, patience, batch
         self.purse = purse or Purse(None, None)
         """What it cost so far."""
+        self.progress = progress
+        """Told how many of how many conversations of a call have ended."""
         self.stopped = ""
 
     def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
-        """One prediction per conversation, its reply in `text`. Messages are role and content."""
+        """One prediction per conversation, its reply in `text`. Messages are role and content; the
+        files under `pictures`, of any of them, are shown with the last."""
         asked = [_asked(str(number), turns) for number, turns in enumerate(conversations)]
         found: dict[str, Answered] = {}
 
         def keep(one: Asked, answer: Answered) -> None:
             found[one.item_id] = answer
+            if self.progress is not None:
+                self.progress(len(found), len(asked))
 
         if isinstance(self.answerer, Served):
             with Responses(self.responses or default_place()) as responses:
@@ -80,7 +87,8 @@ def _asked(number: str, turns: Sequence[dict[str, Any]]) -> Asked:
         ) from None
     if last.role != "user":
         raise UsageError(f"conversation {number}: its last message is not the user's")
-    return Asked(item_id=number, text=last.text, before=tuple(before))
+    shown = tuple(Path(path) for turn in turns for path in turn.get("pictures", ()))
+    return Asked(item_id=number, text=last.text, before=tuple(before), pictures=shown)
 
 
 def _prediction(answer: Answered) -> Prediction:

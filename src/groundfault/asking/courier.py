@@ -24,6 +24,8 @@ LARGEST_RESPONSE = 8 << 20
 UNDER_WAY_BYTES = 256 << 20
 LARGE_BODY = 1 << 20
 """From here on a body is handed over as a file, which aiohttp sends in pieces."""
+SHORTEST_SECRET = 8
+"""Bytes. A shorter one ("x", as local servers take it) is none, and would be found in answers."""
 BUSY = 429
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -63,7 +65,8 @@ class Courier:
         self.circuit = Circuit(patience)
         self.retries = 0
         self._concurrency = concurrency
-        self._secrets = tuple(secret.encode() for secret in served.secrets())
+        known = (secret.encode() for secret in served.secrets())
+        self._secrets = tuple(secret for secret in known if len(secret) >= SHORTEST_SECRET)
         self._under_way = 0
         self._left = asyncio.Event()
 

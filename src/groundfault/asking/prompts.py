@@ -11,7 +11,7 @@ import msgspec
 
 from groundfault.answers import Mode
 from groundfault.benchmarks.pope import Pope
-from groundfault.benchmarks.reactbench import IMAGES, LETTERS, Question, read
+from groundfault.benchmarks.reactbench import IMAGES, LETTERS, Exam, Question, read
 from groundfault.conversations import Asked
 from groundfault.foreign import within
 
@@ -75,10 +75,14 @@ class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def exam_questions(
-    folder: str | PathLike[str], modes: Sequence[Mode], *, limit: int | None = None
+    folder: str | PathLike[str],
+    modes: Sequence[Mode],
+    *,
+    limit: int | None = None,
+    exam: Exam | None = None,
 ) -> Questionnaire:
-    """Of an exam folder, or of its first samples."""
-    exam = read(folder)
+    """Of an exam folder, or of its first samples; `exam` is what it holds, if that is known."""
+    exam = exam or read(folder)
     samples = exam.samples[:limit]
     kept = {sample.id: sample for sample in samples}
     chosen = [question for question in exam.questions if question.sample_id in kept]

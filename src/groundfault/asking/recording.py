@@ -10,7 +10,6 @@ match its checksum and is left out.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,9 +21,9 @@ from zlib import crc32
 import msgspec
 
 from groundfault.answers import Answered
-from groundfault.errors import DataError, UsageError
+from groundfault.errors import DataError
 from groundfault.records import Outcome
-from groundfault.store import read_table, write_table
+from groundfault.store import locked, read_table, write_table
 
 __all__ = [
     "Recorder",
@@ -174,34 +173,6 @@ def clear(folder: AnyPath) -> None:
     for pattern in ("answers-*", ".answers-*", "summary.json", "cases.parquet"):
         for path in Path(folder).glob(pattern):
             path.unlink()
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a run for this process; the system lets go of it however the process ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise UsageError(f"{folder}: cannot be written ({problem.strerror})") from None
-    try:
-        import fcntl
-    except ImportError:  # Windows: nobody keeps two processes apart
-        yield
-        return
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"{folder}: another process is working on this run; wait for it or give another "
-                "--out"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-    finally:
-        os.close(place)
 
 
 def _rewrite(path: Path) -> None:

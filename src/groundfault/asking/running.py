@@ -21,19 +21,35 @@ from groundfault.asking.pictures import Pictures
 from groundfault.asking.prompts import Questionnaire, exam_questions, prompts_hash
 from groundfault.asking.recording import Recorder
 from groundfault.asking.responses import Responses, default_place, request_key
-from groundfault.asking.served import CONCURRENCY, Ending, ask_served
+from groundfault.asking.served import CONCURRENCY, USED_UP, Ending, ask_served
 from groundfault.conversations import AnswererOptions, Asked, InProcess, Served
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.records import Outcome
 from groundfault.runs import Run, write_run
 from groundfault.store import read_json
 
-__all__ = ["Answerer", "ExamRun", "Progress", "run_exam", "run_questions"]
+__all__ = ["Answerer", "ExamRun", "Marker", "Progress", "run_exam", "run_questions"]
 
 Answerer = Served | InProcess
 AnyPath = str | PathLike[str]
 SERVER = "server"
 """The part of a run's identity that is known when the answerer is loaded."""
+
+
+class Marker(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge, or a model that names causes, as a run notes it."""
+
+    name: str
+    prompt_hash: str = ""
+    server: str = ""
+    canaries: int = 0
+    """Asked anew in this run."""
+    canaries_missed: int = 0
+    warnings: tuple[str, ...] = ()
+    tokens: int = 0
+    """Of requests in the last session; stored replies take none."""
+    cost: float | None = None
+    """None where a price is not known."""
 
 
 class ExamRun(Run, frozen=True, kw_only=True):
@@ -51,6 +67,16 @@ class ExamRun(Run, frozen=True, kw_only=True):
     latency_s: dict[str, float] = msgspec.field(default_factory=dict)
     last_session: dict[str, int] = msgspec.field(default_factory=dict)
     """Requests, retries, outages, answers from the response store, rewritten pictures."""
+    judged: Marker | None = None
+    """Who gave the verdicts."""
+    attributed: Marker | None = None
+    """Who named the sub-causes."""
+
+    @property
+    def within_budget(self) -> bool:
+        """Whether it stopped only because its budget was used up, as it was told to."""
+        first, last = USED_UP.split("{}")
+        return self.stopped.startswith(first) and self.stopped.endswith(last)
 
 
 class Progress(NamedTuple):
@@ -97,6 +123,8 @@ def run_questions(
     responses: AnyPath | None = None,
     fresh: bool = False,
     resume: bool = True,
+    identity: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
     read: Callable[[Asked, Answered], Answered] | None = None,
     confirm: Callable[[Estimate], bool] | None = None,
     started: Callable[[ExamRun], None] | None = None,
@@ -104,7 +132,8 @@ def run_questions(
 ) -> ExamRun:
     """Ask what has no answer yet and keep the answers in the run folder `out`.
 
-    `name` is the answerer's spec, `load` makes it, only if there is something to ask. `responses`
+    `name` is the answerer's spec, `load` makes it, only if there is something to ask. `identity`
+    is what its answers depend on besides, `settings` what the run notes besides. `responses`
     is the response store, by default the user's; `fresh` asks anew what it has. `read` turns an
     answer into one that is read, before it is kept. `confirm` sees an estimate before a run that
     somebody pays for, and may call it off. A folder with answers of another identity is refused.
@@ -117,8 +146,8 @@ def run_questions(
         benchmark=questionnaire.benchmark,
         benchmark_folder=questionnaire.folder,
         content_hash=questionnaire.content_hash,
-        identity=_identity(name, questionnaire, options),
-        settings={"concurrency": concurrency, "fresh": fresh},
+        identity=_identity(name, questionnaire, options) | dict(identity or {}),
+        settings={**(settings or {}), "concurrency": concurrency, "fresh": fresh},
         n_items=questionnaire.n_items,
         n_images=questionnaire.n_images,
         modes=questionnaire.modes,
@@ -187,6 +216,8 @@ class _Session:
         self.purse = means.purse
         if isinstance(answerer, Served) and answerer.free and self.purse.price is None:
             self.purse.price = Price(0.0, 0.0)
+        if isinstance(answerer, Served) and not answerer.free and means.confirm is not None:
+            self._confirm(answerer, means, means.confirm)
         for stale in ("summary.json", "cases.parquet"):  # of fewer answers
             (self.out / stale).unlink(missing_ok=True)
         self._note("running")
@@ -197,18 +228,21 @@ class _Session:
             else:
                 ask_here(self._pending(), answerer, self._keep, batch=means.options.batch)
 
+    def _confirm(self, served: Served, means: _Means, confirm: Callable[[Estimate], bool]) -> None:
+        """Whoever pays sees what is left to ask; nothing is changed before."""
+        with Responses(means.responses or default_place()) as responses:
+            left = list(_unpaid(self._pending(), served, None if means.fresh else responses))
+        guess = estimate(
+            left,
+            max_tokens=means.options.max_tokens,
+            price=means.purse.price,
+            stored=self.n_pending - len(left),
+        )
+        if left and not confirm(guess):
+            raise UsageError("called off before anything was asked")
+
     def _ask_served(self, served: Served, means: _Means) -> None:
         with Responses(means.responses or default_place()) as responses:
-            if means.confirm is not None and not served.free:
-                left = list(_unpaid(self._pending(), served, None if means.fresh else responses))
-                guess = estimate(
-                    left,
-                    max_tokens=means.options.max_tokens,
-                    price=means.purse.price,
-                    stored=self.n_pending - len(left),
-                )
-                if left and not means.confirm(guess):
-                    raise UsageError("called off before anything was asked")
             self.ending = ask_served(
                 self._pending(),
                 served,
@@ -335,7 +369,13 @@ def _resumed(out: Path, run: ExamRun, *, resume: bool, fresh: bool) -> ExamRun:
     identity = known | run.identity
     _check_identity(out, before.identity, identity)
     recording.settle(out)
-    return msgspec.structs.replace(run, identity=identity, seconds=before.seconds)
+    return msgspec.structs.replace(
+        run,
+        identity=identity,
+        seconds=before.seconds,
+        judged=before.judged,
+        attributed=before.attributed,
+    )
 
 
 def _check_identity(out: Path, there: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -24,6 +24,8 @@ __all__ = ["Ending", "ask_served"]
 CONCURRENCY = 96
 ONLY_REFUSALS = 20
 """So many refused requests before any answer: the request itself is wrong, so the run stops."""
+USED_UP = "the budget of {} is used up"
+"""Why a run stops that did what it was told to."""
 OTHERS_S = 0.1
 """Between looks at a request that another process is asking."""
 
@@ -133,7 +135,7 @@ class _Interview:
 
     async def _ask(self, asked: Asked, key: bytes, loaded: list[Loaded]) -> Answered:
         if not await self.purse.take():
-            self._stop(f"the budget of {self.purse.budget} is used up")
+            self._stop(USED_UP.format(self.purse.budget))
             return self._not_asked(asked)
         try:
             if self.ending.stopped:

@@ -163,7 +163,11 @@ def score(pope: Pope, rows: Iterable[Answered], *, mode: Mode = "std") -> Scored
     return Scored(
         benchmark=CARD.name,
         settings={"mode": mode},
-        columns=lambda: {"image": [image for image, _ in keys], "setting": setting.tolist()},
+        columns=lambda: {
+            "case_id": [f"{image} {setting}" for image, setting in keys],
+            "image": [image for image, _ in keys],
+            "setting": setting.tolist(),
+        },
         contributions=contributions(None),
         contribution_names=tuple(f"pope.{name}" for name in COLUMNS),
         case=np.array([images[image] for image, _ in keys], np.int64),

@@ -14,11 +14,11 @@ from groundfault.cli.options import AsJson, Command, add_commands, print_json
 
 def list_(
     kind: Annotated[
-        str, typer.Argument(help="benchmarks, metrics, models, editors, published.")
+        str, typer.Argument(help="benchmarks, metrics, models, answerers, editors, published.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """What there is: benchmarks, metrics, models, editors, published tables."""
+    """What there is: benchmarks, metrics, models, answerers, editors, published tables."""
     from groundfault.report.listing import listing_tables
     from groundfault.report.tables import show
 

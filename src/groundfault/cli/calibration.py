@@ -54,6 +54,7 @@ def calibrate(
     """
     import functools
 
+    from groundfault.calibration import FILE
     from groundfault.calibration import calibrate as choose
     from groundfault.cli.evaluation import fetch_published
     from groundfault.engine import Plan, folder_name
@@ -83,15 +84,13 @@ def calibrate(
         plan = Plan(batch=batch, workers=workers, device=device)
         run = _asked(model, folder, source, options, plan)
     found = choose(source.benchmark, run, stored, bootstrap=bootstrap, seed=seed or 0)
-    write_json(folder / "calibration.json", found)
+    write_json(folder / FILE, found)
     write_bytes(folder / "calibration.svg", _drawn(found).encode())
     if as_json:
         print_json(found)
         return
     _show(found, format_)
-    print(
-        f"\nwritten: {folder / 'calibration.json'}, {folder / 'calibration.svg'}", file=sys.stderr
-    )
+    print(f"\nwritten: {folder / FILE}, {folder / 'calibration.svg'}", file=sys.stderr)
 
 
 def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan: Plan) -> Run:

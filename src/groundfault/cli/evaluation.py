@@ -1,4 +1,4 @@
-"""Ask models, compare runs."""
+"""Ask models, compare runs. What is asked in words is in `exams`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groundfault.cli import exams
 from groundfault.cli.options import (
     AsJson,
     Bootstrap,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from groundfault.runs import Run
 
 
+TIMEOUT_S = 600.0
+
+
 class Engine(StrEnum):
     local = "local"
     ray = "ray"
@@ -53,8 +57,8 @@ def eval_(
     benchmark: Annotated[
         str,
         typer.Argument(
-            help="cafe or halluseg, which are fetched if no files are given; saco with its files; "
-            "or our own folder."
+            help="cafe or halluseg, which are fetched if no files are given; saco, reactbench or "
+            "pope with their files; or our own folder, of segmentation or an exam."
         ),
     ],
     model: Annotated[
@@ -70,7 +74,8 @@ def eval_(
         Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", help="halluseg: folder of pictures and masks.")
+        Path | None,
+        typer.Option("--data", help="halluseg: pictures and masks; reactbench, pope: questions."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N cases.")
@@ -91,10 +96,15 @@ def eval_(
     dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
     revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
     offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Fetch large sets without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Fetch large sets, pay for answers, without asking.")
+    ] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, help="Seconds for a model outside this process.")
-    ] = 600.0,
+        float | None,
+        typer.Option(
+            "--timeout", min=0.1, help="Seconds for a model outside this process. [600; exams: 120]"
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True,
@@ -118,6 +128,20 @@ def eval_(
     ] = False,
     format_: FormatOption = Format.terminal,
     metric: Metric = None,
+    base_url: exams.BaseUrl = "",
+    mode: exams.Mode_ = None,
+    judge: exams.Judge_ = "",
+    judge_base_url: exams.JudgeUrl = "",
+    attribute: exams.Attribute = "",
+    card: exams.Card_ = None,
+    concurrency: exams.Concurrency = None,
+    budget: exams.Budget_ = "",
+    price: exams.Price_ = "",
+    fresh: exams.Fresh = False,
+    max_tokens: exams.MaxTokens = None,
+    temperature: exams.Temperature = "",
+    patience: exams.Patience_ = None,
+    published: Published = False,
 ) -> None:
     """Ask models everything in a benchmark, store their answers, score them."""
     import functools
@@ -133,9 +157,68 @@ def eval_(
         None, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
     )
     gates = [parse_gate(text) for text in fail_if or ()]
-    options = ModelOptions(
-        device=device, dtype=dtype, revision=revision, offline=offline, timeout_s=timeout
-    )
+    shown = Shown(as_json, format_, metric, published)
+    place = {"device": device, "dtype": dtype, "revision": revision, "offline": offline}
+    in_words = {
+        "--base-url": base_url,
+        "--mode": mode,
+        "--judge": judge,
+        "--judge-base-url": judge_base_url,
+        "--attribute": attribute,
+        "--card": card,
+        "--concurrency": concurrency,
+        "--budget": budget,
+        "--price": price,
+        "--fresh": fresh,
+        "--max-tokens": max_tokens,
+        "--temperature": temperature,
+        "--patience": patience,
+        "--published": published,
+    }
+    in_masks = {
+        "--annotations": annotations,
+        "--cases": cases,
+        "--engine": engine is not Engine.local,
+        "--workers": workers,
+        "--ray-address": ray_address,
+        "--no-probe": not probe,
+        "--t": t,
+        "--tau": tau,
+        "--iou": iou,
+        "--variant": variant,
+    }
+    if exams.is_asked_in_words(benchmark, data):
+        _refuse(in_masks, f"{benchmark}, which is asked in words")
+        means = exams.make_means(
+            base_url=base_url,
+            mode=mode,
+            judge=judge or exams.RULE,
+            judge_url=judge_base_url,
+            attribute=attribute,
+            card=card,
+            concurrency=concurrency,
+            patience_s=patience,
+            budget=budget,
+            price=price,
+            fresh=fresh,
+            resume=resume,
+            yes=yes,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            timeout_s=timeout,
+            batch=batch,
+            **place,
+        )
+        with interruptible():
+            marked = exams.evaluate(
+                benchmark, model, out, means, settings, shown, data=data, images=images, limit=limit
+            )
+        _check_gates(gates, marked)
+        return
+    _refuse(in_words, f"{benchmark}, which is asked for masks")
+    for spec in model:
+        _check_segmenter(spec)
+    options = ModelOptions(**place, timeout_s=timeout or TIMEOUT_S)  # type: ignore[arg-type]
     folders = {spec: out / folder_name(spec) for spec in model}
     if len(set(folders.values())) < len(folders):
         raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
@@ -159,7 +242,6 @@ def eval_(
         resume=resume,
         probe=probe,
     )
-    shown = Shown(as_json, format_, metric)
     results = {}
     with interruptible():
         for spec, folder in folders.items():
@@ -167,6 +249,25 @@ def eval_(
                 spec, folder, identities[spec], source, limit, plan, options, settings, shown
             )
     _check_gates(gates, results)
+
+
+def _refuse(given: Mapping[str, object], benchmark: str) -> None:
+    """Refuse options that mean nothing to a benchmark."""
+    for option, value in given.items():
+        if value not in (None, "", False, 0):
+            raise UsageError(f"{option} does not go with {benchmark}")
+
+
+def _check_segmenter(spec: str) -> None:
+    """Refuse a name that only answers in words, and say what fits."""
+    from groundfault import registry
+
+    name = spec.partition(":")[0]
+    if name in registry.names("answerers") and name not in registry.names("models"):
+        raise UsageError(
+            f"{spec} answers questions in words and finds no masks. What does: "
+            f"{', '.join(sorted(registry.names('models')))}; did you mean to ask it an exam?"
+        )
 
 
 @contextlib.contextmanager
@@ -296,7 +397,7 @@ def compare(
     from groundfault.compare import compare_runs
     from groundfault.evaluate import read_results
     from groundfault.report.comparisons import comparison_tables
-    from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER
+    from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, NEITHER_IS_BETTER
     from groundfault.report.tables import show
     from groundfault.store import write_json
 
@@ -305,7 +406,11 @@ def compare(
     settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
     summary = read_results(runs[0])[0]
     known = summary.rows["Overall"].metrics if "Overall" in summary.rows else {}
-    headlines = [name for name in HEADLINES.get(summary.benchmark, ()) if name in known]
+    headlines = [
+        name
+        for name in HEADLINES.get(summary.benchmark, ())
+        if name in known and name not in NEITHER_IS_BETTER - {"CCMS", "CCMS_mean"}
+    ]
     found = compare_runs(
         runs,
         metrics=list(known) if metric == ["all"] else metric or headlines,

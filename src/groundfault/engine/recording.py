@@ -6,14 +6,11 @@ time writes to a run.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from groundfault.errors import UsageError
 from groundfault.records import Outcome
 from groundfault.runs import (
     Answer,
@@ -27,7 +24,7 @@ from groundfault.runs import (
     write_predictions,
 )
 
-__all__ = ["Recorder", "Tally", "clear", "locked", "settle", "tally"]
+__all__ = ["Recorder", "Tally", "clear", "settle", "tally"]
 
 SHARD_ITEMS = 2048
 
@@ -119,31 +116,3 @@ def clear(folder: Path) -> None:
     for pattern in ("predictions-*", ".predictions-*", "summary.json", "cases.parquet"):
         for path in Path(folder).glob(pattern):
             path.unlink()
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a run for this process; the system lets go of it however the process ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise UsageError(f"{folder}: cannot be written ({problem.strerror})") from None
-    try:
-        import fcntl
-    except ImportError:  # Windows: nobody keeps two processes apart
-        yield
-        return
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"{folder}: another process is working on this run; wait for it or give another "
-                "--out"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-    finally:
-        os.close(place)

@@ -27,7 +27,9 @@ from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
 from groundfault.judges.labelled import Labelled
+from groundfault.metrics import exam as metric
 from groundfault.records import Estimate
+from groundfault.scored import by_case
 from groundfault.statistics import DEFAULT_RESAMPLES, bootstrap_sums, percentile_interval
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ __all__ = [
     "agreement",
     "cohen_kappa",
     "corrected",
+    "corrected_scores",
     "judge_card",
     "krippendorff_alpha",
 ]
@@ -193,6 +196,84 @@ def corrected(
     return Estimate(value, low, high, n)
 
 
+CORRECTED = ("react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "SA")
+"""Metrics of an exam that short answers have a part in."""
+
+
+def corrected_scores(
+    contributions: Floats,
+    judged: Floats,
+    case: NDArray[np.int64],
+    rows: Mapping[str, NDArray[np.bool_]],
+    card: JudgeCard,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, dict[str, Estimate]]:
+    """Row → metric → what it would be without judge error: every task's short answers are corrected
+    by the judge's agreement on that task, in each mode, and the metrics are made from them.
+
+    `contributions` are an exam's (cases, len(COLUMNS)), `judged` (cases, modes × tasks) counts the
+    answers that the judge decided about; others were read by rule and stay as they are.
+    """
+    by_task = [card.tasks.get(task, card.tasks["Overall"]) for task in metric.TASKS]
+    shares = np.array([_shares(of) for of in by_task]).T  # (2, tasks)
+    found = {}
+    for number, (name, member) in enumerate(rows.items()):
+        rng = np.random.default_rng([seed, number])
+        both = by_case(np.concatenate([contributions, judged], axis=1)[member], case[member])
+        drawn = np.stack([_drawn_shares(rng, of, resamples) for of in by_task], axis=-1)
+        values = _corrected_metrics(both.sum(axis=0), shares)
+        draws = _corrected_metrics(bootstrap_sums(both, resamples, rng), drawn)
+        n = int(both[:, contributions.shape[1] :].sum())
+        found[name] = {
+            key: _estimate(float(values[key]), draws[key] if resamples else None, n)
+            for key in CORRECTED
+        }
+    return found
+
+
+def _shares(of: Agreement) -> tuple[float, float]:
+    unknown = math.nan
+    return (
+        unknown if of.sensitivity is None else of.sensitivity,
+        unknown if of.specificity is None else of.specificity,
+    )
+
+
+def _drawn_shares(rng: np.random.Generator, of: Agreement, size: int) -> Floats:
+    """(2, size) sensitivities and specificities that the labels leave open."""
+    return np.stack(
+        [
+            _drawn(rng, of.called_right, of.n_right, size),
+            _drawn(rng, of.n_wrong - of.called_right_wrongly, of.n_wrong, size),
+        ]
+    )
+
+
+def _corrected_metrics(both: Floats, shares: Floats) -> Mapping[str, Floats]:
+    """Metrics of (…, columns + modes × tasks) sums under (2, …, tasks) shares."""
+    sums, judged = both[..., : len(metric.COLUMNS)].copy(), both[..., len(metric.COLUMNS) :]
+    for m, mode in enumerate(metric.MODES):
+        for t, task in enumerate(metric.TASKS):
+            column = metric.COLUMNS.index(f"{mode}.{task}.SA.right")
+            right = sums[..., column]
+            n = judged[..., m * len(metric.TASKS) + t]
+            sensitivity, specificity = shares[0, ..., t], shares[1, ..., t]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                better = sensitivity + specificity - 1
+                share = np.where(better > 0, (right / n + specificity - 1) / better, math.nan)
+            sums[..., column] = np.where(n > 0, n * np.clip(share, 0, 1), right)
+    return metric.metrics(sums)
+
+
+def _estimate(value: float, drawn: Floats | None, n: int) -> Estimate:
+    if math.isnan(value):
+        return Estimate(None, n=n)
+    low, high = percentile_interval(drawn) if drawn is not None else (None, None)
+    return Estimate(value, low, high, n)
+
+
 def _rogan_gladen(observed: float, sensitivity: float, specificity: float) -> float:
     """
     >>> round(_rogan_gladen(0.5, 0.9, 0.8), 4)
@@ -283,9 +364,16 @@ class Canaried:
     """A judge with canaries mixed in among the answers; `drift` says which it got wrong."""
 
     def __init__(
-        self, judge: AnswerJudge, canaries: Sequence[Labelled] = CANARIES, *, seed: int = 0
+        self,
+        judge: AnswerJudge,
+        canaries: Sequence[Labelled] = CANARIES,
+        *,
+        seed: int = 0,
+        anew: AnswerJudge | None = None,
     ) -> None:
         self.judge, self.canaries, self.seed = judge, canaries, seed
+        self.anew = anew
+        """The same judge where it is asked anew: a stored reply does not show that it drifts."""
         self.judgements: list[Judgement] = []
         """Of the canaries, in their order; from the last call."""
 
@@ -300,6 +388,9 @@ class Canaried:
 
     def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
         """One judgement per answer, in order; the canaries' are kept aside."""
+        if self.anew is not None:
+            self.judgements = list(self.anew.judge_all([each.answer for each in self.canaries]))
+            return list(self.judge.judge_all(answers))
         shown = [*answers, *(canary.answer for canary in self.canaries)]
         order = np.random.default_rng(self.seed).permutation(len(shown)).tolist()
         mixed = self.judge.judge_all([shown[k] for k in order])

@@ -1,22 +1,29 @@
-"""Short answers with known verdicts, made from an exam's own facts: what a judge is tested with.
+"""Short answers with known verdicts: what a judge is tested with.
 
-Each question gets right and wrong answers in many wordings, from one word to a sentence with a
-reason, some of them tricky: a right one that names the erased thing to deny it, a wrong one that
-starts with a doubt. They are ours, not a model's, so a judge's agreement with them is an upper
-bound; labels by people about a model's real answers make a better card.
+`read_labels` reads labels by people: JSON lines of {"item_id": …, "text": …, "verdict": "right"}
+about an exam's questions.
+
+`labelled_answers` makes them from an exam's own facts: each question gets right and wrong answers
+in many wordings, from one word to a sentence with a reason, some of them tricky: a right one that
+names the erased thing to deny it, a wrong one that starts with a doubt. They are ours, not a
+model's, so a judge's agreement with them is an upper bound; labels by people about a model's real
+answers make a better card.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
 
 import msgspec
 
 from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import Exam, Question, Sample
+from groundfault.errors import DataError, UsageError
 from groundfault.judges import ShortAnswer, by_item, is_judged_in_words
 
-__all__ = ["Labelled", "labelled_answers"]
+__all__ = ["Labelled", "labelled_answers", "read_labels"]
 
 
 class Labelled(msgspec.Struct, frozen=True):
@@ -24,6 +31,42 @@ class Labelled(msgspec.Struct, frozen=True):
 
     answer: ShortAnswer
     verdict: Verdict
+
+
+class _Label(msgspec.Struct):
+    item_id: str
+    text: str
+    verdict: Verdict
+
+
+def read_labels(path: str | PathLike[str], exam: Exam) -> list[Labelled]:
+    """Labels by people, one JSON object per line."""
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+    known = by_item(exam)
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            label = msgspec.json.decode(line, type=_Label)
+            sample, question = known[label.item_id]
+            if not is_judged_in_words(sample, question):
+                raise ValueError(f"{label.item_id} needs no judge: it is no short answer in words")
+        except (ValueError, KeyError) as problem:  # msgspec's are ValueErrors
+            what = f"the exam has no item {problem}" if isinstance(problem, KeyError) else problem
+            raise DataError(
+                path,
+                str(what),
+                record=f"line {number}",
+                remedy='give JSON lines with "item_id", "text" and "verdict", right or wrong',
+            ) from None
+        found.append(Labelled(ShortAnswer(sample, question, label.text), label.verdict))
+    if not found:
+        raise UsageError(f"{path}: holds not one label")
+    return found
 
 
 def labelled_answers(exam: Exam) -> Iterator[Labelled]:

@@ -84,11 +84,17 @@ class VisionLanguageModel:
 
     def answer(self, asked: Sequence[Asked]) -> list[Reply]:
         """One reply per question, all of them generated together."""
+        return self.converse([_conversation(one) for one in asked], seed=_seed(asked))
+
+    def converse(
+        self, conversations: Sequence[Sequence[dict[str, Any]]], *, seed: int
+    ) -> list[Reply]:
+        """The same for whole conversations: messages of a role and parts, pictures in any turn."""
         import torch
 
-        inputs = self._inputs(asked)
+        inputs = self._inputs(conversations)
         with torch.inference_mode(), torch.random.fork_rng(devices=_cuda(self.device)):
-            torch.manual_seed(_seed(asked))
+            torch.manual_seed(seed)
             found = self.model.generate(
                 **inputs,
                 max_new_tokens=self.max_tokens,
@@ -101,25 +107,9 @@ class VisionLanguageModel:
             self._reply(row, n) for row, n in zip(found[:, start:].tolist(), given, strict=True)
         ]
 
-    def _inputs(self, asked: Sequence[Asked]) -> Any:
-        conversations = [
-            [
-                *(
-                    {"role": turn.role, "content": [{"type": "text", "text": turn.text}]}
-                    for turn in one.before
-                ),
-                {
-                    "role": "user",
-                    "content": [
-                        *({"type": "image", "image": _image(path)} for path in one.pictures),
-                        {"type": "text", "text": one.text},
-                    ],
-                },
-            ]
-            for one in asked
-        ]
+    def _inputs(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> Any:
         inputs = self.processor.apply_chat_template(
-            conversations,
+            [list(messages) for messages in conversations],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -155,6 +145,18 @@ class VisionLanguageModel:
         if known is None:
             known = self.processor.tokenizer.eos_token_id
         return frozenset(known if isinstance(known, (list, tuple)) else (known,))
+
+
+def _conversation(asked: Asked) -> list[dict[str, Any]]:
+    """What was said before, then the pictures and the question."""
+    shown = [{"type": "image", "image": _image(path)} for path in asked.pictures]
+    return [
+        *(
+            {"role": turn.role, "content": [{"type": "text", "text": turn.text}]}
+            for turn in asked.before
+        ),
+        {"role": "user", "content": [*shown, {"type": "text", "text": asked.text}]},
+    ]
 
 
 def _image(path: Path) -> Image:

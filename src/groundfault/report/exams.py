@@ -23,6 +23,7 @@ __all__ = [
     "cause_bars",
     "cause_table",
     "cause_tables",
+    "corrected_table",
     "cot_table",
     "dimension_tables",
     "heat_map",
@@ -55,25 +56,38 @@ def _percent(value: float | None, *, signed: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def _brief(cells: Sequence[Cell | str]) -> list[Cell | str]:
+    """Without their small print."""
+    return [Cell(cell.text) if isinstance(cell, Cell) else cell for cell in cells]
+
+
 def _cell(estimate: Estimate) -> Cell:
     return estimate_cell("", estimate, percent=True)
 
 
-def overall_table(summaries: Mapping[str, Summary]) -> Table:
-    """Table 3: Std, CoT and Δ per task, their averages, React-Score by formula and plain."""
+def overall_table(
+    summaries: Mapping[str, Summary], *, published: bool = True, brief: bool = False
+) -> Table:
+    """Table 3: Std, CoT and Δ per task, their averages, React-Score by formula and plain.
+
+    `brief` leaves out intervals, but for the React-Score, and says tasks in one word.
+    """
     columns = list(_LEFT)
-    for title in TASK_TITLES.values():
-        columns += [f"{title} Std", "CoT", "Δ"]
+    for task, title in TASK_TITLES.items():
+        columns += [f"{task if brief else title} Std", "CoT", "Δ"]
     columns += ["Average Std", "CoT", "React-Score", "plain"]
-    rows = [[OURS, name, *_overall_cells(summary)] for name, summary in summaries.items()]
+    rows: list[list[Cell | str]] = []
+    for name, summary in summaries.items():
+        *cells, score, plain = _overall_cells(summary)
+        rows.append([OURS, name, *(_brief(cells) if brief else cells), score, plain])
     return Table(
         columns,
-        [*rows, *_published_overall()],
+        [*rows, *(_published_overall() if published else ())],
         title="Accuracy with and without chain of thought",
         notes=[
             "React-Score: the formula. plain: the same weights of the tasks on plain accuracies. "
             "The published column follows neither from the paper's own tables.",
-            _BESIDE,
+            *([_BESIDE] if published else ()),
         ],
         left_columns=2,
     )
@@ -111,13 +125,15 @@ def _published_overall() -> Iterator[list[str]]:
         yield [*cells, _percent(overall.get("react_score")), "—"]
 
 
-def dimension_tables(summaries: Mapping[str, Summary]) -> list[Table]:
+def dimension_tables(
+    summaries: Mapping[str, Summary], *, published: bool = True, brief: bool = False
+) -> list[Table]:
     """Table 4: by question type and dimension; one table per set of dimensions."""
     groups: dict[tuple[str, ...], list[Task]] = {}
     for task, layout in LAYOUT.items():
         asked = tuple(dict.fromkeys(dimension for _, dimension in layout))
         groups.setdefault(asked, []).append(task)
-    published = {row.row: row for row in published_rows(table="reactbench/table4")}
+    beside = {row.row: row for row in published_rows(table="reactbench/table4")}
     tables = []
     for dimensions, tasks in groups.items():
         names = ("MC", "SA", "YN", *dimensions)
@@ -125,31 +141,32 @@ def dimension_tables(summaries: Mapping[str, Summary]) -> list[Table]:
         for task in tasks:
             for model, summary in summaries.items():
                 values = summary.rows[task].metrics
-                rows.append([TASK_TITLES[task], model, *(_cell(values[name]) for name in names)])
-            if task in published:
-                printed = published[task].metrics
-                cells = [_percent(printed.get(name)) for name in names]
-                rows.append([TASK_TITLES[task], f"{PUBLISHED}, all models", *cells])
+                cells: list[Cell | str] = [_cell(values[name]) for name in names]
+                rows.append([TASK_TITLES[task], model, *(_brief(cells) if brief else cells)])
+            if task in beside and published:
+                printed = beside[task].metrics
+                shares = [_percent(printed.get(name)) for name in names]
+                rows.append([TASK_TITLES[task], f"{PUBLISHED}, all models", *shares])
         tables.append(
             Table(
                 ["task", "model", *names],
                 rows,
                 title="Accuracy by question type and dimension",
-                notes=["Mean over the modes that were asked.", _BESIDE],
+                notes=["Mean over the modes that were asked.", *([_BESIDE] if published else ())],
                 left_columns=2,
             )
         )
     return tables
 
 
-def cot_table(effects: Mapping[str, Mapping[str, CotEffect]]) -> Table:
+def cot_table(effects: Mapping[str, Mapping[str, CotEffect]], *, published: bool = True) -> Table:
     """Table 10: what chain of thought does to the hallucination rate, with tests."""
     names = [*TASK_TITLES, "Overall"]
     rows: list[list[Cell | str]] = []
     for model, by_row in effects.items():
         rows.append([OURS, model, *(_effect_cell(by_row.get(name)) for name in names)])
     by_model: dict[str, dict[str, float | None]] = {}
-    for row in published_rows(table="reactbench/table10"):
+    for row in published_rows(table="reactbench/table10") if published else ():
         by_model.setdefault(row.model, {})[row.row] = row.metrics["hallucination_delta"]
     for model, values in by_model.items():
         rows.append([PUBLISHED, model, *(_percent(values.get(n), signed=True) for n in names)])
@@ -162,7 +179,7 @@ def cot_table(effects: Mapping[str, Mapping[str, CotEffect]]) -> Table:
             "both modes, with a paired bootstrap over samples; p adjusted over the row (Holm), and "
             "McNemar's over single questions. Overall: ours over all questions; the paper's, the "
             "mean of the tasks.",
-            _BESIDE,
+            *([_BESIDE] if published else ()),
         ],
         left_columns=2,
     )
@@ -250,9 +267,9 @@ def _task(name: str) -> Task:
 # Sub-causes.
 
 
-def cause_table(distributions: Mapping[str, Distribution]) -> Table:
+def cause_table(distributions: Mapping[str, Distribution], *, published: bool = True) -> Table:
     """Table 5: sub-causes of all models together, shares of the answers that got a label."""
-    published = {row.row: row.metrics for row in published_rows(table="reactbench/table5")}
+    beside = {row.row: row.metrics for row in published_rows(table="reactbench/table5")}
     rows: list[list[Cell | str]] = []
     for task, title in TASK_TITLES.items():
         pooled = {
@@ -262,25 +279,27 @@ def cause_table(distributions: Mapping[str, Distribution]) -> Table:
         total = sum(pooled.values())
         for label in LABELS:
             share = _percent(pooled[label] / total if total else None)
-            printed = _percent(published.get(task, {}).get(f"{label}_share"))
-            rows.append([title, _cause_title(task, label), share, str(pooled[label]), printed])
+            printed = [_percent(beside.get(task, {}).get(f"{label}_share"))] if published else []
+            rows.append([title, _cause_title(task, label), share, str(pooled[label]), *printed])
     return Table(
-        ["task", "sub-cause", "share", "n", PUBLISHED],
+        ["task", "sub-cause", "share", "n", *([PUBLISHED] if published else ())],
         rows,
         title="Sub-causes of wrong answers with chain of thought",
-        notes=[_unlabelled(distributions.values()), _BESIDE],
+        notes=[_unlabelled(distributions.values()), *([_BESIDE] if published else ())],
         left_columns=2,
     )
 
 
-def cause_tables(distributions: Mapping[str, Distribution]) -> list[Table]:
+def cause_tables(
+    distributions: Mapping[str, Distribution], *, published: bool = True
+) -> list[Table]:
     """Tables 6–9: sub-causes of one task, by model."""
     tables = []
     for number, (task, title) in enumerate(TASK_TITLES.items(), start=6):
         rows = [
             [OURS, model, *_cause_counts(of.get(task, {}))] for model, of in distributions.items()
         ]
-        for row in published_rows(table=f"reactbench/table{number}"):
+        for row in published_rows(table=f"reactbench/table{number}") if published else ():
             printed = [row.printed.get(f"{name}_count") or "—" for name in (*LABELS, "Total")]
             rows.append([PUBLISHED, row.model, *printed])
         names = [_cause_title(task, label) for label in LABELS]
@@ -289,7 +308,7 @@ def cause_tables(distributions: Mapping[str, Distribution]) -> list[Table]:
                 [*_LEFT, *names, "Total"],
                 rows,
                 title=f"{title}: sub-causes by model",
-                notes=[_unlabelled(distributions.values()), _BESIDE],
+                notes=[_unlabelled(distributions.values()), *([_BESIDE] if published else ())],
                 left_columns=2,
             )
         )
@@ -379,6 +398,29 @@ def position_table(biases: Mapping[str, Mapping[str, PositionBias]]) -> Table:
         rows,
         title="Multiple choice by place of the option",
         notes=["p: χ² test that letters are chosen as often as they are right."],
+        left_columns=3,
+    )
+
+
+def corrected_table(
+    summaries: Mapping[str, Summary], corrected: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+) -> Table:
+    """Scores as judged, and what they would be without the judge's errors."""
+    names = list(next(iter(next(iter(corrected.values())).values())))
+    rows: list[list[Cell | str]] = []
+    for model, by_row in corrected.items():
+        for row, values in by_row.items():
+            judged = summaries[model].rows[row].metrics
+            rows.append([model, row, "as judged", *(_cell(judged[name]) for name in names)])
+            rows.append([model, row, "corrected", *(_cell(values[name]) for name in names)])
+    return Table(
+        ["model", "", "", *names],
+        rows,
+        title="Scores corrected for the judge's errors",
+        notes=[
+            "Short answers in words by (p + Sp − 1) / (Se + Sp − 1), each task by its own agreement"
+            " in the judge's card; intervals from cases and labels together."
+        ],
         left_columns=3,
     )
 

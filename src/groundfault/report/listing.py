@@ -9,7 +9,7 @@ from groundfault.report.tables import Table
 __all__ = ["listing_tables"]
 
 PUBLISHED = "published"
-SHOWN = ("benchmarks", "metrics", "models", "editors", PUBLISHED)
+SHOWN = ("benchmarks", "metrics", "models", "answerers", "editors", PUBLISHED)
 
 
 def listing_tables(kind: str = "") -> list[Table]:

@@ -11,7 +11,14 @@ from groundfault.report.tables import Cell, Table
 if TYPE_CHECKING:
     from groundfault.published import PublishedRow
 
-__all__ = ["HEADLINES", "LOWER_IS_BETTER", "estimate_cell", "published_table", "summary_table"]
+__all__ = [
+    "HEADLINES",
+    "LOWER_IS_BETTER",
+    "NEITHER_IS_BETTER",
+    "estimate_cell",
+    "published_table",
+    "summary_table",
+]
 
 HEADLINES: dict[str, tuple[str, ...]] = {
     "cafe": (
@@ -23,6 +30,11 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "CCMS_mean",
     ),
     "fprefcoco": ("See", "See_true", "See_false", "Segment", "gIoU"),
+    "reactbench": (
+        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "YN", "SA", "MC",
+        "unparsed_rate", "yes_rate",
+    ),
+    "pope": ("F1", "accuracy", "precision", "recall", "yes_ratio", "unparsed_rate"),
 }  # fmt: skip
 """What a table shows unless asked for more, by benchmark."""
 
@@ -32,8 +44,12 @@ PLAIN = frozenset({"IL_MCC"})
 LOWER_IS_BETTER = frozenset(
     {"IL-FPR", "IL_FPR", "AFPR", "UFPR", "ACSR", "UCSR", "CSR", "SoftSwap", "CMS_fact",
      "CMS_counterfact", "IoU_textual", "IoU_visual", "UA-P", "TA-FN", "UA-FN", "TA-FP", "UA-FP",
-     "lost"}
+     "lost", "unparsed_rate"}
 )  # fmt: skip
+NEITHER_IS_BETTER = frozenset(
+    {"CCMS", "CCMS_mean", "yes_rate", "yes_rate_true", "yes_rate_false", "yes_ratio"}
+)
+"""Ratios and habits: shown, but no run is the better for them."""
 FRACTION_BENCHMARKS = frozenset({"halluseg"})
 """Benchmarks whose papers print fractions; the others print percent."""
 
@@ -87,17 +103,23 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
 
 
 def _heading(metric: str) -> str:
-    """The metric's short name with which way is better; CCMS, a ratio, has no better way."""
+    """The metric's short name with which way is better."""
     name = SHORT.get(metric, metric)
-    if metric.startswith("CCMS"):
+    if metric in NEITHER_IS_BETTER:
         return name
     return f"{name} {'↓' if metric in LOWER_IS_BETTER else '↑'}"
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return " and ".join(value)
+    return str(value)
 
 
 def _notes(summary: Summary, percent: bool) -> Iterable[str]:
     labels = {"tau": "τ"}
     shown = ", ".join(
-        f"{labels.get(name, name)} {value}"
+        f"{labels.get(name, name)} {_setting(value)}"
         for name, value in summary.settings.items()
         if name not in ("bootstrap", "seed")
     )
@@ -106,7 +128,10 @@ def _notes(summary: Summary, percent: bool) -> Iterable[str]:
         if summary.settings.get("bootstrap")
         else "no intervals"
     )
-    yield f"{shown} · {interval} · {'percent; IL_MCC from −1 to 1' if percent else 'fractions'}"
+    unit = "percent" if percent else "fractions"
+    if percent and "IL_MCC" in HEADLINES.get(summary.benchmark, ()):
+        unit = "percent; IL_MCC from −1 to 1"
+    yield f"{shown} · {interval} · {unit}"
     yield from (f"note: {note}" for note in summary.notes)
     main = HEADLINES.get(summary.benchmark, ("",))[0]
     for row, bounds in summary.bounds.items():

@@ -217,7 +217,7 @@ def _ending(slot: _Slot) -> str:
 
 def _notes(slots: Sequence[_Slot], failed: Sequence[_Slot]) -> list[str]:
     notes = [
-        "react_score is PROTOCOLS' formula; the paper's own column is not reproduced by it, and "
+        "react_score is the paper's formula; the paper's own column is not reproduced by it, and "
         "lies near react_score_plain, which weighs plain accuracies."
     ]
     unparsed = sum(slot.unparsed for slot in slots)

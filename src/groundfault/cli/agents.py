@@ -1,0 +1,119 @@
+"""What agents' runs cost, and their episodes step by step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from groundfault.cli.options import AsJson, Format, FormatOption, add_group, print_json
+from groundfault.errors import UsageError
+
+if TYPE_CHECKING:
+    from groundfault.engine.sources import Source
+    from groundfault.runs import Run
+
+Data = Annotated[
+    str, typer.Option("--data", help="Benchmark folder, or cafe or saco. [the run's own]")
+]
+Annotations = Annotated[
+    list[Path] | None, typer.Option("--annotations", help="cafe, saco: annotation JSON.")
+]
+Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")]
+
+
+def costs(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of agents' runs, written by eval.")],
+    data: Data = "",
+    annotations: Annotations = None,
+    images: Images = None,
+    as_json: AsJson = False,
+    format_: FormatOption = Format.terminal,
+) -> None:
+    """Turns, tokens and money per correct rejection, one row per run: agents and ablations."""
+    from groundfault.report.agent_traces import cost_table
+    from groundfault.report.agent_traces import costs as counted
+    from groundfault.report.tables import show
+    from groundfault.runs import read_predictions, read_run
+
+    rows = []
+    for folder in runs:
+        run = read_run(folder)
+        source = _source(folder, run, data, annotations, images)
+        row = counted(run.model, read_predictions(folder), source.benchmark.items)
+        if not row.episodes and not row.failed:
+            raise UsageError(f"{folder}: {run.model} is no agent: its answers carry no traces")
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+        return
+    show(cost_table(rows), format_)
+
+
+def steps(
+    run: Annotated[Path, typer.Argument(help="Folder of an agent's run, or of imported traces.")],
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("steps.html"),
+    data: Data = "",
+    annotations: Annotations = None,
+    images: Images = None,
+) -> None:
+    """Every episode of a run as one HTML file to step through; it opens offline."""
+    from groundfault.report.agent_traces import from_folder, from_run, write_page
+    from groundfault.runs import read_run
+
+    if not (run / "run.json").is_file():
+        write_page(out, run.name, from_folder(run))
+    else:
+        kept = read_run(run)
+        source = _source(run, kept, data, annotations, images)
+        if source.images is None:
+            raise UsageError("give the folder of the pictures with --images")
+        write_page(out, kept.model, from_run(run, source.images, source.benchmark))
+    print(f"written: {out}; open it in a browser", file=sys.stderr)
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(help="With the CAFE authors' demo_data.json.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of traces to write.")],
+) -> None:
+    """Published traces as ours, each gone through again by our rules."""
+    from groundfault.agent import differences, read_published, replay, write_trace
+    from groundfault.report.tables import Table, show
+
+    rows = []
+    for name, trace, pictures in read_published(folder):
+        write_trace(out, name, trace, pictures)
+        differs = differences(trace, replay(trace).trace(), pictures=False)
+        ended = "; ".join(differs) or "the same"
+        rows.append([name, trace.query, str(len(trace.turns)), trace.ending, ended])
+    show(Table(["trace", "concept", "turns", "ending", "replayed"], rows, left_columns=2))
+    print(f"written: {out}", file=sys.stderr)
+
+
+def _source(
+    folder: Path, run: Run, data: str, annotations: Sequence[Path] | None, images: Path | None
+) -> Source:
+    """What a run was asked, where it was or as it was told."""
+    from groundfault.benchmarks.folder import content_hash
+    from groundfault.engine.sources import read_source
+
+    named = data or run.benchmark_folder
+    if not named:
+        raise UsageError(
+            f"{folder}: does not say where {run.benchmark} is. Remedy: name it as for eval, with "
+            "--data, --annotations and --images"
+        )
+    source = read_source(named, annotations=annotations or (), images=images)
+    digest = source.benchmark.card.content_hash or content_hash(source.benchmark)
+    if run.content_hash != digest:
+        raise UsageError(f"{folder}: holds answers to other data than {named}")
+    return source
+
+
+def register(app: typer.Typer, words: Sequence[str]) -> None:
+    """Add these commands to the program."""
+    about = "Runs of agents: what they cost, and what they did step by step."
+    add_group(app, "agent", about, {"costs": costs, "steps": steps, "import": import_}, words)

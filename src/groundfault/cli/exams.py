@@ -1,0 +1,619 @@
+"""`eval` where the benchmark is asked in words: exams and POPE."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from groundfault.cli.options import Format, Shown
+from groundfault.errors import UsageError
+
+if TYPE_CHECKING:
+    from groundfault.answers import Answered, Mode
+    from groundfault.asking import Budget, Conversing, Estimate, ExamRun, Patience, Price
+    from groundfault.asking.marking import ModelJudge
+    from groundfault.asking.papers import ExamPaper, PopePaper
+    from groundfault.cli.exam_telling import ExamTeller
+    from groundfault.config import ScoreSettings
+    from groundfault.conversations import AnswererOptions
+    from groundfault.judges.card import JudgeCard
+    from groundfault.records import Estimate as Value
+    from groundfault.records import Summary
+    from groundfault.scoring.exam import CotEffect, PositionBias
+
+    Paper = ExamPaper | PopePaper
+
+T = TypeVar("T")
+EXAM, POPE = "reactbench", "pope"
+RULE = "rule"
+NO_JUDGES = ("oracle", "blind", "always-yes", "random", "replay")
+TIMEOUT_S = 120.0
+TOKENS_PER_JUDGEMENT = 400
+
+
+class ModeChoice(StrEnum):
+    std = "std"
+    cot = "cot"
+    both = "both"
+
+
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", help="Exams: of a server with OpenAI's protocol.")
+]
+Mode_ = Annotated[
+    ModeChoice | None,
+    typer.Option("--mode", help="Exams: std, cot (reason first), both. [both; POPE: std]"),
+]
+Judge_ = Annotated[
+    str,
+    typer.Option("--judge", help="Of short answers: rule, or openai:NAME, vllm:URL, gemini:NAME."),
+]
+JudgeUrl = Annotated[
+    str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
+]
+Attribute = Annotated[
+    str, typer.Option("--attribute", help="Exams: the model that names sub-causes, openai:NAME.")
+]
+Card_ = Annotated[
+    Path | None, typer.Option("--card", help="Exams: the judge's card, to correct for its errors.")
+]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", min=1, help="Exams: questions at a time. [96]")
+]
+Budget_ = Annotated[
+    str, typer.Option("--budget", help="Exams: stop at 5 (money) or '200k tokens'.")
+]
+Price_ = Annotated[
+    str, typer.Option("--price", help="Exams: IN/OUT, money per million tokens, as 0.4/1.6.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Exams: ask again what was asked before.")]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", min=1, help="Exams: of an answer. [1024]")
+]
+Temperature = Annotated[
+    str, typer.Option("--temperature", help="Exams: a number, or 'none' to leave it out. [0.2]")
+]
+Patience_ = Annotated[
+    float | None,
+    typer.Option("--patience", min=0, help="Exams: seconds a server may be away. [600]"),
+]
+
+
+class Means(NamedTuple):
+    """How an exam is asked and marked, as the options say it."""
+
+    options: AnswererOptions
+    modes: tuple[Mode, ...] | None
+    """None: those that the model has."""
+    judge: str
+    judge_url: str
+    attribute: str
+    card: JudgeCard | None
+    concurrency: int
+    patience: Patience
+    budget: Budget | None
+    price: Price | None
+    fresh: bool
+    resume: bool
+    yes: bool
+
+
+class Marked(NamedTuple):
+    """A run with what was made of it."""
+
+    folder: Path
+    run: ExamRun
+    rows: list[Answered]
+    summary: Summary | None
+    """None where it was stopped before anything was answered."""
+    corrected: Mapping[str, Mapping[str, Value]]
+
+
+def is_asked_in_words(benchmark: str, data: Path | None) -> bool:
+    """Whether a benchmark is an exam or POPE: by its name, or by what its folder holds."""
+    folder = Path(benchmark)
+    if data is not None or not folder.is_dir():
+        return benchmark in (EXAM, POPE)
+    if (folder / "exam.json").is_file():
+        return True
+    return not (folder / "benchmark.json").exists() and any(folder.glob("*pope_*.json"))
+
+
+def make_means(
+    *,
+    base_url: str = "",
+    mode: ModeChoice | None = None,
+    judge: str = RULE,
+    judge_url: str = "",
+    attribute: str = "",
+    card: Path | None = None,
+    concurrency: int | None = None,
+    patience_s: float | None = None,
+    budget: str = "",
+    price: str = "",
+    fresh: bool = False,
+    resume: bool = True,
+    yes: bool = False,
+    max_tokens: int | None = None,
+    temperature: str = "",
+    timeout_s: float | None = None,
+    **place: Any,
+) -> Means:
+    """The options in their own types; `place` is where and how a local model runs."""
+    from groundfault.asking import Patience, parse_budget, parse_price
+    from groundfault.asking.served import CONCURRENCY
+    from groundfault.conversations import AnswererOptions
+    from groundfault.judges.card import JudgeCard
+    from groundfault.store import read_json
+
+    if max_tokens is not None:
+        place["max_tokens"] = max_tokens
+    if temperature:
+        place["temperature"] = _temperature(temperature)
+    options = AnswererOptions(base_url=base_url, timeout_s=timeout_s or TIMEOUT_S, **place)
+    patience = Patience(timeout_s=options.timeout_s)
+    if patience_s is not None:
+        patience = Patience(
+            timeout_s=options.timeout_s,
+            outage_s=patience_s,
+            first_contact_s=min(patience_s, patience.first_contact_s),
+        )
+    modes: dict[ModeChoice | None, tuple[Mode, ...] | None] = {
+        None: None,
+        ModeChoice.std: ("std",),
+        ModeChoice.cot: ("cot",),
+        ModeChoice.both: ("std", "cot"),
+    }
+    for spec in (judge, attribute):
+        _check_marker(spec)
+    return Means(
+        options=options,
+        modes=modes[mode],
+        judge=judge,
+        judge_url=judge_url,
+        attribute=attribute,
+        card=None if card is None else read_json(card, JudgeCard),
+        concurrency=concurrency or CONCURRENCY,
+        patience=patience,
+        budget=parse_budget(budget) if budget else None,
+        price=parse_price(price) if price else None,
+        fresh=fresh,
+        resume=resume,
+        yes=yes,
+    )
+
+
+def _temperature(text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        found = float(text)
+        if not 0 <= found <= 10:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--temperature '{text}': give a number from 0 on, or none") from None
+    return found
+
+
+def _check_marker(spec: str) -> None:
+    """Refuse what cannot judge: a baseline, a segmenter, an unknown name."""
+    from groundfault import registry
+    from groundfault.asking.answerers import check_answerer
+
+    if spec in ("", RULE):
+        return
+    inner = spec.removeprefix("blind:")
+    if inner.partition(":")[0] in NO_JUDGES:
+        fitting = [name for name in registry.names("answerers") if name not in NO_JUDGES]
+        raise UsageError(f"{spec} judges nothing; did you mean rule, or {', '.join(fitting)}?")
+    check_answerer(inner)
+
+
+def evaluate(
+    benchmark: str,
+    models: Sequence[str],
+    out: Path,
+    means: Means,
+    settings: ScoreSettings,
+    shown: Shown,
+    *,
+    data: Path | None = None,
+    images: Path | None = None,
+    limit: int | None = None,
+) -> dict[str, tuple[ExamRun, Summary]]:
+    """Ask models an exam, judge, score and print; what could be scored, for --fail-if."""
+    import gc
+
+    from groundfault.asking.answerers import check_answerer
+    from groundfault.asking.papers import PopePaper, read_paper
+    from groundfault.engine import folder_name
+
+    folders = {spec: out / folder_name(spec) for spec in models}
+    if len(set(folders.values())) < len(folders):
+        raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
+    for spec in folders:
+        check_answerer(spec)
+    paper = read_paper(benchmark, data=data, images=images, limit=limit)
+    if isinstance(paper, PopePaper) and (means.judge != RULE or means.attribute or means.card):
+        raise UsageError("POPE asks for yes or no: leave --judge, --card and --attribute out")
+    gc.enable()
+    gc.freeze()
+    asked = {spec: modes_of(spec, paper, means) for spec in folders}
+    judge = load_judge(means, sum(paper.n_judged(modes) for modes in asked.values()))
+    causes = load_attributing(means, dict.fromkeys(asked, paper), asked)
+    marked: dict[str, Marked] = {}
+    for spec, folder in folders.items():
+        marked[spec] = _evaluate(
+            spec, folder, paper, asked[spec], means, judge, causes, settings, shown
+        )
+    if not shown.as_json:
+        show_tables(paper, marked, settings, shown)
+        _write_cause_figure(out, paper, marked)
+    _report_stops(marked)
+    return {
+        spec: (each.run, each.summary) for spec, each in marked.items() if each.summary is not None
+    }
+
+
+def modes_of(spec: str, paper: Paper, means: Means) -> tuple[Mode, ...]:
+    """In which modes a model is asked: as told, else those that the benchmark and it have."""
+    from groundfault.asking.answerers import usual_modes
+
+    if means.modes is not None:
+        return means.modes
+    if paper.name == POPE:
+        return ("std",)
+    modes = usual_modes(spec)
+    if len(modes) == 1:
+        print(f"{spec}: always reasons, so it has one mode, {modes[0]}", file=sys.stderr)
+    return modes
+
+
+def _evaluate(
+    spec: str,
+    folder: Path,
+    paper: Paper,
+    modes: tuple[Mode, ...],
+    means: Means,
+    judge: ModelJudge | None,
+    causes: Conversing | None,
+    settings: ScoreSettings,
+    shown: Shown,
+) -> Marked:
+    """Ask one model, mark its answers, say how it went."""
+    from groundfault.cli.exam_telling import ExamTeller
+
+    teller = ExamTeller(spec, as_json=shown.as_json)
+    run = _ask(spec, folder, paper, modes, means, teller)
+    teller.ended(run)
+    marked = mark(folder, run, paper, judge, causes, means, settings, teller)
+    tell(marked, paper, settings, shown, teller)
+    return marked
+
+
+def tell(
+    marked: Marked, paper: Paper, settings: ScoreSettings, shown: Shown, teller: ExamTeller
+) -> None:
+    """The event of a finished run, or its table."""
+    if shown.as_json:
+        more = _more(paper, marked, settings)
+        teller.finished(marked.run, marked.folder, marked.summary, more)
+    elif marked.summary is not None:
+        _show_summary(marked.run.model, marked.summary, shown)
+
+
+def _ask(
+    spec: str,
+    folder: Path,
+    paper: Paper,
+    modes: Sequence[Mode],
+    means: Means,
+    teller: ExamTeller,
+) -> ExamRun:
+    import functools
+
+    from groundfault.asking import run_questions
+    from groundfault.asking.answerers import answerer_identity, load_answerer
+
+    def confirm(guess: Estimate) -> bool:
+        teller.estimated(guess)
+        agree(f"Ask {spec}?", free=means.yes or _is_here(spec, means))
+        return True
+
+    options = means.options
+    with teller.asking():
+        return run_questions(
+            paper.questions(modes),
+            functools.partial(load_answerer, spec, options),
+            folder,
+            name=spec,
+            options=options,
+            concurrency=means.concurrency,
+            patience=means.patience,
+            budget=means.budget,
+            price=means.price,
+            fresh=means.fresh,
+            resume=means.resume,
+            identity=answerer_identity(spec),
+            settings={**paper.place, "timeout_s": options.timeout_s, "batch": options.batch},
+            confirm=confirm,
+            started=teller.started,
+            progress=teller.progress,
+        )
+
+
+def mark(
+    folder: Path,
+    run: ExamRun,
+    paper: Paper,
+    judge: ModelJudge | None,
+    causes: Conversing | None,
+    means: Means,
+    settings: ScoreSettings,
+    teller: ExamTeller,
+) -> Marked:
+    """Judge, attribute and score the answers of a run; nothing if it was stopped before any."""
+    from groundfault.asking import marking
+
+    if run.outcomes["failed"] == run.n_items and run.stopped and not run.within_budget:
+        return Marked(folder, run, [], None, {})
+    run, rows = marking.judge_run(folder, run, paper, judge)
+    teller.judged(run)
+    if causes is not None:
+        run, rows = marking.attribute_run(folder, run, paper, rows, means.attribute, causes)
+    resampling = {"bootstrap": settings.bootstrap, "seed": settings.seed}
+    scored, summary = marking.score_run(folder, run, paper, rows, **resampling)
+    corrected = {}
+    if means.card is not None:
+        corrected = marking.correct_run(folder, run, paper, rows, scored, means.card, **resampling)
+    return Marked(folder, run, rows, summary, corrected)
+
+
+# Who judges.
+
+
+def load_judge(means: Means, n_answers: int) -> ModelJudge | None:
+    """The model that judges, once whoever pays has agreed; None is the rule judge."""
+    from groundfault.asking.marking import ModelJudge
+
+    if means.judge == RULE or not n_answers:
+        return None
+    asked = converse(means.judge, means, f"judging with {means.judge}", n_answers)
+    return ModelJudge(means.judge, asked, _anew(asked))
+
+
+def load_attributing(
+    means: Means, papers: Mapping[T, Paper], asked: Mapping[T, Sequence[Mode]]
+) -> Conversing | None:
+    """The model that names sub-causes, if one is named."""
+    if not means.attribute:
+        return None
+    reasoned = [papers[key] for key, modes in asked.items() if "cot" in modes]
+    if not reasoned:
+        raise UsageError("--attribute is about chains of thought: give --mode cot or both")
+    n = sum(paper.questions(("cot",)).n_items for paper in reasoned)
+    return converse(means.attribute, means, f"sub-causes with {means.attribute}", n)
+
+
+def converse(spec: str, means: Means, about: str, n_most: int) -> Conversing:
+    """Conversations with a model that marks answers, once whoever pays has agreed."""
+    import msgspec
+
+    from groundfault.asking import Conversing
+    from groundfault.asking.answerers import load_answerer
+    from groundfault.conversations import Served
+
+    url = means.judge_url
+    if not url and spec.removeprefix("blind:").startswith("openai:"):
+        url = means.options.base_url
+    options = msgspec.structs.replace(
+        means.options,
+        base_url=url,
+        temperature=None if means.options.temperature is None else 0.0,
+    )
+    answerer = load_answerer(spec, options)
+    if isinstance(answerer, Served) and not answerer.free:
+        tokens = n_most * TOKENS_PER_JUDGEMENT
+        print(f"{about}: at most {n_most} answers, about {tokens} tokens", file=sys.stderr)
+        agree(f"Ask {spec}?", free=means.yes or _is_local(answerer.url))
+    return Conversing(
+        answerer,
+        concurrency=means.concurrency,
+        patience=means.patience,
+        batch=options.batch,
+        progress=_progress(about),
+    )
+
+
+def _anew(asked: Conversing) -> Conversing:
+    """The same model, asked anew what it was asked before."""
+    from groundfault.asking import Conversing
+
+    return Conversing(
+        asked.answerer,
+        fresh=True,
+        concurrency=asked.concurrency,
+        patience=asked.patience,
+        batch=asked.batch,
+    )
+
+
+def _progress(about: str) -> Callable[[int, int], None] | None:
+    """A line on a terminal's standard error, with what is done."""
+    if not sys.stderr.isatty():
+        return None
+
+    def advance(done: int, total: int) -> None:
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\r\x1b[K{about}: {done} of {total}{end}")
+        sys.stderr.flush()
+
+    return advance
+
+
+# Who pays.
+
+
+def agree(question: str, *, free: bool) -> None:
+    """Go on if nobody pays or everybody agrees; where nobody can be asked, say what to run."""
+    if free:
+        return
+    again = shlex.join(["groundfault", *sys.argv[1:], "--yes"])
+    if not sys.stdin.isatty():
+        raise UsageError(f"nobody is there to agree to what this may cost. To ask it: {again}")
+    if not typer.confirm(question, err=True):
+        raise UsageError("called off before anything was asked")
+
+
+def _is_here(spec: str, means: Means) -> bool:
+    """Whether a model is on a server of one's own, and no price says otherwise."""
+    if means.price is not None:
+        return False
+    given = means.options.base_url
+    if not given and spec.removeprefix("blind:").startswith("openai:"):
+        given = os.environ.get("OPENAI_BASE_URL", "")
+    return _is_local(given)
+
+
+def _is_local(url: str) -> bool:
+    """Whether an address is this machine or one of a private network.
+
+    >>> _is_local("http://localhost:11434/v1"), _is_local("http://192.168.0.7:8000/v1")
+    (True, True)
+    >>> _is_local("https://api.openai.com/v1"), _is_local("")
+    (False, False)
+    """
+    import ipaddress
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+def _report_stops(marked: Mapping[str, Marked]) -> None:
+    """End with 2 if a run was cut short by anything but its own budget."""
+    stopped = {
+        spec: each.run.stopped
+        for spec, each in marked.items()
+        if each.run.stopped and not each.run.within_budget
+    }
+    for spec, reason in stopped.items():
+        print(f"error: {spec} was stopped: {reason}", file=sys.stderr)
+    if stopped:
+        print("answers are kept: the same command goes on where this one ended", file=sys.stderr)
+        raise typer.Exit(2)
+
+
+# What is shown.
+
+
+def _show_summary(spec: str, summary: Summary, shown: Shown) -> None:
+    from groundfault.errors import UnknownName
+    from groundfault.report.summaries import summary_table
+    from groundfault.report.tables import show
+
+    known = summary.rows["Overall"].metrics
+    chosen = list(known) if shown.metric == ["all"] else shown.metric
+    for name in chosen or ():
+        if name not in known:
+            raise UnknownName("metric", name, known)
+    if shown.format_ is Format.terminal:
+        print(f"{spec}:")
+    show(summary_table(summary, chosen), shown.format_)
+    print()
+
+
+def show_tables(
+    paper: Paper, marked: Mapping[str, Marked], settings: ScoreSettings, shown: Shown
+) -> None:
+    """The paper's layouts of all models together, and habits of answering."""
+    from groundfault.asking.papers import ExamPaper
+    from groundfault.report import exams as tables
+    from groundfault.report.tables import show
+
+    scored = {spec: each.summary for spec, each in marked.items() if each.summary is not None}
+    if not isinstance(paper, ExamPaper) or not scored or shown.metric:
+        return
+    found = [tables.overall_table(scored, published=shown.published, brief=True)]
+    found += tables.dimension_tables(scored, published=shown.published, brief=True)
+    effects = {spec: _cot(paper, marked[spec], settings) for spec in scored}
+    if any(effects.values()):
+        found.append(tables.cot_table(effects, published=shown.published))
+    found.append(tables.yes_table(scored))
+    biases = {spec: _positions(paper, marked[spec]) for spec in scored}
+    found.append(tables.position_table(biases))
+    causes = distributions(paper, marked)
+    if causes:
+        found.append(tables.cause_table(causes, published=shown.published))
+        found += tables.cause_tables(causes, published=shown.published)
+    corrected = {spec: marked[spec].corrected for spec in scored if marked[spec].corrected}
+    if corrected:
+        found.append(tables.corrected_table(scored, corrected))
+    for table in found:
+        show(table, shown.format_)
+        print()
+
+
+def _cot(paper: ExamPaper, marked: Marked, settings: ScoreSettings) -> dict[str, CotEffect]:
+    from groundfault.scoring.exam import cot_effects
+
+    return cot_effects(paper.exam, marked.rows, resamples=settings.bootstrap, seed=settings.seed)
+
+
+def _positions(paper: ExamPaper, marked: Marked) -> dict[str, PositionBias]:
+    from groundfault.scoring.exam import position_bias
+
+    return position_bias(paper.exam, marked.rows)
+
+
+def distributions(
+    paper: ExamPaper, marked: Mapping[str, Marked]
+) -> dict[str, Mapping[str, Mapping[str, int]]]:
+    """Model → task → sub-cause → answers, of those that were attributed."""
+    from groundfault.asking.marking import distribution_of
+
+    return {
+        spec: distribution_of(paper, each.rows)
+        for spec, each in marked.items()
+        if any(row.cause_by for row in each.rows)
+    }
+
+
+def _more(paper: Paper, marked: Marked, settings: ScoreSettings) -> dict[str, object]:
+    """What the event of a finished run has besides its summary."""
+    from groundfault.asking.papers import ExamPaper
+
+    if not isinstance(paper, ExamPaper) or marked.summary is None:
+        return {}
+    return {
+        "cot_effects": _cot(paper, marked, settings),
+        "position_bias": _positions(paper, marked),
+        "causes": distributions(paper, {"": marked}).get("", {}),
+        "corrected": marked.corrected,
+    }
+
+
+def _write_cause_figure(out: Path, paper: Paper, marked: Mapping[str, Marked]) -> None:
+    from groundfault.asking.papers import ExamPaper
+    from groundfault.report.exam_figures import cause_figure
+    from groundfault.report.page.drawing import standalone
+    from groundfault.store import write_bytes
+
+    causes = distributions(paper, marked) if isinstance(paper, ExamPaper) else {}
+    if causes:
+        path = out / "sub-causes.svg"
+        write_bytes(path, standalone(cause_figure(causes)).encode())
+        print(f"figure: {path}", file=sys.stderr)

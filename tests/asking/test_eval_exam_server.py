@@ -1,0 +1,461 @@
+"""`groundfault eval` of an exam against a real server, in good health and in every kind of trouble:
+every question ends answered or failed, none twice, and the scores are right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.asking.chat_server import (
+    ChatServer,
+    Request,
+    Response,
+    completion,
+    error,
+    some_faults,
+)
+from tests.asking.exams import whole_exam
+from tests.conftest import Ran
+
+from groundfault.answers import Answered
+from groundfault.asking import ExamRun, read_answers
+from groundfault.benchmarks.reactbench import Exam, read
+from groundfault.evaluate import read_results
+from groundfault.judges.card import JudgeCard
+from groundfault.records import Outcome, Summary
+from groundfault.store import read_json
+
+Run = Callable[..., Ran]
+MODEL = ("--model", "openai:tiny")
+NAMED = re.compile(r"\((\w+:Q\d+)\)")
+
+
+@pytest.fixture(scope="module")
+def exam_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "exam"
+    whole_exam(folder, per_task=4)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exam(exam_dir: Path) -> Exam:
+    return read(exam_dir)
+
+
+class Pupil:
+    """A server that knows which question it is asked, and gets some of them wrong."""
+
+    def __init__(self, exam: Exam, is_right: Callable[[str, str], bool]) -> None:
+        self.questions = {question.id: question for question in exam.questions}
+        self.is_right = is_right
+
+    def __call__(self, request: Request) -> Response:
+        words, _ = request.last
+        item = self.item(words)
+        mode = "cot" if "step by step" in words else "std"
+        return Response(content=completion(self.says(item, mode)))
+
+    def item(self, words: str) -> str:
+        found = NAMED.search(words)
+        assert found, words
+        return found[1]
+
+    def says(self, item: str, mode: str) -> str:
+        question = self.questions[item]
+        if self.is_right(item, mode):
+            said = question.answer
+        elif question.type == "YN":
+            said = {"yes": "no", "no": "yes"}[question.answer]
+        elif question.type == "MC":
+            said = "ABCD"["ABCD".index(question.answer) - 1]
+        else:
+            said = "A lamp, all red, and nothing changed" if "counting" not in item else "99"
+        return f"I look at it.\nFinal answer: {said}." if mode == "cot" else f"{said}."
+
+
+def odd(item: str, mode: str) -> bool:
+    """Which questions are answered rightly: those with odd numbers, and one more with reasoning."""
+    return int(item.rpartition("Q")[2]) % 2 == 1 or (mode == "cot" and item.endswith("Q2"))
+
+
+def judging(request: Request) -> Response:
+    """A judge that finds wrong what names the thing that is not there."""
+    words = request.last[0]
+    said = words.split("-----")[1]
+    wrong = ("all red", "green", "Yellow", "In the middle", "Nothing changed", "nothing changed")
+    return Response(content=completion("wrong" if any(w in said for w in wrong) else "right."))
+
+
+def answers(folder: Path) -> dict[tuple[str, str], Answered]:
+    """What a run kept; every question once."""
+    found = list(read_answers(folder))
+    by_key = {(answer.item_id, answer.mode): answer for answer in found}
+    assert len(by_key) == len(found), "some answer is stored twice"
+    return by_key
+
+
+def evaluate(run: Run, exam_dir: Path, out: Path, url: str, *more: object) -> Ran:
+    options = ("--base-url", url, "--out", out, "--bootstrap", 0, "--concurrency", 16)
+    return run("eval", exam_dir, *MODEL, *options, *more)
+
+
+def share(exam: Exam, right: Callable[[str], bool], wanted: Callable[[str], bool]) -> float:
+    asked = [question.id for question in exam.questions if wanted(question.id)]
+    return sum(map(right, asked)) / len(asked)
+
+
+def test_a_faulty_server_costs_no_answer_and_no_score(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    """10 % 429, 5 % 500, dropped connections, invalid JSON; two questions are refused for good."""
+    pupil = Pupil(exam, odd)
+    refused = {"erasure0:Q1", "counting1:Q8"}
+    faulty = some_faults(
+        {
+            "429 with Retry-After": 0.05,
+            "429 without": 0.05,
+            "500": 0.05,
+            "dropped": 0.03,
+            "invalid JSON": 0.03,
+        },
+        seed=3,
+    )
+    seen: Counter[str] = Counter()
+
+    def behave(request: Request) -> Response:
+        item = pupil.item(request.last[0])
+        if item in refused:
+            return error(400, "this picture is not for me")
+        response = faulty(request)
+        sick = response.drop or response.status != 200 or response.content.endswith(b'"mess')
+        seen["faults" if sick else "answers"] += 1
+        return response if sick else pupil(request)
+
+    with ChatServer(behave) as server:
+        ran = evaluate(run, exam_dir, tmp_path, server.url, "--mode", "both")
+    assert ran.code == 0, ran.err
+    assert seen["faults"] > 30, "the server was not faulty"
+    folder = tmp_path / "openai-tiny"
+    kept = answers(folder)
+    assert kept.keys() == {(q.id, mode) for q in exam.questions for mode in ("std", "cot")}
+    failed = {key[0] for key, answer in kept.items() if answer.outcome is Outcome.FAILED}
+    assert failed == refused
+    for (item, mode), answer in kept.items():
+        if item in refused:
+            assert "not for me" in answer.reason and answer.verdict is None
+        else:
+            assert answer.text == pupil.says(item, mode)
+            assert answer.verdict == ("right" if odd(item, mode) else "wrong"), answer
+    assert seen["answers"] == 2 * (len(exam.questions) - len(refused)), "some were asked twice"
+    summary, _ = read_results(folder)
+    assert summary.outcomes == {"ok": 2 * 174, "abstained": 0, "unparsed": 0, "failed": 4}
+    rows = summary.rows
+    for task in ("erasure", "attribute", "tracing", "counting"):
+        for mode in ("std", "cot"):
+            expected = share(
+                exam,
+                lambda item, mode=mode: odd(item, mode),
+                lambda item, task=task: item.startswith(task) and item not in refused,
+            )
+            assert rows[task].metrics[f"accuracy_{mode}"].value == pytest.approx(expected)
+    low, high = summary.bounds["Overall"]["accuracy_std"]
+    value = rows["Overall"].metrics["accuracy_std"].value
+    assert low is not None and high is not None and value is not None and low < value < high
+    assert {"react_score", "react_score_plain", "unparsed_rate", "yes_rate", "YN", "SA", "MC"} <= (
+        rows["Overall"].metrics.keys()
+    )
+    assert "4 failed" in ran.err and "not for me" in ran.err
+
+
+def test_a_key_that_expires_half_way_stops_the_run_and_the_next_one_goes_on(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    pupil, state = Pupil(exam, odd), {"valid": True, "left": 60}
+
+    def behave(request: Request) -> Response:
+        state["left"] -= 1
+        if state["valid"] and state["left"] >= 0:
+            return pupil(request)
+        return error(401, f"Incorrect API key provided: {request.authorization}")
+
+    with ChatServer(behave, delay_s=0.005) as server:
+        ran = evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std")
+        folder = tmp_path / "openai-tiny"
+        assert ran.code == 2
+        assert "refused the key" in ran.err and "OPENAI_API_KEY" in ran.err
+        assert "the same command goes on" in ran.err
+        assert "sk-test" not in ran.err + ran.out
+        first = answers(folder)
+        answered = {k for k, a in first.items() if a.outcome is Outcome.OK}
+        assert len(first) == 176 and len(answered) == 60
+        stopped = read_json(folder / "run.json", ExamRun)
+        assert stopped.state == "stopped" and stopped.outcomes["failed"] == 116
+        assert read_results(folder)[0].bounds, "n of N, with bounds"
+        state.update(left=10_000)
+        n_before = len(server.requests)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std")
+        assert ran.code == 0, ran.err
+        assert len(server.requests) - n_before == 116
+    kept = answers(folder)
+    assert len(kept) == 176 and {a.outcome for a in kept.values()} == {Outcome.OK}
+    assert {k: kept[k].text for k in answered} == {k: first[k].text for k in answered}
+    summary, _ = read_results(folder)
+    expected = share(exam, lambda item: odd(item, "std"), lambda item: True)
+    assert summary.rows["Overall"].metrics["accuracy_std"].value == pytest.approx(expected)
+    assert not summary.bounds
+    for path in folder.rglob("*"):
+        assert b"sk-test" not in path.read_bytes()
+
+
+def test_a_judge_that_is_down_stops_the_run_and_costs_no_answer(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        judge.die()
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--patience", 0.5)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        folder = tmp_path / "openai-tiny"
+        assert ran.code == 2
+        assert "the judge openai:judge does not answer" in ran.err and "resume" in ran.err
+        assert len(answers(folder)) == 2 * 176
+        assert not (folder / "summary.json").exists(), "nothing is scored without its judge"
+        judge.start()
+        asked = len(server.requests)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 0, ran.err
+        assert len(server.requests) == asked, "the same command asks no question again"
+        noted = read_json(folder / "run.json", ExamRun).judged
+        assert noted is not None and noted.name == "openai:judge" and len(noted.prompt_hash) == 64
+        assert (noted.canaries, noted.canaries_missed, noted.warnings) == (10, 0, ())
+        for (item, mode), answer in answers(folder).items():
+            assert answer.verdict == ("right" if odd(item, mode) else "wrong")
+            in_words = answer.judge == "openai:judge"
+            assert in_words == (":Q" in item and _is_short(exam, item))
+        judged = len(judge.requests)
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
+        assert len(judge.requests) == judged, "a run that was judged is not judged again"
+
+
+def _is_short(exam: Exam, item: str) -> bool:
+    question = next(question for question in exam.questions if question.id == item)
+    return question.type == "SA" and not item.startswith("counting")
+
+
+def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    state = {"sound": True}
+
+    def behave(request: Request) -> Response:
+        return judging(request) if state["sound"] else Response(content=completion("right"))
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(behave) as judge:
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path / "a", server.url, *more)
+        assert ran.code == 0 and "canaries" not in ran.err
+        state["sound"] = False
+        ran = evaluate(run, exam_dir, tmp_path / "b", server.url, *more)
+    assert ran.code == 0
+    assert "warning: The judge openai:judge is wrong about 5 of 10 canaries" in ran.err
+    noted = read_json(tmp_path / "b" / "openai-tiny" / "run.json", ExamRun).judged
+    assert noted is not None and noted.canaries_missed == 5
+    summary, _ = read_results(tmp_path / "b" / "openai-tiny")
+    assert any("canaries" in note for note in summary.notes)
+
+
+def test_judging_again_asks_only_the_judge(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    always = Response(content=completion("wrong"))
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(lambda request: always) as judge:
+        ran = evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std")
+        assert ran.code == 0, ran.err
+        folder, asked = tmp_path / "openai-tiny", len(server.requests)
+        by_rule = read_results(folder)[0].rows["erasure"].metrics
+        ran = run("judge", folder, "--judge", "openai:judge", "--base-url", judge.url)
+        assert ran.code == 0, ran.err
+        assert len(server.requests) == asked and judge.requests
+    by_judge = read_results(folder)[0].rows["erasure"].metrics
+    assert by_rule["SA"].value == 0.5 and by_judge["SA"].value == 0.0
+    assert by_rule["MC"].value == by_judge["MC"].value == 0.5
+    assert "canaries" in ran.err
+    assert run("judge", folder).code == 0
+    assert read_results(folder)[0].rows["erasure"].metrics["SA"].value == 0.5
+
+
+def attributing(request: Request) -> Response:
+    """Names the second cause, at first in too many words."""
+    reminded = len(request.body["messages"]) > 2
+    return Response(content=completion("SC2" if reminded else "It is SC2, I think."))
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, blind: bool
+) -> None:
+    spec = "blind:openai:why" if blind else "openai:why"
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(attributing) as why:
+        more = ("--attribute", spec, "--judge-base-url", why.url)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 0, ran.err
+        shown = [(r.last[1], "tracing" in json.dumps(r.body)) for r in why.requests]
+        if blind:
+            assert not any(pictures for pictures, _ in shown)
+        else:
+            assert {len(pictures) for pictures, _ in shown} == {1, 2}
+    kept = answers(tmp_path / "openai-tiny")
+    for (item, mode), answer in kept.items():
+        attributed = mode == "cot" and not odd(item, mode)
+        assert answer.cause == ("SC2" if attributed else None)
+        assert answer.cause_by == (spec if attributed else "")
+    noted = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun).attributed
+    assert noted is not None and noted.name == spec and len(noted.prompt_hash) == 64
+    assert "SC2 Activity-Entity Completion" in ran.out
+    figure = (tmp_path / "sub-causes.svg").read_text()
+    assert "Regular Shortcut Error" in figure and "100 %" in figure
+
+
+def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    def refuse(request: Request) -> Response:
+        return error(400, "no pictures here")
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(refuse) as why:
+        more = ("--attribute", "openai:why", "--judge-base-url", why.url)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+    assert ran.code == 2 and "blind:openai:why" in ran.err
+    assert run("eval", exam_dir, *MODEL, "--attribute", "oracle", "--out", tmp_path).code == 2
+
+
+def test_whoever_pays_is_asked_first(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:
+    with ChatServer(Pupil(exam, odd)) as server:
+        more = ("--price", "1/2", "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 2 and not server.requests
+        assert "176 questions to ask" in ran.err and "of money" in ran.err
+        assert "nobody is there to agree" in ran.err and "--yes" in ran.err
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more, "--yes")
+        assert ran.code == 0 and len(server.requests) == 176
+    noted = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun)
+    assert noted.cost == pytest.approx(176 * (100 * 1 + 10 * 2) / 1e6)
+
+
+def test_a_budget_stops_the_run_as_it_was_told_to(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    with ChatServer(Pupil(exam, odd), delay_s=0.005) as server:
+        more = ("--mode", "std", "--budget", "5500 tokens")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 0, ran.err
+        assert "stopped: the budget of 5500 tokens is used up" in ran.err
+        assert len(server.requests) == 50
+        run_ = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun)
+        assert run_.outcomes["failed"] == 126 and run_.within_budget
+        gate = evaluate(run, exam_dir, tmp_path, server.url, *more, "--fail-if", "failed>0")
+        assert gate.code == 1 and len(server.requests) == 100
+
+
+def test_events_tell_what_happened(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:
+    with ChatServer(Pupil(exam, odd)) as server:
+        ran = evaluate(run, exam_dir, tmp_path, server.url, "--json")
+    assert ran.code == 0, ran.err
+    events: list[dict[str, Any]] = [json.loads(line) for line in ran.out.splitlines()]
+    assert [e["event"] for e in events if e["event"] != "progress"] == [
+        "started",
+        "estimate",
+        "judged",
+        "finished",
+    ]
+    assert {e["model"] for e in events} == {"openai:tiny"}
+    last = events[-1]
+    assert last["answered"] == last["n_items"] == 352 and last["judge"]["name"] == "rule"
+    assert last["summary"]["rows"]["counting"]["metrics"]["accuracy_cot"]["n"] == 32
+    assert last["cot_effects"]["Overall"]["only_cot_right"] == 16
+    assert set(last["position_bias"]["std"]["letters"]) == set("ABCD")
+
+
+def test_a_short_key_is_not_cut_out_of_answers(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "no")
+    with ChatServer(Pupil(exam, odd)) as server:
+        assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
+    texts = {answer.text for answer in answers(tmp_path / "openai-tiny").values()}
+    assert "no." in texts and not any("[key]" in text for text in texts)
+
+
+def test_scores_are_corrected_by_the_judges_card(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    """A judge that lets every fourth wrong answer pass, labelled as such: the correction undoes
+    it."""
+    texts = [("right", "fine")] * 4 + [("wrong", "all red")] * 3 + [("wrong", "fine")]
+    items = [q.id for q in exam.questions if _is_short(exam, q.id)]
+    lines = [
+        json.dumps({"item_id": item, "text": f"{text} {k}", "verdict": verdict})
+        for item in items
+        for k, (verdict, text) in enumerate(texts)
+    ]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("\n".join(lines))
+    lenient: Counter[str] = Counter()
+
+    def behave(request: Request) -> Response:
+        said = request.last[0].split("-----")[1]
+        right = "all red" not in said
+        if "nothing changed" in said:  # a wrong answer of the run: every fourth passes
+            lenient["wrong"] += 1
+            right = lenient["wrong"] % 4 == 0
+        return Response(content=completion("right" if right else "wrong"))
+
+    pupil, cut_off = Pupil(exam, odd), items[0]  # never judged, so not to be corrected
+
+    def answer(request: Request) -> Response:
+        if pupil.item(request.last[0]) == cut_off:
+            return Response(content=completion("There is", "length"))
+        return pupil(request)
+
+    with ChatServer(answer) as server, ChatServer(behave) as judge:
+        at = ("--judge", "openai:judge", "--base-url", judge.url)
+        card_file = tmp_path / "card.json"
+        ran = run("judge-card", labels, "--exam", exam_dir, *at, "--out", card_file)
+        assert ran.code == 0, ran.err
+        card = read_json(card_file, JudgeCard)
+        assert card.tasks["Overall"].specificity == 0.75
+        assert card.tasks["Overall"].sensitivity == 1.0 and "κ" in ran.out
+        assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
+        folder = tmp_path / "openai-tiny"
+        ran = run("judge", folder, *at, "--card", card_file, "--bootstrap", 200)
+        assert ran.code == 0, ran.err
+    assert "corrected" in ran.out
+    wrong = [i for i in items if not odd(i, "std")]
+    passed = len(wrong) // 4
+    judged = read_results(folder)[0].rows["Overall"].metrics["SA"]
+    n = judged.n
+    right = n - (n - len(items)) // 2 - len(wrong) - 1
+    assert odd(cut_off, "std") and judged.value == pytest.approx((right + passed) / n)
+    found = json.loads((folder / "corrected.json").read_text())["rows"]["Overall"]["SA"]
+    truth = share(
+        exam,
+        lambda i: odd(i, "std") and i != cut_off,
+        lambda i: i in items or (i.startswith("counting") and _sa(i)),
+    )
+    assert found["value"] == pytest.approx(truth) and found["low"] < truth < found["high"]
+    ran = run("judge", folder, "--card", card_file)
+    assert ran.code == 2 and "judge-card" in ran.err
+
+
+def _sa(item: str) -> bool:
+    return item.endswith(("Q5", "Q6"))
+
+
+def test_a_summary_can_be_read(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+    assert run("eval", exam_dir, "--model", "oracle", "--out", tmp_path).code == 0
+    summary = read_json(tmp_path / "oracle" / "summary.json", Summary)
+    assert list(summary.rows) == ["Overall", "erasure", "attribute", "tracing", "counting"]
