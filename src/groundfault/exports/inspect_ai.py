@@ -1,0 +1,193 @@
+"""Tasks for Inspect AI (UK AI Security Institute), found through its entry points:
+
+    inspect eval groundfault/exam -T folder=EXAM -T mode=both --model openai/gpt-…
+    inspect eval groundfault/pope -T folder=POPE -T images=val2014 --model …
+
+Prompts, reading, judge and metrics are ours. A score is C or I; an answer that cannot be read is N,
+which counts as wrong and is neither yes nor no. A sample that ended in an error counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio.from_thread
+import anyio.to_thread
+import msgspec
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset
+from inspect_ai.dataset import Sample as InspectSample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    Content,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+)
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    metric,
+    scorer,
+)
+from inspect_ai.solver import TaskState, generate
+
+from groundfault.answers import Answered, Mode
+from groundfault.asking.prompts import Questionnaire
+from groundfault.conversations import AnswererOptions, Asked
+from groundfault.errors import UsageError
+from groundfault.exports.scores import flat_scores, modes_of, paper_at
+from groundfault.judges import AnswerJudge
+from groundfault.judges.llm import LlmJudge
+from groundfault.judges.rule import RuleJudge
+from groundfault.records import Outcome, Prediction
+
+__all__ = ["exam", "judged", "pope", "scores"]
+
+JUDGES = ("rule", "grader")
+FINISH = {"model_length": "length"}
+"""Inspect's words for how an answer ended that are not ours."""
+
+
+@task
+def exam(folder: str, mode: str = "std", judge: str = "rule") -> Task:
+    """An exam folder (ReactBench's form) in `std` or `cot` mode, or in both.
+
+    `judge` decides about short answers: `rule`, or `grader`, the model of that role
+    (--model-role grader=…).
+    """
+    return _task("exam", Path(folder), None, mode, judge)
+
+
+@task
+def pope(folder: str, images: str, mode: str = "std") -> Task:
+    """POPE's files, about the pictures in a folder."""
+    return _task("pope", Path(folder), Path(images), mode, "rule")
+
+
+def _task(name: str, folder: Path, images: Path | None, mode: str, judge: str) -> Task:
+    if judge not in JUDGES:
+        raise UsageError(f"no judge '{judge}'; there are {' and '.join(JUDGES)}")
+    data, shown = str(folder.resolve()), str(images.resolve()) if images else None
+    paper = paper_at(data, shown)
+    options = AnswererOptions()
+    return Task(
+        name=f"groundfault_{name}",
+        dataset=_dataset(paper.questions(modes_of(mode))),
+        solver=generate(),
+        scorer=judged(data, shown, judge),
+        metrics=[scores(data, shown, mode)],
+        config=GenerateConfig(temperature=options.temperature, max_tokens=options.max_tokens),
+        metadata={"content_hash": paper.hashes["benchmark"], "mode": mode, "judge": judge},
+    )
+
+
+def _dataset(questions: Questionnaire) -> MemoryDataset:
+    samples = [_sample(asked, questions.modes) for asked in questions.asked()]
+    return MemoryDataset(samples, name=questions.benchmark, location=questions.folder)
+
+
+def _sample(asked: Asked, modes: Sequence[Mode]) -> InspectSample:
+    content: list[Content] = [ContentImage(image=str(path.resolve())) for path in asked.pictures]
+    content.append(ContentText(text=asked.text))
+    return InspectSample(
+        id=asked.item_id if len(modes) == 1 else f"{asked.item_id} {asked.mode}",
+        input=[ChatMessageUser(content=content)],
+        target=asked.reference,
+        metadata={"item_id": asked.item_id, "mode": asked.mode, "type": asked.kind},
+    )
+
+
+@scorer(metrics=[])
+def judged(data: str, images: str | None = None, judge: str = "rule") -> Scorer:
+    """Reads an answer and gives its verdict."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        paper = paper_at(data, images)
+        row = Answered(
+            item_id=state.metadata["item_id"],
+            mode=state.metadata["mode"],
+            outcome=Outcome.OK,
+            text=state.output.completion,
+            finish=_finish(state.output),
+            reason=state.output.error or "",
+        )
+        decides: AnswerJudge = RuleJudge()
+        if judge == "grader":
+            model = get_model(role="grader", required=True)
+            decides = LlmJudge(_Grader(model), str(model))
+        (row,) = await anyio.to_thread.run_sync(paper.judge, [row], decides)
+        return _score(row)
+
+    return score
+
+
+def _finish(output: ModelOutput) -> str:
+    if not output.choices:
+        return ""
+    ended: str = output.stop_reason
+    return FINISH.get(ended, ended)
+
+
+def _score(row: Answered) -> Score:
+    value = {"right": CORRECT, "wrong": INCORRECT, None: NOANSWER}[row.verdict]
+    kept = msgspec.structs.replace(row, text="")  # the log has it
+    return Score(
+        value=value,
+        answer=row.parsed,
+        explanation=row.reason or row.judge_text or None,
+        metadata={"answered": msgspec.to_builtins(kept)},
+    )
+
+
+@metric(scores="unreduced")
+def scores(data: str, images: str | None = None, mode: str = "std") -> Metric:
+    """Every metric of the paper; over epochs, each answer counts."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        rows = [
+            msgspec.convert((each.score.metadata or {})["answered"], Answered) for each in scores
+        ]
+        return flat_scores(paper_at(data, images), rows, modes_of(mode))
+
+    return compute
+
+
+class _Grader:
+    """Inspect's model as one of ours (`protocols.Answerer`), called from a worker thread."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+        """One reply per conversation; an error of the model is raised."""
+        return [self._reply(conversation) for conversation in conversations]
+
+    def _reply(self, conversation: Sequence[dict[str, Any]]) -> Prediction:
+        output = anyio.from_thread.run(self.model.generate, [_message(**m) for m in conversation])
+        outcome = Outcome.FAILED if output.error else Outcome.OK
+        text, reason = output.completion, output.error or ""
+        return Prediction(item_id="", outcome=outcome, text=text, reason=reason)
+
+
+def _message(role: str, content: str) -> ChatMessage:
+    if role == "system":
+        return ChatMessageSystem(content=content)
+    if role == "assistant":
+        return ChatMessageAssistant(content=content)
+    return ChatMessageUser(content=content)

@@ -1,0 +1,182 @@
+"""Tasks for lmms-eval (LMMs-Lab), written into a folder that it is pointed to:
+
+    lmms-eval eval --include_path OUT --tasks groundfault_exam --model qwen2_5_vl …
+
+    OUT/groundfault_exam.yaml, …_cot.yaml, …_both.yaml    the tasks
+    OUT/groundfault_exam.jsonl, …                         what each asks
+    OUT/groundfault_exam.py                               names the exam and our functions
+
+The exam stays where it is; if it moves or changes, it is exported again. lmms-eval does not tell
+how an answer ended, and gives a failed request as an empty answer: both are `unparsed` here where
+nothing can be read, and an answer that was cut off in a readable place is taken as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from groundfault import __version__
+from groundfault.answers import Answered
+from groundfault.asking.papers import Paper
+from groundfault.benchmarks import pope
+from groundfault.conversations import AnswererOptions, Asked
+from groundfault.exports.scores import ModeName, flat_scores, modes_of, offered_modes, paper_at
+from groundfault.judges.rule import RuleJudge
+from groundfault.records import Outcome
+from groundfault.store import new_folder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["Questions", "export_lmms_eval"]
+
+Doc = Mapping[str, Any]
+KEPT = ("item_id", "mode", "outcome", "parsed", "verdict")
+"""What scores are made of; lmms-eval logs it once per metric."""
+
+
+class Questions:
+    """The functions of a task. The paper is read when the first answer is judged, not before:
+    lmms-eval loads the written module once for every function that it names."""
+
+    def __init__(
+        self, *, data: str, images: str | None, content_hash: str, metrics: Sequence[str]
+    ) -> None:
+        self.place, self.metrics = (data, images, content_hash), metrics
+
+    def doc_to_text(self, doc: Doc) -> str:
+        """The prompt."""
+        return str(doc["text"])
+
+    def doc_to_visual(self, doc: Doc) -> list[Image]:
+        """The pictures, in order."""
+        from PIL import Image
+
+        return [Image.open(path).convert("RGB") for path in doc["pictures"]]
+
+    def process_results(self, doc: Doc, results: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The judged answer, for every metric: each is a function of all answers, and a task takes
+        those that it lists."""
+        row = Answered(
+            item_id=doc["item_id"], mode=doc["mode"], outcome=Outcome.OK, text=results[0]
+        )
+        (row,) = paper_at(*self.place).judge([row], RuleJudge())
+        kept = {name: getattr(row, name) for name in KEPT}
+        return {metric: dict(kept) for metric in self.metrics}
+
+    def metric(self, name: str) -> Callable[[Sequence[Mapping[str, Any]]], float]:
+        """From all judged answers to one number; NaN where it is undefined."""
+
+        def aggregate(items: Sequence[Mapping[str, Any]]) -> float:
+            rows = tuple(msgspec.convert(dict(item), Answered) for item in items)
+            return _table(self.place, rows).get(name, math.nan)
+
+        return aggregate
+
+
+@lru_cache(maxsize=4)
+def _table(place: tuple[str, str | None, str], rows: tuple[Answered, ...]) -> dict[str, float]:
+    """Made once for all metrics."""
+    modes = tuple(dict.fromkeys(row.mode for row in rows))
+    return flat_scores(paper_at(*place), rows, modes)
+
+
+def export_lmms_eval(paper: Paper, out: str | PathLike[str]) -> list[str]:
+    """Write the tasks of a paper into a folder that must not exist yet; gives their names."""
+    base = f"groundfault_{'pope' if paper.name == pope.CARD.name else 'exam'}"
+    tasks = {base if mode == "std" else f"{base}_{mode}": mode for mode in offered_modes(paper)}
+    every: dict[str, None] = {}
+    with new_folder(out) as temporary:
+        for task, mode in tasks.items():
+            asked = list(paper.questions(modes_of(mode)).asked())
+            metrics = _defined_metrics(paper, asked, mode)
+            every |= dict.fromkeys(metrics)
+            lines = b"".join(msgspec.json.encode(_doc(each)) + b"\n" for each in asked)
+            (temporary / f"{task}.jsonl").write_bytes(lines)
+            (temporary / f"{task}.yaml").write_text(_yaml(task, base, metrics), encoding="utf-8")
+        (temporary / f"{base}.py").write_text(_module(paper, list(every)), encoding="utf-8")
+    return list(tasks)
+
+
+def _doc(asked: Asked) -> dict[str, Any]:
+    return {
+        "item_id": asked.item_id,
+        "mode": asked.mode,
+        "type": asked.kind,
+        "text": asked.text,
+        "pictures": [str(path.resolve()) for path in asked.pictures],
+        "reference": asked.reference,
+    }
+
+
+def _defined_metrics(paper: Paper, asked: Iterable[Asked], mode: ModeName) -> list[str]:
+    """Names of what the reference answers have a score in: a task lists its metrics beforehand."""
+    rows = (
+        Answered(item_id=a.item_id, mode=a.mode, outcome=Outcome.OK, text=a.reference)
+        for a in asked
+    )
+    return list(flat_scores(paper, paper.judge(rows, RuleJudge()), modes_of(mode)))
+
+
+def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
+    options = AnswererOptions()
+    lines = [
+        f"# Written by groundfault {__version__}.",
+        f"task: {task}",
+        "dataset_path: json",
+        "dataset_kwargs:",
+        "  data_files:",
+        f"    test: {task}.jsonl",
+        "test_split: test",
+        "output_type: generate_until",
+        f"doc_to_visual: !function {module}.doc_to_visual",
+        f"doc_to_text: !function {module}.doc_to_text",
+        "doc_to_target: reference",
+        f"process_results: !function {module}.process_results",
+        "generation_kwargs:",
+        f"  max_new_tokens: {options.max_tokens}",
+        f"  temperature: {options.temperature or 0}",
+        f"  do_sample: {str(bool(options.temperature)).lower()}",
+        "  until: []  # by default an empty line, after which reasoning goes on",
+        "metric_list:",
+    ]
+    for name in metrics:
+        better = "false" if "rate" in name or "ratio" in name else "true"
+        lines += [
+            f"  - metric: {name}",
+            f"    aggregation: !function {module}.{_identifier(name)}",
+            f"    higher_is_better: {better}",
+        ]
+    lines += ["metadata:", f"  version: {__version__}"]
+    return "\n".join(lines) + "\n"
+
+
+def _module(paper: Paper, metrics: Sequence[str]) -> str:
+    place = paper.place
+    lines = [
+        f'"""Written by groundfault {__version__}: what the tasks beside this file call."""',
+        "",
+        "from groundfault.exports.lmms_eval import Questions",
+        "",
+        "questions = Questions(",
+        f"    data={place['data']!r},",
+        f"    images={place.get('images')!r},",
+        f"    content_hash={paper.hashes['benchmark']!r},",
+        f"    metrics={tuple(metrics)!r},",
+        ")",
+        "doc_to_visual = questions.doc_to_visual",
+        "doc_to_text = questions.doc_to_text",
+        "process_results = questions.process_results",
+        *(f"{_identifier(name)} = questions.metric({name!r})" for name in metrics),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _identifier(name: str) -> str:
+    return name.replace("-", "_")

@@ -1,0 +1,93 @@
+"""What a harness needs to know about a paper: its modes, and its scores as one flat table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from groundfault.answers import MODES, Answered, Mode
+from groundfault.asking.papers import Paper, read_paper
+from groundfault.benchmarks import pope
+from groundfault.errors import DataError, UsageError
+
+__all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "paper_at"]
+
+ModeName = Literal["std", "cot", "both"]
+MAIN_ROW = "Overall"
+OF_EVERY_ROW = (
+    *("accuracy", "accuracy_std", "accuracy_cot", "YN", "SA", "MC", "react_score"),
+    *("precision", "recall", "F1", "yes_ratio", "unparsed_rate"),
+)
+"""Metrics that rows other than the main one have too; harnesses print one line for each."""
+
+
+def modes_of(name: str) -> tuple[Mode, ...]:
+    """The modes that a name stands for.
+
+    >>> modes_of("cot"), modes_of("both")
+    (('cot',), ('std', 'cot'))
+    """
+    if name == "both":
+        return MODES
+    for mode in MODES:
+        if name == mode:
+            return (mode,)
+    raise UsageError(f"no mode '{name}'; there are std, cot and both")
+
+
+def offered_modes(paper: Paper) -> tuple[ModeName, ...]:
+    """What a paper can be asked in; POPE has no score over both modes."""
+    return ("std", "cot") if paper.name == pope.CARD.name else ("std", "cot", "both")
+
+
+@lru_cache(maxsize=4)
+def paper_at(data: str, images: str | None = None, content_hash: str = "") -> Paper:
+    """Read an exam folder, or POPE's files with their pictures; once per process.
+
+    With `content_hash`, anything but that content is refused.
+    """
+    paper = read_paper(data, images=images)
+    found = paper.hashes["benchmark"]
+    if content_hash and found != content_hash:
+        raise DataError(
+            data,
+            f"it is not what was exported: hash {content_hash[:12]}…, found {found[:12]}…",
+            remedy="export it again",
+        )
+    return paper
+
+
+def flat_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -> dict[str, float]:
+    """Every metric of the main row by its name, the most important ones of other rows as
+    `erasure_accuracy_std`; undefined ones are left out.
+
+    An item that was answered several times counts each time.
+    """
+    sums: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
+    table: dict[str, float] = {}
+    for answered in _rounds(rows):
+        scored = paper.score(answered, modes)
+        for row, member in scored.rows.items():
+            sums[row] = sums.get(row, 0.0) + scored.contributions[member].sum(axis=0)
+        metrics = scored.metrics
+    for row, summed in sums.items():
+        for name, value in metrics(summed[None]).items():
+            if not np.isnan(value[0]) and (row == MAIN_ROW or name in OF_EVERY_ROW):
+                table[name if row == MAIN_ROW else f"{row}_{name}"] = float(value[0])
+    return table
+
+
+def _rounds(rows: Iterable[Answered]) -> list[list[Answered]]:
+    """The rows, split so that each part has an item at most once per mode."""
+    rounds: list[list[Answered]] = []
+    seen: dict[tuple[str, Mode], int] = {}
+    for row in rows:
+        number = seen.get((row.item_id, row.mode), 0)
+        seen[row.item_id, row.mode] = number + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(row)
+    return rounds
