@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,9 +24,13 @@ from tests.agent.parts import (
 )
 
 from groundfault import registry
-from groundfault.agent import Agent, Encoder, Scripted, Settings, View, trace_of
+from groundfault.agent import Agent, Encoder, Scene, Scripted, Settings, View, trace_of
 from groundfault.agent.loading import load, parse
 from groundfault.agent.scripted import accept, call, reject
+from groundfault.agent.segmenting import Worker
+from groundfault.agent.speaking import Said
+from groundfault.engine import Plan, predict
+from groundfault.engine.identity import model_identity
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.protocols import BatchSegmenter, ModelOptions, Probeable, Segmenter
 from groundfault.records import Outcome, Prediction
@@ -131,6 +136,65 @@ def test_images_of_one_size_go_together_where_the_segmenter_can() -> None:
     one.segment_batch(IMAGES, PHRASES)
     one.close()
     assert max(Batched.sizes) > 1
+
+
+def test_images_of_any_sizes_are_talked_about_together() -> None:
+    class Batched(Squares):
+        any_sizes = False
+        calls_of: list[list[int]] = []
+
+        def segment_batch(
+            self, images: Sequence[Any], phrases: Sequence[Sequence[str]]
+        ) -> list[list[Prediction]]:
+            self.calls_of.append([len(image) for image in images])
+            return [self.segment(*pair) for pair in zip(images, phrases, strict=True)]
+
+    class Tolerant(Batched):
+        any_sizes = True
+        calls_of: list[list[int]] = []
+
+    scenes = [Scene(picture(side_px=side_px), ["tiger"]) for side_px in (96, 64, 96, 64)]
+    for segmenter, sizes in ((Batched(), [[64, 64], [96, 96]]), (Tolerant(), [[96, 64, 96, 64]])):
+        found_ = Worker(segmenter)._answer([(scene, "tiger") for scene in scenes])
+        assert segmenter.calls_of == sizes
+        assert [one.prediction.masks[0]["size"][0] for one in found_] == [96, 64, 96, 64]
+    with agent(accept) as one:
+        assert one.any_sizes  # so the engine makes full batches of them
+        answers = one.segment_batch([scene.image for scene in scenes], [["tiger"]] * 4)
+    assert [len(answer.masks) for (answer,) in answers] == [1] * 4
+
+
+def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
+    """Through the engine: as many conversations at once as a full batch has."""
+    from tests.engine.conftest import painted_set
+
+    class Counted:
+        now = most = 0
+
+        async def say(self, messages: Any) -> Said:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.2)
+            self.now -= 1
+            lines = sum(message["role"] == "assistant" for message in messages)
+            text = (SEGMENT, REPORT)[lines]
+            return Said(item_id="", outcome=Outcome.OK, text=text)
+
+        async def close(self) -> None:
+            pass
+
+    class Blind:
+        def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
+            return [Prediction(item_id="", outcome=Outcome.ABSTAINED) for _ in phrases]
+
+    benchmark = painted_set(tmp_path / "images", 4)
+    assert len({(item.height_px, item.width_px) for item in benchmark.items}) == 2
+    speaker = Counted()
+    predict(
+        benchmark, lambda: Agent(Blind(), speaker), tmp_path / "run", name="agent",
+        images=tmp_path / "images", plan=Plan(probe=False, batch=4),
+    )  # fmt: skip
+    assert speaker.most == len(benchmark.items) == 8
 
 
 def test_the_segmenter_is_used_by_one_thread() -> None:
@@ -301,3 +365,62 @@ def test_told_about_each_episode() -> None:
     one.segment(np.zeros((40, 40, 3), np.uint8), ["a", "b"])
     one.close()
     assert sorted(told) == ["a", "b"]
+
+
+# What a run's answers depend on.
+
+
+def test_a_changed_file_of_the_segmenter_is_another_identity(tmp_path: Path) -> None:
+    for half in ("find", "match"):
+        (tmp_path / f"mine.{half}.onnx").write_bytes(b"one")
+    spec = f"agent:nano:{tmp_path / 'mine'}+scripted:accept"
+    before = model_identity(spec, ModelOptions())
+    assert model_identity(spec, ModelOptions()) == before
+    (tmp_path / "mine.match.onnx").write_bytes(b"two")
+    after = model_identity(spec, ModelOptions())
+    assert {name for name in before if before[name] != after[name]} == {"segmenter model file"}
+
+
+def test_answers_of_a_changed_segmenter_are_not_mixed(tmp_path: Path) -> None:
+    from tests.engine.conftest import painted_set
+
+    benchmark = painted_set(tmp_path / "images", 2)
+    spec = f"agent:nano:{tmp_path / 'mine'}+scripted:accept"
+
+    def ask() -> None:
+        predict(
+            benchmark, lambda: agent(accept), tmp_path / "run", name=spec,
+            images=tmp_path / "images", identity=model_identity(spec, ModelOptions()),
+            plan=Plan(probe=False),
+        )  # fmt: skip
+
+    (tmp_path / "mine.find.onnx").write_bytes(b"one")
+    ask()
+    ask()  # the same files: nothing is left to ask
+    (tmp_path / "mine.find.onnx").write_bytes(b"two")
+    with pytest.raises(UsageError, match="another segmenter model file"):
+        ask()
+
+
+def test_a_recipe_with_more_money_is_the_same_agent(tmp_path: Path) -> None:
+    recipe = tmp_path / "agent.toml"
+
+    def identity(settings: str) -> dict[str, str]:
+        recipe.write_text(
+            f'segmenter = "nano-base"\nanswerer = "scripted:accept"\n[settings]\n{settings}\n'
+        )
+        return model_identity(f"agent:{recipe}", ModelOptions())
+
+    assert identity('budget = "5"') == identity('budget = "10"') == identity("concurrency = 4")
+    assert identity("turns = 3") != identity("turns = 4")
+
+
+def test_checkpoints_of_both_are_noted() -> None:
+    class Known(Squares):
+        checkpoints = ("segmenter@1",)
+
+    class Sworn(Scripted):
+        checkpoints = ("answerer@2",)
+
+    with Agent(Known(), Sworn(accept)) as one:
+        assert one.checkpoints == ("segmenter@1", "answerer@2")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.agent.parts import picture, squares
+from PIL import Image
+from tests.agent.parts import EXAMINE, SEGMENT, found, picture, said, squares
 
+from groundfault.agent import Episode, Scene, Settings
 from groundfault.agent.pictures import (
     PALETTE,
+    _box,
     _colours,
     _ink,
     close_up,
@@ -18,7 +22,9 @@ from groundfault.agent.pictures import (
     numbered,
     place_labels,
     shown,
+    shown_close_up,
 )
+from groundfault.agent.scripted import call
 from groundfault.agent.tools import apart, worth_showing
 from groundfault.masks import encode, parse_mask
 from groundfault.records import Outcome, Prediction
@@ -42,6 +48,10 @@ def blobs(n: int, height_px: int, width_px: int, seed: int = 0) -> list[Mask]:
     return masks
 
 
+def boxed(masks: list[Mask]) -> tuple[list[Mask], list[tuple[int, int, int, int]]]:
+    return masks, [_box(mask) for mask in masks]
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 30, 60])
 @pytest.mark.parametrize("size_px", [(480, 640), (240, 640)])
 def test_numbers_do_not_meet_and_stay_inside(n: int, size_px: tuple[int, int]) -> None:
@@ -63,20 +73,31 @@ def test_sixty_numbers_on_one_spot() -> None:
     assert len(place_labels([mask] * 60, (640, 480))) == 60
 
 
+def test_a_crowd_is_drawn_larger_so_that_numbers_hide_little() -> None:
+    image = picture(side_px=128)
+    masks = blobs(60, 128, 128)
+    assert numbered(image, masks[:12]).size == (384, 384)
+    size = numbered(image, masks).size
+    assert size == (768, 768)
+    boxes = [label.box for label in place_labels(masks, size)]
+    hidden = sum((right - left) * (bottom - top) for left, top, right, bottom in boxes)
+    assert hidden < 0.15 * size[0] * size[1]
+
+
 def test_every_number_can_be_read_on_its_colour() -> None:
     assert all(contrast(colour, _ink(colour)) >= 4.5 for colour in PALETTE)
 
 
 def test_a_few_masks_have_as_many_colours() -> None:
     image = picture(side_px=96)
-    assert len(set(_colours(image, squares(6)))) == 6
-    assert len(set(_colours(image, squares(12)))) >= 10
+    assert len(set(_colours(image, *boxed(squares(6))))) == 6
+    assert len(set(_colours(image, *boxed(squares(12))))) >= 10
 
 
 def test_a_colour_stands_out_from_what_it_covers() -> None:
     for own in PALETTE:
         image = np.full((96, 96, 3), own, np.uint8)
-        for colour in _colours(image, squares(4)):
+        for colour in _colours(image, *boxed(squares(4))):
             assert np.abs(np.subtract(colour, own)).sum() > 150
 
 
@@ -136,6 +157,33 @@ def test_a_close_up_leaves_the_thing_itself_alone() -> None:
     assert (zoomed[inside] == part[inside]).all()
     changed = (zoomed != part).any(axis=2).sum()
     assert 0 < changed < 4 * 2 * 420  # a line of two pixels around it
+
+
+def test_only_what_is_enlarged_a_lot_has_its_colours_thinned() -> None:
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 255, (50, 50, 3), np.uint8)
+    image = np.kron(coarse, np.ones((8, 8, 1), np.uint8)).astype(np.uint8)
+    for side_px, thinned in ((40, True), (200, False), (400, False)):
+        mask = np.zeros((400, 400), bool)
+        mask[:side_px, :side_px] = True
+        sent = Image.open(io.BytesIO(shown_close_up(image, mask).content))
+        assert (sent.layer[0][1:3] == (2, 2)) is thinned  # 4:2:0
+        drawn = np.asarray(close_up(image, mask), float)
+        assert np.abs(np.asarray(sent.convert("RGB"), float) - drawn).mean() < 4
+
+
+def test_a_picture_is_drawn_once_for_all_who_look_at_the_same_masks() -> None:
+    scene = Scene(picture(), ["tiger", "lion"])
+    first, second = (Episode(scene, query, Settings()) for query in scene.queries)
+    for episode in (first, second):
+        episode.hear(said(SEGMENT))
+        episode.see(found(2))
+        episode.hear(said(EXAMINE))
+    assert [turn.pictures for turn in first.turns] == [turn.pictures for turn in second.turns]
+    for sha256, shown_ in first.pictures.items():
+        assert second.pictures[sha256] is shown_
+    second.hear(said(call("examine_masks", mask_indices=[2])))
+    assert second.turns[-1].pictures != second.turns[-2].pictures
 
 
 def test_pictures_are_known_by_their_content() -> None:
@@ -200,11 +248,11 @@ def test_a_third_is_the_limit() -> None:
 
 def test_tiny_masks_are_left_out_but_not_the_whole_picture() -> None:
     nothing, everything = np.zeros((40, 40), bool), np.ones((40, 40), bool)
-    found = Prediction(
+    both = Prediction(
         item_id="",
         outcome=Outcome.OK,
         masks=(encode(nothing), encode(everything)),
         scores=(0.9, 0.8),
     )
-    assert worth_showing("x", found, t=0.5, size_px=(40, 40)).scores == (0.8,)
-    assert worth_showing("x", found, t=0.85, size_px=(40, 40)).outcome is Outcome.ABSTAINED
+    assert worth_showing("x", both, t=0.5, size_px=(40, 40)).scores == (0.8,)
+    assert worth_showing("x", both, t=0.85, size_px=(40, 40)).outcome is Outcome.ABSTAINED

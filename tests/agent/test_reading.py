@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import time
 
+import msgspec
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.agent.parts import found, said
 
-from groundfault.agent.dialling import native_messages
+from groundfault.agent import Episode, Scene, Settings, replay, trace_of
 from groundfault.agent.reading import (
     LONGEST_REPLY,
+    TOOLS,
     Broken,
     Call,
     ExamineMasks,
     ReportNoMask,
     SegmentPhrase,
     SelectMasks,
+    folded,
     read_reply,
     written,
 )
+from groundfault.agent.wires import native_messages
+from groundfault.records import Outcome
 
 
 @pytest.mark.parametrize(
@@ -93,6 +101,49 @@ def test_calls(text: str, call: Call) -> None:
         ),
         ('<tool>{"name": "report_no_mask", "parameters": {"a": ' + "[" * 20_000, "not valid JSON"),
         ("x" * (LONGEST_REPLY + 1), "longer than"),
+        ('<tool>{"name": "report_no_mask", "name": "segment_phrase"}</tool>', "'name' twice"),
+        (
+            '<tool>{"name": "segment_phrase", "parameters": {"text_prompt": "cat", '
+            '"text_prompt": "dog"}}</tool>',
+            "'text_prompt' twice",
+        ),
+        (
+            '<tool>{"name": "examine_masks", "parameters": {"mask_indices": [NaN]}}</tool>',
+            "not valid JSON",
+        ),
+        (
+            '<tool>{"name": "examine_masks", "parameters": {"mask_indices": [1.5]}}</tool>',
+            "expected int",
+        ),
+        (
+            '<tool>{"name": "examine_masks", "parameters": {"mask_indices": [1e400]}}</tool>',
+            "The ",
+        ),
+        (
+            '<tool>{"name": "select_masks_and_return", "parameters": {"final_answer_masks": ['
+            + "9" * 9000
+            + "]}}</tool>",
+            "The ",
+        ),
+        (
+            '<tool>{"name": "examine_masks", "parameters": {"mask_indices": ['
+            + ",".join("1" * 501)
+            + "]}}</tool>",
+            "length <= 500",
+        ),
+        (
+            '<tool>{"name": "examine_masks", "parameters": {"mask_indices": ['
+            + ",".join("1" * 1_000_000)
+            + "]}}</tool>",
+            "longer than",
+        ),
+        ('<tool>{"name": "\ud800"}</tool>', "not valid JSON"),
+        (
+            '<tool>{"name": "segment_phrase", "parameters": {"text_prompt": "'
+            + "\ufb2c" * 60
+            + '"}}</tool>',
+            "over 100 characters",
+        ),
     ],
 )
 def test_broken_calls_are_told_what_is_wrong(text: str, problem: str) -> None:
@@ -119,9 +170,106 @@ def test_control_characters_do_not_reach_the_segmenter() -> None:
     assert reply.call == SegmentPhrase("tiger")
 
 
-@given(st.text(st.sampled_from('<>/toolthink{}[]",:1 name')) | st.text())
-def test_any_text_is_read(text: str) -> None:
-    assert read_reply(text).call is not None
+# Whatever a model says.
+
+_keys = st.sampled_from(
+    ["name", "parameters", "text_prompt", "mask_indices", "final_answer_masks", "path", "__class__"]
+)
+_words = st.sampled_from([*TOOLS, "open", "../../etc/passwd", "</tool>", "<think>"]) | st.text()
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_keys, inner, max_size=4),
+    max_leaves=12,
+)
+_calls = st.builds(
+    lambda name, parameters: {"name": name, "parameters": parameters},
+    st.sampled_from(list(TOOLS)),
+    st.dictionaries(_keys, st.lists(st.integers() | st.booleans() | st.floats()) | _words)
+    | st.builds(lambda found: {"mask_indices": found}, st.lists(st.integers(-3, 70)))
+    | st.builds(lambda found: {"final_answer_masks": found}, st.lists(st.integers(-3, 70)))
+    | st.builds(lambda found: {"text_prompt": found}, _words)
+    | st.just({}),
+)
+
+
+def _tagged(value: object, before: str, after: str, closed: bool) -> str:
+    return f"{before}<tool>{json.dumps(value)}{'</tool>' * closed}{after}"
+
+
+HOSTILE = (
+    st.builds(_tagged, _json | _calls, st.text(max_size=20), st.text(max_size=20), st.booleans())
+    | st.builds(_tagged, _calls, st.just("<think>so</think>"), st.just(""), st.just(True))
+    | st.text(st.sampled_from('<>/toolthink{}[]",:1 name'))
+    | st.text()
+)
+
+
+@given(HOSTILE)
+def test_whatever_is_said_becomes_one_of_four_calls_or_a_problem(text: str) -> None:
+    reply = read_reply(text)
+    call = reply.call
+    if isinstance(call, Broken):
+        assert call.problem and len(call.problem) < 400
+        return
+    assert TOOLS[reply.tool] is type(call)
+    if isinstance(call, SegmentPhrase):
+        assert 0 < len(call.text_prompt) <= 100
+        assert call.text_prompt.isprintable() and "\n" not in call.text_prompt
+    elif isinstance(call, ExamineMasks | SelectMasks):
+        (numbers,) = msgspec.structs.astuple(call)
+        assert 1 <= len(numbers) <= 500
+        assert all(type(number) is int and abs(number) < 10_000 for number in numbers)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(HOSTILE, min_size=1, max_size=4))
+def test_whatever_is_said_an_episode_ends_by_the_rules(lines: list[str]) -> None:
+    turns = len(lines)
+    episode = Episode(Scene(np.zeros((32, 32, 3), np.uint8)), "tiger", Settings(turns=turns))
+    segmented: list[str] = []
+    for line in lines:
+        phrase = episode.hear(said(line))
+        if phrase is not None:
+            segmented.append(phrase)
+            episode.see(found(2, 32))
+        if episode.over:
+            break
+    assert episode.over and len(episode.turns) <= turns
+    assert episode.outcome is not Outcome.FAILED  # a model's words are no failure of ours
+    assert len({folded(phrase) for phrase in segmented}) == len(segmented)
+    if episode.ending in ("report", "select"):
+        assert segmented
+    answer = episode.prediction()
+    trace = trace_of(answer)
+    assert trace is not None and len(answer.masks) == len(answer.scores) <= 2
+    assert replay(trace, np.zeros((32, 32, 3), np.uint8)).prediction() == answer
+
+
+def test_halves_of_characters_are_survived() -> None:
+    episode = Episode(Scene(np.zeros((32, 32, 3), np.uint8)), "tiger", Settings(turns=1))
+    episode.hear(said("\ud800 <tool>"))
+    assert trace_of(episode.prediction()) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("tiger", "TI\u200dGER"), ("tiger", "ｔｉｇｅｒ"), ("é", "e\u0301")]
+)
+def test_one_phrase_in_two_spellings_is_one_phrase(one: str, other: str) -> None:
+    def phrase(text: str) -> str:
+        line = json.dumps({"name": "segment_phrase", "parameters": {"text_prompt": text}})
+        call = read_reply(f"<tool>{line}</tool>").call
+        assert isinstance(call, SegmentPhrase)
+        return call.text_prompt
+
+    assert folded(phrase(one)) == folded(phrase(other))
+
+
+def test_many_keys_take_no_time() -> None:
+    keys = ",".join(f'"{number}":1' for number in range(3000))
+    started = time.perf_counter()
+    text = f'<tool>{{"name": "report_no_mask", "parameters": {{{keys}}}}}</tool>'
+    assert isinstance(read_reply(text).call, Broken)
+    assert time.perf_counter() - started < 2.0
 
 
 def test_reading_takes_linear_time() -> None:

@@ -159,6 +159,14 @@ def test_synthetic_demo(demo: Path, tmp_path: Path) -> None:
     assert html.count("data:image/png;base64,") == 6 and "&lt;closer&gt;" in html
 
 
+def test_the_demo_on_the_command_line(demo: Path, run: Any, tmp_path: Path) -> None:
+    ran = run("agent", "import", demo, "--out", tmp_path / "traces")
+    assert ran.code == 0, ran.err
+    assert ran.out.count("the same") == 2 and "zebra" in ran.out
+    shown = run("agent", "steps", tmp_path / "traces", "--out", tmp_path / "steps.html")
+    assert shown.code == 0 and (tmp_path / "steps.html").read_text().count("<article") == 2
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

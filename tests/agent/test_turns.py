@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.agent.parts import (
     EXAMINE,
@@ -15,7 +16,7 @@ from tests.agent.parts import (
     told,
 )
 
-from groundfault.agent import Episode, Scene, Settings
+from groundfault.agent import Episode, Scene, Settings, replay
 from groundfault.agent.prompt import prompt_hash, system_prompt
 from groundfault.agent.scripted import call
 from groundfault.agent.speaking import Said
@@ -32,6 +33,22 @@ def test_select() -> None:
     assert (episode.ending, answer.outcome) == ("select", Outcome.OK)
     assert answer.masks == found(2).masks[:1] and answer.scores == found(2).scores[:1]
     assert len(episode.turns) == 3 and episode.reason == ""
+
+
+def test_boxes_of_the_segmenters_own_stay_with_their_masks() -> None:
+    boxes = ((1.0, 2.0, 3.0, 4.0), None)
+    episode = Episode(Scene(picture()), "tiger", Settings())
+    lines = (SEGMENT, call("examine_masks", mask_indices=[2]))
+    for line in (*lines, call("select_masks_and_return", final_answer_masks=[1, 2])):
+        if episode.hear(said(line)) is not None:
+            two = msgspec.structs.replace(found(2), boxes_xywh=boxes)
+            low = Prediction(
+                item_id="", outcome=Outcome.OK, masks=(*two.masks[1:], *two.masks[:1]),
+                scores=(two.scores[1], two.scores[0]), boxes_xywh=(None, boxes[0]),
+            )  # fmt: skip
+            episode.see(low)
+    assert episode.prediction().boxes_xywh == boxes
+    assert replay(episode.trace(), picture()).prediction() == episode.prediction()
 
 
 def test_report_is_an_abstention() -> None:

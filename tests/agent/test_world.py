@@ -210,6 +210,17 @@ def test_by_name_on_the_command_line(
     kept = read_run(tmp_path / "agent-gullible+scripted-reject-turns-4")
     assert kept.outcomes["abstained"] == len(world.benchmark.items)
     assert kept.identity["agent turns"] == "4" and len(kept.identity["agent prompt"]) == 64
+    folder = tmp_path / "agent-gullible+scripted-reject-turns-4"
+    negatives = sum(not item.present for item in world.benchmark.items)
+    (row,) = run("agent", "costs", folder, "--json").json
+    assert (row["rejections"], row["turns"], row["found"]) == (negatives, 2.0, 0.0)
+    assert row["turns_per_rejection"] == 2 * len(world.benchmark.items) / negatives
+    assert "turns/rejection" in run("agent", "costs", folder, "--format", "markdown").out
+    refused = run("agent", "costs", tmp_path / "gullible")
+    assert refused.code == 2 and "is no agent" in refused.err
+    page = tmp_path / "steps.html"
+    assert run("agent", "steps", folder, "--out", page).code == 0
+    assert page.read_text().count("<article") == len(world.benchmark.items)
 
 
 def _made() -> Any:

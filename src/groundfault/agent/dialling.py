@@ -1,8 +1,8 @@
 """Conversations with a served model: the one place where the agent meets `groundfault.asking`.
 
-Connections, retries, the store of paid responses and the purse are asking's. Here the messages of
-an episode become a request of OpenAI's chat protocol, and what comes back becomes words. With
-native calls the wire speaks the server's own tool calls; the episode sees the text form.
+Connections, retries, the store of paid responses and the purse are asking's. The messages of an
+episode become a request (`wires`), and what comes back becomes words. With native calls the wire
+speaks the server's own tool calls; the episode sees the text form.
 """
 
 from __future__ import annotations
@@ -11,32 +11,27 @@ import asyncio
 import hashlib
 from contextlib import ExitStack
 from os import PathLike
-from typing import Any
-
-import msgspec
 
 from groundfault.agent.reading import written
 from groundfault.agent.settings import Settings
 from groundfault.agent.speaking import Messages, Said
-from groundfault.agent.tools import SCHEMAS
-from groundfault.agent.turns import allowed_tools
+from groundfault.agent.wires import wire_to
 from groundfault.asking.budget import Purse, parse_budget, parse_price
 from groundfault.asking.circuit import ServerDown
 from groundfault.asking.courier import Courier, GaveUp, Stopping
 from groundfault.asking.patience import Patience
 from groundfault.asking.responses import Responses, default_place
 from groundfault.conversations import Asked, Refused, Reply, Served, Unsound
-from groundfault.errors import UsageError
 from groundfault.records import Outcome
 
-__all__ = ["Dialled", "native_messages"]
+__all__ = ["Dialled"]
 
 ONLY_REFUSALS = 20
 """So many refused requests before any reply: the request itself is wrong, so asking stops."""
 
 
 class Dialled:
-    """A `Speaker` over a server with OpenAI's chat protocol."""
+    """A `Speaker` over a model behind HTTP."""
 
     def __init__(
         self,
@@ -49,20 +44,7 @@ class Dialled:
         self.served, self.settings = served, settings
         self.patience = patience or Patience()
         self.responses_place = responses or default_place()
-        self._request: dict[str, Any] = msgspec.json.decode(
-            served.body(Asked(item_id="", text=""), ())
-        )
-        if "messages" not in self._request:
-            raise UsageError(
-                f"{served.url}: does not speak OpenAI's chat protocol, which the agent needs. "
-                "Remedy: use the provider's OpenAI-compatible address with openai:NAME"
-            )
-        if settings.calls == "native":
-            functions = [
-                {"type": "function", "function": {"name": name, **SCHEMAS[name]}}
-                for name in allowed_tools(settings)
-            ]
-            self._request |= {"tools": functions, "tool_choice": "required"}
+        self._wire = wire_to(served, settings)
         self.purse = Purse(
             parse_budget(settings.budget) if settings.budget else None,
             parse_price(settings.price) if settings.price else None,
@@ -76,7 +58,7 @@ class Dialled:
 
     async def say(self, messages: Messages) -> Said:
         """The next reply, from the store if this very request was paid for before."""
-        body = self._body(messages)
+        body = self._wire.body(messages)
         key = hashlib.sha256(f"{self.served.url}\n".encode() + body).digest()
         courier = await self._connected()
         while key in self._under_way:
@@ -103,11 +85,6 @@ class Dialled:
             )
             await self._courier.__aenter__()
         return self._courier
-
-    def _body(self, messages: Messages) -> bytes:
-        if self.settings.calls == "native":
-            messages = native_messages(messages)
-        return msgspec.json.encode({**self._request, "messages": messages})
 
     def _stored(self, key: bytes) -> Said | None:
         stored = None if self.settings.fresh else self._responses.get(key)
@@ -154,7 +131,7 @@ class Dialled:
 
     def _said(self, body: bytes, reply: Reply, latency_s: float) -> Said:
         text, reason, outcome = reply.text, reply.reason, reply.outcome
-        calls = _native_calls(body) if self.settings.calls == "native" else []
+        calls = self._wire.calls(body)
         if calls:
             text, reason, outcome = written(text, calls), "", Outcome.OK
         known = reply.tokens_in is not None and reply.tokens_out is not None
@@ -171,89 +148,6 @@ class Dialled:
             cost=cost,
             latency_s=round(latency_s, 6),
         )
-
-
-class _Function(msgspec.Struct):
-    name: str = ""
-    arguments: str | dict[str, Any] = ""
-
-
-class _ToolCall(msgspec.Struct):
-    function: _Function
-
-
-class _Message(msgspec.Struct):
-    tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-
-
-def _native_calls(body: bytes) -> list[tuple[str, str]]:
-    try:
-        message = msgspec.json.decode(body, type=_Completion).choices[0].message
-    except (msgspec.DecodeError, IndexError, RecursionError):
-        return []
-    return [
-        (call.function.name, _as_json(call.function.arguments)) for call in message.tool_calls or ()
-    ]
-
-
-def _as_json(arguments: str | dict[str, Any]) -> str:
-    """Servers differ: most give the JSON as a string, some the object itself."""
-    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-
-
-def native_messages(messages: Messages) -> list[dict[str, Any]]:
-    """A conversation in the text form as the server's own calls and results.
-
-    A result's pictures follow in a user's message: results are words only. A reply that was no
-    single call stays as it is, and its correction a user's message.
-    """
-    found: list[dict[str, Any]] = []
-    called = ""
-    for number, message in enumerate(messages):
-        if message["role"] == "assistant":
-            thought, call = _one_call(message["content"])
-            called = f"call_{number}" if call else ""
-            if call:
-                function = {"name": call[0], "arguments": call[1]}
-                calls = [{"id": called, "type": "function", "function": function}]
-                message = {"role": "assistant", "content": thought, "tool_calls": calls}
-            found.append(message)
-        elif message["role"] == "user" and called:
-            content = message["content"]
-            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            words, *pictures = parts
-            found.append({"role": "tool", "tool_call_id": called, "content": words["text"]})
-            if pictures:
-                found.append({"role": "user", "content": pictures})
-            called = ""
-        else:
-            found.append(message)
-    return found
-
-
-def _one_call(text: str) -> tuple[str, tuple[str, str] | None]:
-    """The thought and the call (name, JSON of the arguments) of a reply that `written` wrote."""
-    thought, found, call = text.rpartition("<tool>")
-    if not found or text.count("<tool>") != 1:
-        return text, None
-    try:
-        named = msgspec.json.decode(call.partition("</tool>")[0])
-        name, parameters = named["name"], named["parameters"]
-    except (msgspec.DecodeError, KeyError, TypeError, RecursionError):
-        return text, None
-    if not isinstance(name, str) or not isinstance(parameters, dict):
-        return text, None
-    arguments = msgspec.json.encode(parameters).decode()
-    thought = thought.strip().removeprefix("<think>").removesuffix("</think>")
-    return thought, (name, arguments)
 
 
 def _all_words(messages: Messages) -> str:

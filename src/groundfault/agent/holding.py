@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groundfault.agent.loops import OwnLoop
 from groundfault.agent.segmenting import Worker
 from groundfault.agent.settings import Settings
 from groundfault.agent.speaking import Speaker, Together, failure
@@ -23,16 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent"]
 
-DRAUGHTSMEN = 2
-"""Threads that draw: Pillow lets go of the interpreter while it resizes and compresses."""
+DRAUGHTSMEN = min(4, os.cpu_count() or 1)
+"""Threads that draw: Pillow lets go of the interpreter while it resizes and compresses, which is
+three quarters of what a turn takes here."""
 
 
 class Agent:
     """A multimodal LLM that verifies what a segmenter finds, before it answers.
 
     `answerer` is any `protocols.Answerer`, or a `Speaker` that takes conversations one by one.
-    `told` gets every episode when it is over, in the thread that called `segment`.
+    `told` gets every episode when it is over, in the agent's own thread. All methods wait, and may
+    be called inside a running event loop (a notebook's).
     """
+
+    any_sizes = True
+    """Images of one call need not be of one size: the engine hands over full batches."""
 
     def __init__(
         self,
@@ -45,12 +52,15 @@ class Agent:
         self.segmenter, self.settings = segmenter, settings or Settings()
         self.speaker: Speaker = Together(answerer) if isinstance(answerer, Answerer) else answerer
         self.told = told
-        self.checkpoints: tuple[str, ...] = tuple(getattr(segmenter, "checkpoints", ()))
+        self.checkpoints: tuple[str, ...] = (
+            *getattr(segmenter, "checkpoints", ()),
+            *getattr(self.speaker, "checkpoints", ()),
+        )
         if isinstance(segmenter, Probeable):
             self.frame_probe = segmenter.frame_probe
         self._worker = Worker(segmenter)
         self._draughtsmen = ThreadPoolExecutor(DRAUGHTSMEN, "draw")
-        self._runner = asyncio.Runner()
+        self._loop = OwnLoop()
         self._closed = False
 
     def __enter__(self) -> Agent:
@@ -70,9 +80,9 @@ class Agent:
         scenes = [Scene(image, asked) for image, asked in zip(images, phrases, strict=True)]
         wanted = [(scene, query) for scene in scenes for query in scene.queries]
         try:
-            found = iter(self._runner.run(self._hold_all(wanted)))
+            found = iter(self._loop.run(self._hold_all(wanted)))
         finally:
-            self._worker.forget()
+            self._worker.forget(scenes)
         return [[next(found) for _ in scene.queries] for scene in scenes]
 
     def close(self) -> None:
@@ -80,8 +90,8 @@ class Agent:
         if self._closed:
             return
         self._closed = True
-        self._runner.run(self.speaker.close())
-        self._runner.close()
+        self._loop.run(self.speaker.close())
+        self._loop.close()
         self._worker.close()
         self._draughtsmen.shutdown(wait=False, cancel_futures=True)
         close = getattr(self.segmenter, "close", None)

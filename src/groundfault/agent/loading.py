@@ -15,11 +15,13 @@ import msgspec
 from groundfault import registry
 from groundfault.agent import scripted
 from groundfault.agent.holding import Agent
+from groundfault.agent.local import Converser, Local
 from groundfault.agent.prompt import prompt_hash
 from groundfault.agent.settings import Settings
-from groundfault.agent.speaking import Speaker
+from groundfault.agent.speaking import Speaker, Together
 from groundfault.config import check, load_toml
 from groundfault.conversations import AnswererOptions, Served
+from groundfault.engine.identity import model_identity
 from groundfault.errors import UnknownName, UsageError
 from groundfault.protocols import Answerer, ModelOptions, Segmenter
 
@@ -27,6 +29,8 @@ __all__ = ["Spec", "load", "parse"]
 
 _SETTING = re.compile(r",(\w+)=([^,]*)$")
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
+_COMMON = ("device", "dtype", "revision")
+"""What a run notes of every model, so of the agent too."""
 FORM = "agent:SEGMENTER+ANSWERER, as in agent:sam3+openai:gpt-5.5,turns=6"
 
 
@@ -45,7 +49,7 @@ def parse(argument: str) -> Spec:
     >>> spec.segmenter, spec.answerer, spec.settings.turns, spec.settings.examine
     ('grounded-sam2:a+b', 'scripted:accept', 4, False)
     """
-    if argument.endswith(".toml"):
+    if _is_recipe(argument):
         return load_toml(argument, Spec)
     given: dict[str, Any] = {}
     while match := _SETTING.search(argument):
@@ -60,6 +64,10 @@ def parse(argument: str) -> Spec:
     if not found:
         raise UsageError(f"agent:{argument}: name both, {FORM}")
     raise UnknownName("answerer", answerer.partition(":")[0], known)
+
+
+def _is_recipe(argument: str) -> bool:
+    return argument.endswith(".toml")
 
 
 def _answerers() -> set[str]:
@@ -96,16 +104,16 @@ class _Load:
         return Agent(segmenter, _answerer(spec, options), spec.settings)
 
     def identity(self, argument: str, options: ModelOptions) -> dict[str, str]:
-        """Both models, the settings and the prompt."""
+        """Both models, the settings and the prompt. Files that a segmenter's argument names count
+        by content, a recipe by what it says: with more money it is still the same agent."""
         spec = parse(argument)
-        factory, rest = registry.model_factory(spec.segmenter)
-        own = getattr(factory, "identity", None)
-        found = own(rest, options) if callable(own) else {}
+        segmenter = model_identity(spec.segmenter, options)
         return {
             "agent": f"{spec.segmenter}+{spec.answerer}",
             "agent prompt": prompt_hash(spec.settings),
-            **{f"segmenter {name}": str(value) for name, value in found.items()},
+            **{f"segmenter {name}": segmenter[name] for name in segmenter if name not in _COMMON},
             **spec.settings.identity(),
+            **({"model file": ""} if _is_recipe(argument) else {}),
         }
 
 
@@ -126,12 +134,24 @@ def _answerer(spec: Spec, options: ModelOptions) -> Answerer | Speaker:
         max_tokens=spec.settings.max_tokens,
     )
     answerer = registry.load("answerers", name)(argument, asked)
-    if not isinstance(answerer, Served):
+    if isinstance(answerer, Served):
+        from groundfault.agent.dialling import Dialled
+        from groundfault.asking.patience import Patience
+
+        return Dialled(answerer, spec.settings, patience=Patience(timeout_s=options.timeout_s))
+    return _local(answerer, spec)
+
+
+def _local(model: object, spec: Spec) -> Speaker:
+    """A model in this process, if it can be shown pictures in every turn."""
+    if not isinstance(model, Converser):
         raise UsageError(
             f"{spec.answerer}: cannot hold a conversation with pictures in every turn. Remedy: "
-            "serve the model (vllm serve NAME) and name it as vllm:http://localhost:8000"
+            "name a model: openai:NAME, vllm:URL, gemini:NAME or hf:NAME"
         )
-    from groundfault.agent.dialling import Dialled
-    from groundfault.asking.patience import Patience
-
-    return Dialled(answerer, spec.settings, patience=Patience(timeout_s=options.timeout_s))
+    if spec.settings.calls == "native" or spec.settings.budget:
+        raise UsageError(
+            f"{spec.answerer}: a model in this process is free and has no calls of its own; leave "
+            "out calls=native and budget"
+        )
+    return Together(Local(model), most=spec.settings.batch)

@@ -28,12 +28,25 @@ if TYPE_CHECKING:
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom."""
 
-__all__ = ["Label", "Shown", "close_up", "contrast", "numbered", "place_labels", "shown"]
+__all__ = [
+    "Label",
+    "Shown",
+    "close_up",
+    "contrast",
+    "numbered",
+    "place_labels",
+    "shown",
+    "shown_close_up",
+]
 
 SHORT_SIDE_PX = 512
 """Of a close-up, at least: textures need room."""
 LEAST_SIDE_PX = 384
-"""Of the overlay: on smaller pictures numbers would hide too much."""
+"""Of the overlay: on smaller pictures numbers would hide too much …"""
+CROWD = 12
+CROWD_PX = 8
+"""… and so much more for each mask beyond these few, whose numbers are no larger than …"""
+CROWD_FONT_PX = 20
 LONG_SIDE_PX = 1568
 """Larger ones are reduced, as multimodal models do anyway, but not below SHORT_SIDE_PX."""
 LONGEST_PX = 4096
@@ -44,6 +57,8 @@ SLIMMEST = 4
 TINT = 0.28
 """Of a mask's colour over what it covers."""
 QUALITY = 90
+THINNED_FROM = 4.0
+"""Scale from which 4:2:0 adds a quarter of a grey level at most; at twice it is half of one."""
 PALETTE = (
     (230, 25, 75), (0, 210, 255), (255, 225, 25), (145, 30, 235), (60, 220, 60), (255, 120, 0),
     (240, 50, 230), (0, 80, 255), (190, 255, 0), (0, 150, 136), (255, 170, 190), (150, 75, 0),
@@ -83,29 +98,32 @@ class Label(NamedTuple):
     outside: bool
 
 
-def shown(picture: Image.Image | Pixels, *, quality: int = QUALITY) -> Shown:
-    """A picture, reduced if it is very large, without thinned colours."""
+def shown(picture: Image.Image | Pixels, *, quality: int = QUALITY, thinned: bool = False) -> Shown:
+    """A picture, reduced if it is very large; `thinned` keeps a quarter of its colours (4:2:0)."""
     if not isinstance(picture, Image.Image):
         picture = Image.fromarray(picture)
     if max(picture.size) > LONG_SIDE_PX and min(picture.size) > SHORT_SIDE_PX:
         scale = max(LONG_SIDE_PX / max(picture.size), SHORT_SIDE_PX / min(picture.size))
         picture = picture.resize(_scaled(picture.size, scale), Image.Resampling.LANCZOS)
     out = io.BytesIO()
-    picture.save(out, "JPEG", quality=quality, subsampling=0)
+    picture.save(out, "JPEG", quality=quality, subsampling=2 if thinned else 0)
     return Shown(out.getvalue())
 
 
 def numbered(image: Pixels, masks: Sequence[BinaryMask]) -> Image.Image:
     """The picture with its masks outlined and numbered from 1."""
     height_px, width_px = image.shape[:2]
-    scale = max(1.0, LEAST_SIDE_PX / min(height_px, width_px))
+    least_px = LEAST_SIDE_PX + CROWD_PX * max(0, len(masks) - CROWD)
+    scale = max(1.0, least_px / min(height_px, width_px))
     scale = min(scale, max(LONG_SIDE_PX / max(height_px, width_px), 1.0))
     picture = _resized(image, _scaled((width_px, height_px), scale))
     line_px = max(2, round(min(picture.size) / 220))
-    colours = _colours(image, masks)
-    for index in sorted(range(len(masks)), key=lambda i: -int(masks[i].sum())):
-        _draw_mask(picture, masks[index], colours[index], scale, line_px)
-    labels = place_labels(masks, picture.size)
+    boxes = [_box(mask) for mask in masks]
+    colours = _colours(image, masks, boxes)
+    areas_px = [np.count_nonzero(mask) for mask in masks]
+    for index in sorted(range(len(masks)), key=lambda i: -areas_px[i]):
+        _draw_mask(picture, masks[index], boxes[index], colours[index], scale, line_px)
+    labels = place_labels(masks, picture.size, boxes)
     draw = ImageDraw.Draw(picture)
     for label in labels:
         if label.outside:
@@ -115,8 +133,20 @@ def numbered(image: Pixels, masks: Sequence[BinaryMask]) -> Image.Image:
     return picture
 
 
+def shown_close_up(image: Pixels, mask: BinaryMask) -> Shown:
+    """A close-up as it is sent. What is enlarged a lot has no detail between its pixels, so its
+    colours are thinned: a third off the file and off the time."""
+    picture, scale = _close_up(image, mask)
+    return shown(picture, thinned=scale >= THINNED_FROM)
+
+
 def close_up(image: Pixels, mask: BinaryMask) -> Image.Image:
     """The region of a mask, enlarged so that its shorter side has at least 512 pixels."""
+    return _close_up(image, mask)[0]
+
+
+def _close_up(image: Pixels, mask: BinaryMask) -> tuple[Image.Image, float]:
+    """The same with its scale."""
     left, top, right, bottom = _with_margin(_box(mask), image.shape[1], image.shape[0])
     part, inside = image[top:bottom, left:right], mask[top:bottom, left:right]
     sides = (right - left, bottom - top)
@@ -135,7 +165,7 @@ def close_up(image: Pixels, mask: BinaryMask) -> Image.Image:
         if scale >= 2:  # two by two pixels, still inside the enlarged one
             dots = np.concatenate([dots - shift for shift in ((0, 0), (1, 0), (0, 1), (1, 1))])
         draw.point(dots.ravel().tolist(), fill=(grey, grey, grey))
-    return picture
+    return picture, scale
 
 
 # Colours.
@@ -166,20 +196,21 @@ def _ink(colour: tuple[int, int, int]) -> tuple[int, int, int]:
     return white if contrast(colour, white) >= contrast(colour, black) else black
 
 
-def _colours(image: Pixels, masks: Sequence[BinaryMask]) -> list[tuple[int, int, int]]:
+def _colours(
+    image: Pixels, masks: Sequence[BinaryMask], boxes: Sequence[Box]
+) -> list[tuple[int, int, int]]:
     """One per mask: far from what it covers, and from the colours of its neighbours."""
     palette = np.array(PALETTE, float)
     step = max(1, math.isqrt(image.shape[0] * image.shape[1] // 16384))
     small, reach = image[::step, ::step], math.hypot(*image.shape[:2])
     chosen: list[int] = []
     middles: list[tuple[float, float]] = []
-    for mask in masks:
+    for mask, (left, top, right, bottom) in zip(masks, boxes, strict=True):
         under = _mean(small, mask[::step, ::step])
         uses = np.bincount(chosen, minlength=len(palette))
         score = _distance(palette, under)
         good = score >= DISTINCT
         good &= uses == uses[good].min()
-        left, top, right, bottom = _box(mask)
         middle = ((left + right) / 2, (top + bottom) / 2)
         for other, place in zip(chosen, middles, strict=True):
             near = 1 - min(1.0, math.dist(middle, place) / (0.6 * reach))
@@ -201,10 +232,16 @@ def _distance(colours: NDArray[np.float64], other: NDArray[np.float64]) -> NDArr
 # Places for numbers.
 
 
-def place_labels(masks: Sequence[BinaryMask], size: tuple[int, int]) -> list[Label]:
+def place_labels(
+    masks: Sequence[BinaryMask], size: tuple[int, int], boxes: Sequence[Box] | None = None
+) -> list[Label]:
     """A place for each number on a picture of this (width, height); no two boxes meet."""
-    poles = [_pole(mask, size) for mask in masks]
-    for font_px in range(max(14, round(min(size) / 24)), SMALLEST_FONT_PX - 1, -1):
+    around = [_box(mask) for mask in masks] if boxes is None else boxes
+    poles = [_pole(mask, box, size) for mask, box in zip(masks, around, strict=True)]
+    largest_px = max(14, round(min(size) / 24))
+    if len(masks) > CROWD:
+        largest_px = min(largest_px, CROWD_FONT_PX)
+    for font_px in range(largest_px, SMALLEST_FONT_PX - 1, -1):
         for spared in (True, False):
             labels = _placed(poles, font_px, size, spared=spared)
             if labels is not None:
@@ -282,10 +319,10 @@ class _Pole(NamedTuple):
         return x - reach, y - reach, x + reach, y + reach
 
 
-def _pole(mask: BinaryMask, size: tuple[int, int]) -> _Pole:
+def _pole(mask: BinaryMask, box: Box, size: tuple[int, int]) -> _Pole:
     from scipy.ndimage import distance_transform_edt
 
-    left, top, right, bottom = _box(mask)
+    left, top, right, bottom = box
     step = max(1, math.ceil(max(right - left, bottom - top) / MAP_PX))
     part = np.pad(mask[top:bottom:step, left:right:step], 1)
     deep = distance_transform_edt(part)
@@ -312,12 +349,13 @@ def _label_size(number: int, font_px: int) -> tuple[int, int]:
 def _draw_mask(
     picture: Image.Image,
     mask: BinaryMask,
+    around: Box,
     colour: tuple[int, int, int],
     scale: float,
     line_px: int,
 ) -> None:
     """Tint and outline, in the mask's own box only."""
-    left, top, right, bottom = _box(mask)
+    left, top, right, bottom = around
     if right <= left:
         return
     room = math.ceil((line_px + 2) / scale)  # for the line around it

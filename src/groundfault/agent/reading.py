@@ -10,6 +10,7 @@ text is walked through once.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -36,9 +37,12 @@ LONGEST_REPLY = 32_000
 """Characters: five times what 2,048 tokens are."""
 LONGEST_PHRASE = 100
 MOST_INDICES = 500
+LARGEST_INDEX = 9999
+"""Far beyond any result, and short enough to be repeated in a correction."""
 _FORM = '<tool>{"name": "TOOL", "parameters": {…}}</tool>'
 
-_Indices = Annotated[list[int], msgspec.Meta(min_length=1, max_length=MOST_INDICES)]
+_Index = Annotated[int, msgspec.Meta(ge=-LARGEST_INDEX, le=LARGEST_INDEX)]
+_Indices = Annotated[list[_Index], msgspec.Meta(min_length=1, max_length=MOST_INDICES)]
 
 
 class _Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +131,9 @@ def _read_call(text: str, allowed: Collection[str]) -> tuple[str, Call | Broken]
         return "", Broken(f"The tool call is not of the form {_FORM}: {_plainly(problem)}.")
     except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
         return "", Broken(f"The tool call is not valid JSON ({problem}). Write it as {_FORM}.")
+    doubled = _doubled_key(_unfenced(text))
+    if doubled:
+        return "", Broken(f"The tool call has '{_printable(doubled)[:40]}' twice; say it once.")
     if envelope.name not in allowed:
         name = _printable(envelope.name)[:40]
         return "", Broken(f"There is no tool '{name}'. The tools are {', '.join(allowed)}.")
@@ -138,6 +145,8 @@ def _read_call(text: str, allowed: Collection[str]) -> tuple[str, Call | Broken]
         phrase = _printable(call.text_prompt)
         if not any(map(str.isalnum, phrase)):
             return envelope.name, Broken("The text_prompt holds no word.")
+        if len(phrase) > LONGEST_PHRASE:  # some characters are several when written canonically
+            return envelope.name, Broken(f"The text_prompt is over {LONGEST_PHRASE} characters.")
         call = SegmentPhrase(phrase)
     return envelope.name, call
 
@@ -163,10 +172,28 @@ def written(thought: str, calls: Sequence[tuple[str, str]]) -> str:
 def folded(phrase: str) -> str:
     """Two phrases that fold to the same are the same phrase.
 
-    >>> folded("  Toy\\tTIGER ")
-    'toy tiger'
+    >>> folded("  Toy\\tTIGER "), folded("ｔｏｙ tiger")
+    ('toy tiger', 'toy tiger')
     """
-    return " ".join(phrase.casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", phrase).casefold().split())
+
+
+def _doubled_key(text: str) -> str:
+    """A key that an object of sound JSON has twice; readers differ in which of them they take."""
+    doubled: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        known: set[str] = set()
+        for key, _ in pairs:
+            if key in known:
+                doubled.append(key)
+            known.add(key)
+
+    try:
+        json.loads(text, object_pairs_hook=look, parse_int=str)
+    except (ValueError, RecursionError):
+        return ""
+    return doubled[0] if doubled else ""
 
 
 def _cut_out(

@@ -76,7 +76,9 @@ def _found(turn: Turn, size_px: tuple[int, int]) -> Prediction:
     if not masks and turn.n_masks:
         masks = tuple(encode(stripe) for stripe in _stripes(turn.n_masks, size_px))
         scores = tuple(1.0 - index / 1e4 for index in range(turn.n_masks))
-    return Prediction(item_id="", outcome=turn.found, masks=masks, scores=scores)
+    return Prediction(
+        item_id="", outcome=turn.found, masks=masks, scores=scores, boxes_xywh=turn.boxes_xywh
+    )
 
 
 def _stripes(n: int, size_px: tuple[int, int]) -> list[NDArray[np.bool_]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from groundfault.agent.reading import folded
@@ -79,10 +79,11 @@ class Worker:
         """What the segmenter finds for a phrase; `failed` if it raises."""
         return await self._gathered.ask((scene, phrase))
 
-    def forget(self) -> None:
-        """Let go of all images: nobody talks about them any more."""
-        self._encoded.clear()
-        self._known.clear()
+    def forget(self, scenes: Iterable[Scene]) -> None:
+        """Let go of images that nobody talks about any more."""
+        for scene in scenes:
+            self._encoded.pop(scene, None)
+            self._known.pop(scene, None)
 
     def close(self) -> None:
         """End the thread."""
@@ -116,6 +117,9 @@ class Worker:
         """Images that go into one call: several of one size, if the segmenter takes several."""
         if isinstance(self.segmenter, Encoder) or not isinstance(self.segmenter, BatchSegmenter):
             return [[scene] for scene in scenes]
+        if getattr(self.segmenter, "any_sizes", False):
+            starts = range(0, len(scenes), self.batch)
+            return [scenes[start : start + self.batch] for start in starts]
         groups: list[list[Scene]] = []
         for scene in sorted(scenes, key=lambda scene: scene.size_px):
             last = groups[-1] if groups else []

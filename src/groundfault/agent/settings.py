@@ -24,6 +24,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Tool calls inside the reply's words, or as the server's own."""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 32
     """Conversations under way."""
+    batch: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
+    """Of them, so many at once for a model in this process."""
     budget: str = ""
     """Where asking stops: money, as in "5", or "2M tokens"."""
     price: str = ""

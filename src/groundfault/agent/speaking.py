@@ -100,9 +100,10 @@ class Gathered(Generic[Question, Answer]):
 class Together:
     """Any `protocols.Answerer`: whoever waits while it answers is in its next call."""
 
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, *, most: int = MOST_AT_ONCE) -> None:
         self.answerer = answerer
-        self._gathered: Gathered[Messages, Said] = Gathered(self._answer)
+        self.checkpoints: tuple[str, ...] = tuple(getattr(answerer, "checkpoints", ()))
+        self._gathered: Gathered[Messages, Said] = Gathered(self._answer, most=most)
 
     async def say(self, messages: Messages) -> Said:
         """The reply to one conversation."""

@@ -37,6 +37,8 @@ class Result(msgspec.Struct, frozen=True, dict=True):
     masks: tuple[Rle, ...] = ()
     scores: tuple[float, ...] = ()
     left_out: int = 0
+    boxes_xywh: tuple[tuple[float, float, float, float] | None, ...] = ()
+    """Where the segmenter gives its own."""
 
     @cached_property
     def pixels(self) -> list[NDArray[np.bool_]]:
@@ -48,6 +50,9 @@ def worth_showing(phrase: str, found: Prediction, *, t: float, size_px: tuple[in
     """The masks of a prediction that get a number; raises ValueError if one is unsound."""
     if len(found.masks) != len(found.scores):
         raise ValueError(f"{len(found.masks)} masks and {len(found.scores)} scores")
+    boxes = found.boxes_xywh
+    if boxes and len(boxes) != len(found.masks):
+        raise ValueError(f"{len(found.masks)} masks and {len(boxes)} boxes")
     order = sorted(range(len(found.masks)), key=lambda i: -found.scores[i])
     order = [i for i in order if found.scores[i] >= t]
     parsed = [parse_mask(found.masks[i], *size_px) for i in order]
@@ -61,6 +66,7 @@ def worth_showing(phrase: str, found: Prediction, *, t: float, size_px: tuple[in
         tuple(found.masks[order[k]] for k in kept),
         tuple(float(found.scores[order[k]]) for k in kept),
         len(found.masks) - len(kept),
+        tuple(boxes[order[k]] for k in kept) if boxes else (),
     )
 
 

@@ -63,6 +63,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     masks: tuple[Rle, ...] = ()
     """That it was shown, in the order of their numbers; not there in published traces."""
     scores: tuple[float, ...] = ()
+    boxes_xywh: tuple[tuple[float, float, float, float] | None, ...] = ()
     left_out: int = 0
     """Masks that were not shown: below the threshold, tiny, or over a surer one."""
     tokens_in: int | None = None

@@ -11,14 +11,14 @@ Given the same replies and predictions, it ends the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from groundfault.agent.pictures import Shown, close_up, numbered, shown
+from groundfault.agent.pictures import Shown, numbered, shown, shown_close_up
 from groundfault.agent.prompt import opening, prompt_hash, system_prompt
 from groundfault.agent.reading import (
     LONGEST_REPLY,
@@ -51,12 +51,14 @@ QUALITY = 95
 
 
 class Scene:
-    """An image that is talked about, encoded once for all its conversations."""
+    """An image that is talked about. Each picture of it is drawn and compressed once for all turns
+    of all its conversations: p⁺ and p⁻ often end up looking at the same masks."""
 
     def __init__(self, image: Pixels, queries: Sequence[str] = ()) -> None:
         self.image = image
         self.queries = tuple(queries)
         """Everything that will be asked about it."""
+        self._drawn: dict[tuple[Any, ...], Shown] = {}
 
     @property
     def size_px(self) -> tuple[int, int]:
@@ -67,6 +69,22 @@ class Scene:
     def picture(self) -> Shown:
         """As the model is shown it."""
         return shown(self.image, quality=QUALITY)
+
+    def overlay(self, result: Result) -> Shown:
+        """With all masks of a result, numbered."""
+        key = tuple(mask["counts"] for mask in result.masks)
+        return self._once(key, lambda: shown(numbered(self.image, result.pixels)))
+
+    def close_up(self, result: Result, number: int) -> Shown:
+        """The region of one of them."""
+        key = ("close-up", result.masks[number - 1]["counts"])
+        return self._once(key, lambda: shown_close_up(self.image, result.pixels[number - 1]))
+
+    def _once(self, key: tuple[Any, ...], draw: Callable[[], Shown]) -> Shown:
+        found = self._drawn.get(key)
+        if found is None:
+            found = self._drawn.setdefault(key, draw())
+        return found
 
 
 def allowed_tools(settings: Settings) -> tuple[str, ...]:
@@ -106,7 +124,7 @@ class Episode:
         if said.outcome is Outcome.FAILED:
             self.fail(said.reason or "the model gave no reply")
             return None
-        text = said.text[: LONGEST_REPLY + 1]
+        text = said.text[: LONGEST_REPLY + 1].encode("utf-8", "replace").decode()
         reply = read_reply(text, allowed_tools(self.settings))
         self.messages.append({"role": "assistant", "content": text or "(nothing)"})
         self._now = Turn(
@@ -152,6 +170,7 @@ class Episode:
             n_masks=len(result.masks),
             masks=result.masks,
             scores=result.scores,
+            boxes_xywh=result.boxes_xywh,
             left_out=result.left_out,
             segmenting_s=round(seconds, 6),
         )
@@ -162,7 +181,7 @@ class Episode:
                 "word: another or a more general noun phrase may find it."
             )
             return
-        picture = shown(numbered(self.scene.image, result.pixels))
+        picture = self.scene.overlay(result)
         masks = "1 mask" if n == 1 else f"{n} masks, numbered 1 to {n},"
         self._answer(f"segment_phrase found {masks} for '{phrase}'; see the picture.", (picture,))
 
@@ -172,12 +191,14 @@ class Episode:
 
     def prediction(self) -> Prediction:
         """The answer of an episode that is over, with its trace."""
-        masks, scores = self._chosen_masks()
+        result = self.newest or Result("", self.outcome)
+        kept = [number - 1 for number in self.chosen] if self.outcome is Outcome.OK else []
         return Prediction(
             item_id="",
             outcome=self.outcome,
-            masks=masks,
-            scores=scores,
+            masks=tuple(result.masks[k] for k in kept),
+            scores=tuple(result.scores[k] for k in kept),
+            boxes_xywh=tuple(result.boxes_xywh[k] for k in kept) if result.boxes_xywh else (),
             text=msgspec.json.encode(self.trace()).decode(),
             reason=self.reason,
         )
@@ -249,20 +270,11 @@ class Episode:
             words += f" There is no {_listed(strange[:10])}."
         if later:
             words += f" At most {MOST_CLOSE_UPS} are shown at a time: without {_listed(later)}."
-        pixels = self.newest.pixels
-        self._answer(words, [shown(close_up(self.scene.image, pixels[index - 1])) for index in now])
+        self._answer(words, [self.scene.close_up(self.newest, index) for index in now])
 
     def _select(self, indices: Sequence[int]) -> None:
         self.chosen = tuple(sorted(indices))
         self._end("select", Outcome.OK)
-
-    def _chosen_masks(self) -> tuple[Any, Any]:
-        if self.outcome is not Outcome.OK or self.newest is None:
-            return (), ()
-        return (
-            tuple(self.newest.masks[index - 1] for index in self.chosen),
-            tuple(self.newest.scores[index - 1] for index in self.chosen),
-        )
 
     # How a turn ends.
 
