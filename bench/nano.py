@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from groundfault import cli
+from groundfault.engine.identity import model_identity
+from groundfault.protocols import ModelOptions
 from groundfault.world.presets import BuildSettings, build
 
 SEED = 70_001
@@ -85,8 +88,12 @@ class Study:
         return {self.base: self.base, **self.cft, **self.control}
 
     def run(self, world: str, spec: str) -> Path:
-        """The folder of a finished run."""
+        """The folder of a finished run; one of other weights of that name is made anew."""
         runs = self.out / "runs" / world / spec.replace("/", "_").replace(":", "_")
+        weights = model_identity(spec, ModelOptions()).items()
+        found = [json.loads(path.read_text())["identity"] for path in runs.glob("*/run.json")]
+        if not all(weights <= identity.items() for identity in found):
+            shutil.rmtree(runs)
         if not list(runs.glob("*/summary.json")):
             print(f"asking {spec} about {world}", file=sys.stderr)
             arguments = ["eval", self.out / "worlds" / world, "--model", spec, "--out", runs]
@@ -167,6 +174,13 @@ def edit_rows(study: Study, split: str) -> Iterator[list[str]]:
                 fell = f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
             if name in study.cft:
                 check_edits(study, name, kind, split, base, found)
+            if name in study.control and (kind, split) in FALLS:
+                wanted = FALLS[kind, split]
+                study.promise(
+                    f"{name}, {kind} {split}: FPR falls by {100 * share:.0f} %, "
+                    f"less than {100 * wanted:.0f}",
+                    share < wanted,
+                )
             if kind in KINDS and name not in study.control:
                 study.points += points(name, kind, split, found)
             yield [
@@ -222,17 +236,20 @@ def benchmark_rows(study: Study, world: str, metrics: list[str]) -> Iterator[lis
         study.promise(
             f"{study.base}: clean pmF1 {100 * score:.1f}, at least 70", score >= CLEAN_PMF1
         )
+    if world == "replaced":
+        for name in (*study.cft, *study.control):
+            cured = name in study.cft
+            share = 1 - values[name]["CMS_counterfact"] / base["CMS_counterfact"]
+            study.promise(
+                f"{name}: CMS_counterfact falls by {100 * share:.0f} %, "
+                f"{'at least' if cured else 'less than'} 30",
+                (share >= CMS_FALL) == cured,
+            )
     for name in study.cft:
         if world == "clean":
             least, mine = base["positive_micro_F1"] - PMF1_LOSS, values[name]["positive_micro_F1"]
             study.promise(
                 f"{name}: clean pmF1 {100 * mine:.1f}, at least {100 * least:.1f}", mine >= least
-            )
-        if world == "replaced":
-            share = 1 - values[name]["CMS_counterfact"] / base["CMS_counterfact"]
-            study.promise(
-                f"{name}: CMS_counterfact falls by {100 * share:.0f} %, at least 30",
-                share >= CMS_FALL,
             )
 
 

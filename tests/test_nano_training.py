@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundfault.models.nano import LENGTH, SIDE_PX, Nano, as_input, group, word_numbers
+from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept, matching
 from groundfault.world.render import render
@@ -31,11 +33,13 @@ from groundfault.train.nano.questions import (  # noqa: E402
     TRUE,
     WORDINGS,
     ask,
+    how_often,
     vocabulary,
 )
 from groundfault.train.nano.recipe import Recipe, Stage, cook  # noqa: E402
 
 WORDS = vocabulary()
+NAMES = {way: name for name, ways in WORDINGS.items() for way in ways}
 index = st.integers(0, 10_000)
 
 
@@ -92,6 +96,22 @@ def test_the_base_model_hears_nothing_that_tempts(n: int) -> None:
         if question.kind == EASY and name in CATEGORIES:
             assert scene.place.context not in CATEGORIES[name].contexts
             assert all(thing.category != name for thing in scene.things)
+
+
+def test_balanced_questions_do_not_give_their_answer_away() -> None:
+    scenes = [surprising_pair(3, n).factual for n in range(40)]
+    often = how_often(scenes, [1 / 40] * 40)
+    clouded = [any(concept(thing) == "cloud" for thing in scene.things) for scene in scenes]
+    assert often["cloud"] == pytest.approx(np.mean(clouded))
+    assert MATERIALS["marble"].phrase not in often  # held out: never there, so never asked for
+    often["dog"] = 20 * max(often.values())
+    rng, absent = np.random.default_rng(0), Counter[str]()
+    for scene in scenes:
+        asked = ask(scene, 14, rng, other=None, tempting=False, often=often)
+        absent.update(NAMES[q.phrase] for q in asked if q.kind == EASY)
+    assert set(absent) <= set(often)
+    others = [absent[name] for name in often if name != "dog"]
+    assert absent["dog"] > 2 * np.mean(others)
 
 
 def test_the_misleading_prompt_of_a_pair_is_asked_of_both_pictures() -> None:

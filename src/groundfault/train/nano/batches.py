@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ def draw(
     rng: np.random.Generator,
     *,
     tempting: bool,
+    often: Mapping[str, float] | None = None,
 ) -> Batch:
     """The pictures at these places, mirrored by chance, with fresh questions about each."""
     order = np.argsort(indices)  # the files are read forwards
@@ -69,6 +71,7 @@ def draw(
             rng,
             other=source.scenes[i ^ 1] if tempting else None,
             tempting=tempting,
+            often=often,
         )
         for i in indices
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from groundfault.train.nano.batches import Batch, draw, joined
 from groundfault.train.nano.network import Nano
@@ -28,18 +29,31 @@ class Diet(NamedTuple):
     each_step: int
     paired: bool = False
     """Pairs stay together and are asked the tempting questions."""
+    chances: NDArray[np.float64] | None = None
+    """Of each picture, or pair, to be drawn; all alike if None."""
+    often: Mapping[str, float] | None = None
+    """How often each concept is there, if absent ones are to be asked for as often."""
 
 
 class Fitting:
     """A training under way: everything that a resumed one needs."""
 
     def __init__(
-        self, network: Nano, learning_rate: float, steps: int, lambda_neg: float, seed: int
+        self,
+        network: Nano,
+        learning_rate: float,
+        steps: int,
+        lambda_neg: float,
+        seed: int,
+        *,
+        frozen_words: bool = False,
     ) -> None:
         self.network = network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.learning_rate, self.steps, self.lambda_neg = learning_rate, steps, lambda_neg
         self.rng = np.random.default_rng(seed)
         self.step = 0
+        if frozen_words:
+            network.matcher.words.requires_grad_(False)
         groups: list[dict[str, Any]] = [
             {"params": [p for p in network.parameters() if p.ndim > 1]},
             {"params": [p for p in network.parameters() if p.ndim <= 1], "weight_decay": 0.0},
@@ -98,10 +112,8 @@ def fit(
 
 
 def _eat(diet: Diet, words: dict[str, int], rng: np.random.Generator) -> Batch:
-    count, paired = diet.each_step, diet.paired
-    if paired:
-        firsts = rng.integers(len(diet.pictures.scenes) // 2, size=count // 2) * 2
-        indices = np.concatenate([firsts, firsts + 1])
-    else:
-        indices = rng.integers(len(diet.pictures.scenes), size=count)
-    return draw(diet.pictures, indices, words, rng, tempting=paired)
+    pictures, paired = diet.pictures, diet.paired
+    each = 2 if paired else 1
+    drawn = rng.choice(len(pictures.scenes) // each, diet.each_step // each, p=diet.chances)
+    indices = np.concatenate([drawn * each + side for side in range(each)])
+    return draw(pictures, indices, words, rng, tempting=paired, often=diet.often)

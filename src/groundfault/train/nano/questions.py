@@ -8,6 +8,8 @@ the other picture of the pair shows.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +19,8 @@ from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import SYNONYMS, concept, material_of, reasoning_query, unreal
 from groundfault.world.scene import Scene, Thing
-from groundfault.world.splits import HELD_MATERIALS
 
-__all__ = ["EASY", "TEMPTING", "TRUE", "Question", "ask", "vocabulary", "wordings"]
+__all__ = ["EASY", "TEMPTING", "TRUE", "Question", "ask", "how_often", "vocabulary", "wordings"]
 
 TRUE, EASY, TEMPTING = range(3)
 
@@ -47,8 +48,6 @@ def wordings(name: str) -> tuple[str, ...]:
     )
 
 
-UNHEARD = frozenset(MATERIALS[name].phrase for name in HELD_MATERIALS)
-"""Fine-tuning never shows them, so it must not call them absent every time either."""
 CONCEPTS = (*CATEGORIES, *(material.phrase for material in MATERIALS.values()))
 WORDINGS = {name: wordings(name) for name in CONCEPTS}
 
@@ -60,9 +59,19 @@ def vocabulary() -> dict[str, int]:
 
 
 def ask(
-    scene: Scene, count: int, rng: np.random.Generator, *, other: Scene | None, tempting: bool
+    scene: Scene,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    other: Scene | None,
+    tempting: bool,
+    often: Mapping[str, float] | None = None,
 ) -> list[Question]:
-    """`count` questions about a scene; `other` is the second picture of its pair."""
+    """`count` questions about a scene; `other` is the second picture of its pair.
+
+    Every absent concept is asked for as often as any other or, with `often`, as often as it is
+    there in other scenes: then the words of a question don't give its answer away.
+    """
     named: dict[str, list[int]] = {}
     for number, thing in enumerate(scene.things):
         named.setdefault(concept(thing), []).append(number)
@@ -79,15 +88,28 @@ def ask(
     absent = [
         name
         for name in CONCEPTS
-        if name not in named and name not in unclear and (tempting or not _expected(name, scene))
+        if name not in named
+        and name not in unclear
+        and (tempting or not _expected(name, scene))
+        and (often is None or often.get(name))
     ]
-    order = rng.permutation(len(absent))
+    weights = [1 if often is None else often[name] for name in absent]
+    order = np.argsort(rng.exponential(size=len(absent)) / weights)
     easy = 0
     while len(asked) < count:
         ways = WORDINGS[absent[order[easy % len(order)]]]
         asked.append(Question(ways[int(rng.integers(len(ways)))], (), EASY))
         easy += 1
     return asked[:count]
+
+
+def how_often(scenes: Sequence[Scene], chances: Sequence[float]) -> dict[str, float]:
+    """How likely each concept is there, in scenes that are drawn with these chances."""
+    often: dict[str, float] = defaultdict(float)
+    for scene, chance in zip(scenes, chances, strict=True):
+        for name in {concept(thing) for thing in scene.things}:
+            often[name] += chance
+    return dict(often)
 
 
 def _some(rng: np.random.Generator, ways: tuple[str, ...], most: int) -> list[str]:

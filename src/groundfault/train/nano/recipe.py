@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 import torch
 
 from groundfault import __version__
@@ -16,12 +17,14 @@ from groundfault.models.nano import LENGTH, SIDE_PX
 from groundfault.train.nano.export import export
 from groundfault.train.nano.fitting import Diet, Fitting, fit
 from groundfault.train.nano.network import Nano
-from groundfault.train.nano.pictures import Pictures, paint
-from groundfault.train.nano.questions import vocabulary
+from groundfault.train.nano.pictures import KINDS, Pictures, paint
+from groundfault.train.nano.questions import how_often, vocabulary
+from groundfault.world.phrases import material_of
 
 __all__ = ["Recipe", "Stage", "cook"]
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
+PAIR_KINDS = {kind: float(KINDS.count(kind)) for kind in KINDS}
 Told = Callable[[str, int, int, dict[str, float]], None]
 
 
@@ -36,6 +39,16 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scenes_per_step: Count = 32
     pairs_per_step: Count = 0
     """Counterfactual pairs, each two pictures."""
+    sculptures: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """How much likelier a scene with a sculpture is drawn than one without."""
+    pair_kinds: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = msgspec.field(
+        default_factory=PAIR_KINDS.copy
+    )
+    """Shares of the kinds of pairs."""
+    balanced: bool = False
+    """Absent concepts are asked for as often as they are there, not all alike."""
+    frozen_words: bool = False
+    """What phrases mean is kept as it was."""
     lambda_neg: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     seed: Count = 0
 
@@ -58,6 +71,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"stage {stage.name} starts from '{stage.start}', not above it")
             if stage.pairs_per_step and not self.pairs:
                 raise ValueError(f"stage {stage.name} wants pairs, but pairs is 0")
+            unknown = set(stage.pair_kinds) - set(PAIR_KINDS)
+            if unknown or not sum(stage.pair_kinds.values()):
+                raise ValueError(f"stage {stage.name}: pair_kinds are shares of {list(PAIR_KINDS)}")
             if stage.name in names or not stage.name.replace("-", "").replace(".", "").isalnum():
                 raise ValueError(f"stage name '{stage.name}' is taken or not a plain name")
             names.append(stage.name)
@@ -159,10 +175,17 @@ def _run(
         network.load_state_dict(started["network"])
     diets = []
     if stage.scenes_per_step:
-        diets.append(Diet(pictures["habitual"], stage.scenes_per_step))
+        diets.append(_replay(stage, pictures["habitual"]))
     if stage.pairs_per_step:
-        diets.append(Diet(pictures["surprising"], 2 * stage.pairs_per_step, paired=True))
-    fitting = Fitting(network, stage.learning_rate, stage.steps, stage.lambda_neg, stage.seed)
+        diets.append(_pairs(stage, pictures["surprising"]))
+    fitting = Fitting(
+        network,
+        stage.learning_rate,
+        stage.steps,
+        stage.lambda_neg,
+        stage.seed,
+        frozen_words=stage.frozen_words,
+    )
     if part.exists():
         fitting.restore(_load(part, key))
 
@@ -177,3 +200,21 @@ def _run(
             save(part)
     save(out / f"{stage.name}.pt")
     part.unlink(missing_ok=True)
+
+
+def _replay(stage: Stage, pictures: Pictures) -> Diet:
+    sculpted = [any(map(material_of, scene.things)) for scene in pictures.scenes]
+    chances = np.where(sculpted, stage.sculptures, 1.0)
+    chances /= chances.sum()
+    often = how_often(pictures.scenes, chances.tolist()) if stage.balanced else None
+    return Diet(pictures, stage.scenes_per_step, False, chances, often)
+
+
+def _pairs(stage: Stage, pictures: Pictures) -> Diet:
+    n = len(pictures.scenes) // 2
+    kinds = [KINDS[index % len(KINDS)] for index in range(n)]
+    chances = np.array([stage.pair_kinds.get(kind, 0.0) / kinds.count(kind) for kind in kinds])
+    chances /= chances.sum()
+    scenes = np.repeat(chances / 2, 2)
+    often = how_often(pictures.scenes, scenes.tolist()) if stage.balanced else None
+    return Diet(pictures, 2 * stage.pairs_per_step, True, chances, often)
