@@ -375,8 +375,10 @@ def sheet(
                 for score, mask in zip(answer.scores, answer.masks, strict=True)
                 if score >= t
             ][:most]
-            best = f" {kept[0][0]:.2f}" if kept else f" ({answer.outcome})"
-            words = f"{item.query}{best}"
+            below = (
+                f" ({answer.outcome})" if not answer.scores else f" (best {answer.scores[0]:.2f})"
+            )
+            words = item.query + (f" {kept[0][0]:.2f}" if kept else below)
             masks = [mask for _, mask in kept]
             tile = overlay(pixels, decode(item.target.mask), masks, words)
             page.paste(tile, (column * TILE_PX, row * (TILE_PX + 16)))

@@ -17,8 +17,9 @@ from tests.conftest import Ran
 
 from groundfault import cli
 from groundfault.benchmarks import folder
-from groundfault.calibration import Calibration
+from groundfault.calibration import Calibration, operating_points
 from groundfault.engine import score_run
+from groundfault.errors import UsageError
 from groundfault.evaluate import summarise
 from groundfault.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
@@ -189,4 +190,56 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     )
     assert "needs phrases for what is in the picture and for what is not" in refused(
         "oracle", "--data", tmp_path / "present", *out
+    )
+
+
+def points_of(where: object, spec: str, on: Path, **identity: str) -> dict[str, float]:
+    return operating_points({spec: identity}, str(where), folder.read(on))
+
+
+def test_frozen_thresholds_are_found_again(run: Run, tmp_path: Path) -> None:
+    """In the file, in its run, in the folder of runs; for the same model, on other data."""
+    data, _ = scored_set(tmp_path / "a", [(0.6, 0.38), (0.7, 0.1), (0.9, 0.2)])
+    other, _ = scored_set(tmp_path / "b", [(0.6, 0.3)])
+    out = tmp_path / "runs"
+    assert run("calibrate", "oracle", "--data", data, "--out", out).code == 0
+    assert run("calibrate", "random:3", "--data", data, "--out", out).code == 0
+    same = {"dtype": "auto", "revision": ""}
+    for where in (out, out / "oracle", out / "oracle" / "calibration.json"):
+        assert points_of(where, "oracle", other, **same) == {"oracle": 0.05}
+    with pytest.raises(UsageError, match=r"calibrated with another dtype .'auto', now 'float16'"):
+        points_of(out, "oracle", other, dtype="float16")
+    with pytest.raises(UsageError, match="calibrated with another checkpoints"):
+        points_of(out, "oracle", other, **same, checkpoints="oracle@2")
+    with pytest.raises(UsageError, match="has thresholds of oracle, random:3, not of blind"):
+        points_of(out, "blind", other, **same)
+    with pytest.raises(UsageError, match=r"calibrated on this very benchmark.*--t 0\.05"):
+        points_of(out, "oracle", data, **same)
+    with pytest.raises(UsageError, match=r"no calibration\.json is there"):
+        points_of(tmp_path / "nowhere", "oracle", other)
+
+
+def test_published_thresholds_by_name(tmp_path: Path) -> None:
+    data, _ = scored_set(tmp_path, [(0.6, 0.3)])
+    assert points_of("published", "owlv2-sam:my/owl", data) == {"owlv2-sam:my/owl": 0.2}
+    with pytest.raises(UsageError, match="no threshold of clipseg is published; known are sam3"):
+        points_of("published", "clipseg", data)
+
+
+def test_eval_takes_each_models_own_threshold(run: Run, tmp_path: Path) -> None:
+    """The threshold of the calibration set, not the default of 0.5, on another set."""
+    data, _ = scored_set(tmp_path / "a", [(0.6, 0.38), (0.45, 0.1), (0.9, 0.2)])
+    other, _ = scored_set(tmp_path / "b", [(0.6, 0.38)])
+    calibrated_at, runs = tmp_path / "calibrated", tmp_path / "runs"
+    assert run("calibrate", "random:3", "--data", data, "--out", calibrated_at).code == 0
+    t = read_json(next(calibrated_at.glob("*/calibration.json")), Calibration).t
+    command = ("eval", other, "--model", "random:3", "--bootstrap", 0, "--out", runs)
+    ran = run(*command, "--calibration", calibrated_at)
+    assert ran.code == 0, ran.err
+    summary = json.loads((runs / "random-3" / "summary.json").read_text())
+    assert summary["settings"]["t"] == t != 0.5
+    assert read_run(runs / "random-3").settings["calibration"] == str(calibrated_at)
+    assert "give one of them" in run(*command, "--calibration", calibrated_at, "--t", 0.4).err
+    assert (
+        "no threshold of random:3 is published" in run(*command, "--calibration", "published").err
     )

@@ -77,6 +77,14 @@ def test_pictures_of_any_size(model: Nano, shape: tuple[int, int]) -> None:
 def test_words_it_does_not_know_are_an_abstention(model: Nano, phrase: str) -> None:
     (found,) = model.segment(render(sample_scene(3, 1)).image, [phrase])
     assert found.outcome is Outcome.ABSTAINED and not found.masks
+    assert found.presence is None
+
+
+def test_no_score_is_above_the_presence(model: Nano) -> None:
+    for found in model.segment(render(sample_scene(3, 1)).image, ["dog", "tree", "cup"]):
+        assert (
+            found.presence is not None and 0 <= max(found.scores, default=0) <= found.presence <= 1
+        )
 
 
 def test_a_phrase_that_is_no_text_is_named(model: Nano) -> None:

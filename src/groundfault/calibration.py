@@ -6,21 +6,31 @@ The t that maximises cgF1 over boxes, of 0.05, 0.10 … 0.95; of equal ones the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 
 import msgspec
 
 from groundfault import __version__
 from groundfault.benchmarks.folder import content_hash
 from groundfault.config import OPERATING_POINTS
+from groundfault.engine.running import CHECKPOINTS
 from groundfault.engine.scoring import results_of
 from groundfault.errors import UsageError
 from groundfault.overlaps import compare_predictions
 from groundfault.records import Benchmark, Estimate, Outcome, Role
 from groundfault.runs import Run, read_predictions
+from groundfault.store import read_json
 from groundfault.sweep import T_GRID, Point, Sweep, best_threshold, sweep_phrases
 
-__all__ = ["Calibration", "calibrate", "published_point"]
+__all__ = ["FILE", "PUBLISHED", "Calibration", "calibrate", "operating_points", "published_point"]
+
+FILE = "calibration.json"
+PUBLISHED = "published"
+"""Instead of a place: the thresholds of the paper."""
+MAY_DIFFER = ("data", "device")
+"""Parts of a run's identity: calibration has data of its own; a device hardly changes a score."""
 
 OVERALL = "Overall"
 METRIC = "cgF1"
@@ -64,6 +74,69 @@ def published_point(model: str) -> float | None:
     if name == "worker":
         name = argument.partition(":")[0]
     return OPERATING_POINTS.get(name)
+
+
+def operating_points(
+    identities: Mapping[str, Mapping[str, str]], where: str, benchmark: Benchmark
+) -> dict[str, float]:
+    """The frozen threshold of each model, by its name on the command line.
+
+    `identities` are the models' own, as `model_identity` says them before a run and the run itself
+    after it, when its checkpoints are known too. `where` is a calibration.json, the folder of a
+    calibrated run, a folder of such runs, or "published". A threshold of other weights or options
+    is refused, and so is one that was chosen on the benchmark to be reported.
+    """
+    if where == PUBLISHED:
+        return {spec: _published(spec) for spec in identities}
+    known = {found.model: found for found in map(_read, _files(Path(where)))}
+    digest = benchmark.card.content_hash or content_hash(benchmark)
+    for spec, identity in identities.items():
+        if spec not in known:
+            raise UsageError(
+                f"{where}: has thresholds of {', '.join(known)}, not of {spec}; see `groundfault "
+                "calibrate --help`"
+            )
+        _check_identity(known[spec], {"model": spec, **identity})
+        if known[spec].data == digest:
+            raise UsageError(
+                f"{where}: {spec} was calibrated on this very benchmark, which flatters it; "
+                f"calibrate on other data, or give --t {known[spec].t} if that is meant"
+            )
+    return {spec: known[spec].t for spec in identities}
+
+
+def _published(spec: str) -> float:
+    t = published_point(spec)
+    if t is None:
+        raise UsageError(
+            f"no threshold of {spec} is published; known are {', '.join(OPERATING_POINTS)}. "
+            "Calibrate it, or give --t"
+        )
+    return t
+
+
+def _files(where: Path) -> list[Path]:
+    if where.is_file():
+        return [where]
+    found = [where / FILE] if (where / FILE).is_file() else sorted(where.glob(f"*/{FILE}"))
+    if not found:
+        raise UsageError(f"{where}: no {FILE} is there; `groundfault calibrate` writes it")
+    return found
+
+
+def _read(path: Path) -> Calibration:
+    return read_json(path, Calibration)
+
+
+def _check_identity(found: Calibration, now: Mapping[str, str]) -> None:
+    unknown = {CHECKPOINTS} - {*now}
+    for what in sorted({*found.identity, *now} - {*MAY_DIFFER} - unknown):
+        was, given = found.identity.get(what, ""), now.get(what, "")
+        if was != given:
+            raise UsageError(
+                f"{found.model} was calibrated with another {what} ('{was}', now '{given}'): its "
+                "threshold does not hold; calibrate again"
+            )
 
 
 def calibrate(

@@ -52,7 +52,8 @@ class Segmenter(Protocol):
 
 @runtime_checkable
 class BatchSegmenter(Segmenter, Protocol):
-    """A segmenter that is faster with several images at once."""
+    """A segmenter that is faster with several images at once. They are of one size, unless it has
+    an attribute `any_sizes` that is true."""
 
     def segment_batch(
         self, images: Sequence[Image], phrases: Sequence[Sequence[str]]

@@ -152,6 +152,9 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     reason: str = ""
     """Why it failed or could not be read."""
+    presence: float | None = None
+    """How surely the phrase is in the picture at all, of models that say so; their scores contain
+    it as a factor. No metric reads it."""
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):

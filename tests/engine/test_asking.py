@@ -8,16 +8,19 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
 from groundfault.engine import Plan, Progress, predict
+from groundfault.engine.asking import Asker
+from groundfault.engine.fleet import READY, Fleet, Ready, Report
 from groundfault.engine.pictures import read_image
-from groundfault.engine.work import batches, tasks
+from groundfault.engine.work import Batch, batches, tasks
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.masks import decode, encode
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runs import read_predictions, read_run
+from groundfault.runs import read_predictions, read_run, shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 
@@ -77,6 +80,58 @@ def test_batches_have_one_size(painted: Made, tmp_path: Path) -> None:
     assert [len(batch) for batch in work] == [4, 2, 4, 1]
     assert all(len({task.size_px for task in batch}) == 1 for batch in work)
     assert sorted(t.image for b in work for t in b) == sorted({i.image for i in made[0].items})
+
+
+class AnySizes(Recorded):
+    """Takes pictures of several sizes at once."""
+
+    any_sizes = True
+
+    def segment_batch(
+        self, images: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        self.calls.append((len(images), len({image.shape for image in images})))
+        return [Recorded().segment(*pair) for pair in zip(images, phrases, strict=True)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, workers: int) -> None:
+    """Full batches of mixed sizes, of one model and of several workers alike."""
+    made, model = painted(11), AnySizes()
+    if workers == 1:
+        assert len(ask(made, model, tmp_path / "run", batch=4)) == 22
+        assert model.calls == [(4, 2), (4, 2), (3, 2)]
+        return
+    ready = Ready(probe="", at_once=4, any_sizes=Asker(model, made[1], batch=4).any_sizes)
+    crew = Told(ready)
+    fleet = Fleet(crew, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes))
+    list(fleet.answers(lambda _: None))
+    assert sorted(crew.given) == [3, 4, 4]
+
+
+class Told:
+    """Workers that answer nothing to everything, and note how many images they are given."""
+
+    size = 2
+
+    def __init__(self, ready: Ready) -> None:
+        self.ready, self.given = ready, list[int]()
+        self.reports: list[tuple[int, Report | None]] = []
+        self.hired = 0
+
+    def hire(self) -> int:
+        self.hired += 1
+        self.reports.append((self.hired, Report(READY, ready=self.ready)))
+        return self.hired
+
+    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+        self.given.append(len(batch))
+        self.reports.append((worker, Report(ticket)))
+
+    def wait(self) -> list[tuple[int, Report | None]]:
+        return [self.reports.pop(0)]
+
+    def close(self) -> None: ...
 
 
 def test_batches_answer_as_single_images_do(painted: Made, tmp_path: Path) -> None:
@@ -154,6 +209,7 @@ class Wrong(Recorded):
     [
         ({"scores": (0.1, 0.2)}, "1 masks, 0 boxes and 2 scores"),
         ({"scores": (float("nan"),)}, "a score is not finite"),
+        ({"presence": 1.5}, "a presence of 1.5 is not in 0–1"),
         ({"masks": (encode(np.ones((3, 3), bool)),)}, "it is 3x3, its image 24x32"),
         ({"masks": ({"size": (24, 32), "counts": "ZZ"},)}, "corrupt or truncated"),
     ],
@@ -164,6 +220,12 @@ def test_unsound_answers_are_failures(
     found = ask(painted(1), Wrong(wrong), tmp_path / "run")
     assert found["0-blue"].outcome is Outcome.FAILED and reason in found["0-blue"].reason
     assert found["0-green"].outcome is Outcome.OK
+
+
+def test_presence_is_kept_where_it_is_given(painted: Made, tmp_path: Path) -> None:
+    found = ask(painted(2), Wrong({"presence": 0.25}), tmp_path / "run")
+    assert [found[name].presence for name in ("0-blue", "0-green")] == [0.25, None]
+    assert "presence" in pq.read_schema(*shards(tmp_path / "run")).names
 
 
 def test_too_few_answers_are_a_failure(painted: Made, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 from tests.conftest import Ran
 
 from groundfault.engine import Plan, first_cases, predict
-from groundfault.engine.recording import locked
 from groundfault.errors import UsageError
 from groundfault.evaluate import read_results
 from groundfault.masks import encode
@@ -33,6 +32,7 @@ from groundfault.runs import (
     shards,
     write_run,
 )
+from groundfault.store import locked
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 KILLS = 8

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Callable
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +21,16 @@ import pytest
 from tests.engine.conftest import PLUGIN
 
 from groundfault import registry
-from groundfault.engine import Plan, predict
+from groundfault.engine import Plan, Progress, predict
 from groundfault.engine.fleet import DIED
-from groundfault.errors import GroundfaultError
+from groundfault.engine.ray_actors import LOOPBACK, QUIET
+from groundfault.errors import GroundfaultError, UsageError
+from groundfault.evaluate import read_results
 from groundfault.protocols import ModelOptions
 from groundfault.records import Benchmark, Outcome
-from groundfault.runs import Run, read_predictions
+from groundfault.runs import Run, read_predictions, read_run
+
+pytestmark = pytest.mark.xdist_group("ray")
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 
@@ -34,35 +47,82 @@ def stored(out: Path) -> dict[str, Any]:
     return {p.item_id: (p.outcome, p.masks, p.scores, p.reason) for p in read_predictions(out)}
 
 
+class RayCluster:
+    """A cluster of two nodes on the loopback, in processes that end with this object."""
+
+    def __init__(self, folder: Path) -> None:
+        script = Path(__file__).with_name("ray_cluster.py")
+        self.process = subprocess.Popen(
+            [sys.executable, str(script), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.address = self._said()
+
+    def remove_node(self) -> None:
+        """Kill one of the two, with everything on it."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("remove\n")
+        self.process.stdin.flush()
+        assert self._said() == "removed"
+
+    def close(self) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+    def _said(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        assert line, f"Ray did not start: exit code {self.process.wait(60)}"
+        return line
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_environment() -> Iterator[None]:
+    """Ray reads these when it is imported: here, and in the processes that are started."""
+    known = {
+        **QUIET,
+        **LOOPBACK,  # then 127.0.0.1 is not taken for the machine's other address
+        "PYTHONPATH": str(PLUGIN),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in known.items():
+            patch.setenv(name, value)
+        yield
+
+
+@contextlib.contextmanager
+def ray_cluster() -> Iterator[RayCluster]:
+    """Ray with the plug-in's models; drivers of this process and those it starts may join."""
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    folder = tempfile.mkdtemp(prefix="gf-ray-", dir="/tmp")  # sockets need a short path
+    cluster = RayCluster(Path(folder))
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with ray_cluster() as started:
+        yield started
+
+
 @pytest.fixture(params=["processes", "ray"])
 def workers(request: pytest.FixtureRequest) -> dict[str, Any]:
     """A plan with two workers of either kind."""
     if request.param == "processes":
         return {"workers": 2}
-    request.getfixturevalue("ray_cluster")
-    return {"engine": "ray", "workers": 2}
-
-
-@pytest.fixture(scope="session")
-def ray_cluster() -> Any:
-    """Ray on this machine, for all tests of a session; its workers find the plug-in's models."""
-    ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    from groundfault.engine.ray_actors import QUIET
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in QUIET.items():
-            patch.setenv(name, value)
-        ray.init(
-            address="local",
-            num_cpus=2,
-            include_dashboard=False,
-            logging_level="ERROR",
-            log_to_driver=False,
-            object_store_memory=100_000_000,
-            runtime_env={"env_vars": {"PYTHONPATH": str(PLUGIN)}},
-        )
-        yield ray
-        ray.shutdown()
+    address = request.getfixturevalue("cluster").address
+    return {"engine": "ray", "workers": 2, "ray_address": address}
 
 
 @pytest.mark.usefixtures("plugin")
@@ -108,3 +168,79 @@ def test_workers_end_if_they_only_die(painted: Made, tmp_path: Path) -> None:
             images=made[1],
             plan=Plan(workers=2),
         )
+
+
+def test_eval_on_a_cluster_that_is_there(
+    cluster: RayCluster, benchmark_folder: Callable[[int], Path], tmp_path: Path
+) -> None:
+    """`--ray-address` gives the files that a local run gives."""
+    folder, local, there = benchmark_folder(12), tmp_path / "local", tmp_path / "there"
+    start = [sys.executable, "-m", "groundfault.cli", "eval", str(folder), "--model", "finder"]
+    start += ["--bootstrap", "50", "--out"]
+    subprocess.run([*start, str(local)], check=True, capture_output=True)
+    joined = [*start, str(there), "--engine", "ray", "--ray-address", cluster.address]
+    ran = subprocess.run(joined, capture_output=True, text=True)
+    assert ran.returncode == 0 and "finder: 24 of 24 answered" in ran.stderr, ran.stderr
+    assert stored(there / "finder") == stored(local / "finder")
+    ours, theirs = read_results(there / "finder"), read_results(local / "finder")
+    assert ours[0] == theirs[0] and ours[1].equals(theirs[1])
+    noted = read_run(there / "finder")
+    assert noted.settings["ray_address"] == cluster.address and "ray" in noted.versions
+
+
+def test_a_cluster_that_is_not_there_is_named(painted: Made, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    with pytest.raises(UsageError, match=r"Ray at 127\.0\.0\.1:1 cannot be reached"):
+        ask(painted(2), "oracle", tmp_path / "run", engine="ray", ray_address="127.0.0.1:1")
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_machine_that_goes_away_loses_nothing(painted: Made, tmp_path: Path) -> None:
+    """Half of the workers die with their node in mid-run: the rest answer everything, alike."""
+    made = painted(40)
+    ask(made, "finder", tmp_path / "alone")
+    with ray_cluster() as cluster:
+        plan = Plan(engine="ray", workers=2, ray_address=cluster.address)
+        gone = threading.Event()
+
+        def progress(now: Progress) -> None:
+            if now.done >= 16 and not gone.is_set():
+                cluster.remove_node()
+                gone.set()
+
+        ended = predict(
+            made[0],
+            load("finder:0.05"),
+            tmp_path / "run",
+            name="finder",
+            images=made[1],
+            plan=plan,
+            progress=progress,
+        )
+    assert gone.is_set() and ended.outcomes["failed"] == 0
+    assert stored(tmp_path / "run") == stored(tmp_path / "alone")
+
+
+def test_ray_of_this_machine_listens_on_the_loopback_only(
+    benchmark_folder: Callable[[int], Path], tmp_path: Path
+) -> None:
+    """Without an address Ray is started here, for this run, and nobody else can reach it."""
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    psutil = import_module("psutil")  # Ray brings it
+    command = [sys.executable, "-m", "groundfault.cli", "eval", str(benchmark_folder(8))]
+    command += ["--model", "finder:0.3", "--engine", "ray", "--workers", "1", "--bootstrap", "0"]
+    environment = {name: value for name, value in os.environ.items() if name not in LOOPBACK}
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "runs")],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    addresses: set[str] = set()
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for one in psutil.Process(process.pid).children(recursive=True):
+                addresses |= {c.laddr.ip for c in one.net_connections() if c.status == "LISTEN"}
+        time.sleep(0.1)
+    assert process.returncode == 0 and read_run(tmp_path / "runs" / "finder-0.3").outcomes["ok"]
+    assert {ip.removeprefix("::ffff:") for ip in addresses} == {"127.0.0.1"}

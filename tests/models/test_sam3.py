@@ -35,6 +35,7 @@ def test_scores_are_instance_times_presence(model: sam3.Sam3) -> None:
     kept = sorted((s for s in expected.tolist() if s > model.floor), reverse=True)
     assert found.scores == pytest.approx(kept, abs=1e-5)
     assert len(found.boxes_xywh) == len(found.masks)
+    assert found.presence == pytest.approx(float(raw.presence_logits.sigmoid()), abs=1e-5)
 
 
 @pytest.mark.parametrize(("bias", "outcome"), [(-12.0, Outcome.ABSTAINED), (12.0, Outcome.OK)])

@@ -413,6 +413,11 @@ def test_a_hostile_worker_is_an_error_with_a_reason_never_a_hang(program: Start,
     assert model._process is None  # no such process is asked again
 
 
+def test_presence_is_a_factor_of_the_scores_and_kept(program: Start) -> None:
+    (found,) = program("answer(request, presence=0.25)\n").segment(PICTURE, ["zebra"])
+    assert found.scores == (0.125,) and found.presence == 0.25
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "reason"),
     [

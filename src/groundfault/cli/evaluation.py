@@ -118,6 +118,10 @@ def eval_(
         ),
     ] = None,
     t: T = None,
+    calibration: Annotated[
+        str,
+        typer.Option("--calibration", help="Each model's t: calibrate's output, or 'published'."),
+    ] = "",
     tau: Tau = None,
     iou: Iou = None,
     variant: VariantOption = None,
@@ -147,6 +151,7 @@ def eval_(
     import functools
     import gc
 
+    from groundfault.calibration import operating_points
     from groundfault.engine import Plan, folder_name
     from groundfault.engine.gates import parse_gate
     from groundfault.engine.identity import model_identity
@@ -183,6 +188,7 @@ def eval_(
         "--ray-address": ray_address,
         "--no-probe": not probe,
         "--t": t,
+        "--calibration": calibration,
         "--tau": tau,
         "--iou": iou,
         "--variant": variant,
@@ -231,6 +237,10 @@ def eval_(
         data=data,
         fetch=functools.partial(fetch_published, offline=offline, yes=yes),
     )
+    if calibration and t is not None:
+        raise UsageError("--calibration and --t both set the threshold; give one of them")
+    if calibration:
+        operating_points(identities, calibration, source.benchmark)  # refused before it is asked
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     plan = Plan(
@@ -246,7 +256,16 @@ def eval_(
     with interruptible():
         for spec, folder in folders.items():
             results[spec] = _evaluate(
-                spec, folder, identities[spec], source, limit, plan, options, settings, shown
+                spec,
+                folder,
+                identities[spec],
+                source,
+                limit,
+                plan,
+                options,
+                settings,
+                shown,
+                calibration,
             )
     _check_gates(gates, results)
 
@@ -309,6 +328,7 @@ def _evaluate(
     options: ModelOptions,
     settings: ScoreSettings,
     shown: Shown,
+    calibration: str,
 ) -> tuple[Run, Summary]:
     """Ask one model, score it, say how it went."""
     import functools
@@ -316,6 +336,7 @@ def _evaluate(
     import msgspec
 
     from groundfault import registry
+    from groundfault.calibration import operating_points
     from groundfault.engine import first_cases, predict, score_run
     from groundfault.engine.telling import Teller
     from groundfault.evaluate import summarise, write_results
@@ -333,7 +354,12 @@ def _evaluate(
             name=spec,
             images=source.images,
             identity=identity,
-            settings={**msgspec.to_builtins(options), "limit": limit, "dataset": source.origin},
+            settings={
+                **msgspec.to_builtins(options),
+                "limit": limit,
+                "dataset": source.origin,
+                "calibration": calibration,
+            },
             benchmark_folder=source.folder,
             asked=asked,
             plan=plan,
@@ -341,6 +367,9 @@ def _evaluate(
             progress=teller.progress,
         )
     teller.ended(run)
+    if calibration:
+        points = operating_points({spec: run.identity}, calibration, source.benchmark)
+        settings = msgspec.structs.replace(settings, t=points[spec])
     scored = score_run(
         asked,
         folder,

@@ -82,6 +82,7 @@ class Asker:
         self.baseline = model if self.segmenter is None and isinstance(model, Baseline) else None
         self.at_once = batch if self.together is not None else 1
         """Images per call; halved when memory runs out."""
+        self.any_sizes = bool(getattr(model, "any_sizes", False))
         if self.baseline is not None:
             return
         if self.images is None or not self.images.is_dir():
@@ -213,6 +214,8 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
             )
         if not all(map(math.isfinite, prediction.scores)):
             raise ValueError(f"a score is not finite: {list(prediction.scores)}")
+        if prediction.presence is not None and not 0.0 <= prediction.presence <= 1.0:
+            raise ValueError(f"a presence of {prediction.presence} is not in 0–1")
     except (ValueError, TypeError, KeyError) as problem:
         [failure] = _failed([item], ValueError(f"the model's answer is unsound: {problem}"))
         return failure
@@ -224,6 +227,7 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
         boxes_xywh=prediction.boxes_xywh,
         text=prediction.text,
         reason=prediction.reason,
+        presence=prediction.presence,
         seconds=seconds,
         category_ids=prediction.category_ids if isinstance(prediction, Answer) else (),
     )

@@ -57,6 +57,8 @@ class Ready(msgspec.Struct, frozen=True):
     """How the check of its coordinate frame ended."""
     at_once: int
     """How many images the model takes at once."""
+    any_sizes: bool = False
+    """Whether those may be of different sizes."""
     checkpoints: str = ""
     """What exactly was loaded, where the model says so."""
 
@@ -109,6 +111,7 @@ def equip(equipment: Equipment) -> tuple[Asker, Ready]:
     return asker, Ready(
         probe=probe(model) if equipment.probe and asker.segmenter else SKIPPED,
         at_once=asker.at_once,
+        any_sizes=asker.any_sizes,
         checkpoints=", ".join(getattr(model, "checkpoints", ())),
     )
 
@@ -126,10 +129,10 @@ def ready_report(equipped: Callable[[], tuple[Asker, Ready]]) -> Report:
 class Fleet:
     """Hands out work and takes answers."""
 
-    def __init__(self, crew: Crew, work: Callable[[int], Iterator[Batch]]) -> None:
+    def __init__(self, crew: Crew, work: Callable[[Ready], Iterator[Batch]]) -> None:
         self.crew = crew
         self.work = work
-        """Makes the batches, once a worker says how many images it takes at once."""
+        """Makes the batches, once a worker says which images it takes at once."""
         self.todo: Iterator[Batch] | None = None
         self.exhausted = False
         self.suspects: deque[Task] = deque()
@@ -165,7 +168,7 @@ class Fleet:
         self.starting.discard(worker)
         self.sent[worker] = {}
         if self.todo is None:
-            self.todo = self.work(ready.at_once)
+            self.todo = self.work(ready)
 
     def _feed(self, worker: int) -> None:
         sent = self.sent[worker]

@@ -7,6 +7,8 @@ Every worker reads its pictures itself, so their folder must be a path that all 
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
@@ -23,6 +25,12 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
+HERE = {"address": "local", "include_dashboard": False}
+"""Of a cluster on this machine: unless told, Ray would join whatever was started here last."""
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""What Ray does on those systems by itself: one machine, 127.0.0.1. Else it would listen on every
+interface. It is read when Ray is imported."""
+CALL_S = 20.0
 _Order = tuple[int, list[Task]]
 
 
@@ -30,7 +38,7 @@ class RayCrew:
     """One actor per worker. Ray is started if it is not, and stopped by whom started it."""
 
     def __init__(self, equipment: Equipment, plan: Plan, *, most: int) -> None:
-        self.ray = _library()
+        self.ray = _library(QUIET if plan.ray_address else QUIET | LOOPBACK)
         self.started = not self.ray.is_initialized()
         if self.started:
             _start(self.ray, plan.ray_address)
@@ -81,8 +89,8 @@ class RayCrew:
             self.ray.shutdown()
 
 
-def _library() -> Any:
-    for name, value in QUIET.items():
+def _library(variables: Mapping[str, str]) -> Any:
+    for name, value in variables.items():
         os.environ.setdefault(name, value)
     try:
         return import_module("ray")
@@ -92,15 +100,22 @@ def _library() -> Any:
 
 def _start(ray: Any, address: str) -> None:
     """Connect to the cluster given, or start one on this machine."""
-    # "local" is said, as Ray would else join whatever cluster was last started on this machine
-    where = {"address": address} if address else {"address": "local", "include_dashboard": False}
+    where = {"address": address} if address else HERE
     try:
+        _call_at(address)
         ray.init(**where, logging_level="ERROR", log_to_driver=False)
-    except (ConnectionError, RuntimeError, ValueError) as problem:
+    except (OSError, RuntimeError, ValueError) as problem:
         raise UsageError(
             f"Ray at {address or 'this machine'} cannot be reached ({problem}); start it with "
             "`ray start --head`, or leave --ray-address away"
         ) from None
+
+
+def _call_at(address: str) -> None:
+    """Raise OSError where nobody listens: Ray itself would try for a quarter of an hour."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), CALL_S).close()
 
 
 class _Actor:

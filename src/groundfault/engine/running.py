@@ -19,12 +19,12 @@ from groundfault.engine.asking import Model
 from groundfault.engine.fleet import Crew, Equipment, Fleet, Ready, equip
 from groundfault.engine.here import ask_here
 from groundfault.engine.probe import ProbeFailed
-from groundfault.engine.recording import Recorder, clear, locked, settle, tally
+from groundfault.engine.recording import Recorder, clear, settle, tally
 from groundfault.engine.work import Batch, Plan, batches, tasks
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.records import Benchmark, Outcome
 from groundfault.runs import Answer, Run, read_run, shards, write_run
-from groundfault.store import write_bytes
+from groundfault.store import locked, write_bytes
 
 __all__ = ["Progress", "folder_name", "predict"]
 
@@ -190,16 +190,18 @@ class _Session:
             asker, ready = equip(self.equipment)
             self._ready(ready)
             try:
-                yield from ask_here(asker, batches(self.pending, asker.at_once))
+                yield from ask_here(asker, self._batches(ready))
             finally:
                 asker.close()
             return
         crew = _crew(self.plan, self.equipment, most=len(self.pending))
         try:
-            fleet = Fleet(crew, lambda at_once: batches(self.pending, at_once))
-            yield from fleet.answers(self._ready)
+            yield from Fleet(crew, self._batches).answers(self._ready)
         finally:
             crew.close()
+
+    def _batches(self, ready: Ready) -> Iterator[Batch]:
+        return batches(self.pending, ready.at_once, any_sizes=ready.any_sizes)
 
     def _ready(self, ready: Ready) -> None:
         if not self.images_done:

@@ -1,4 +1,5 @@
-"""What there is to ask: per image, every phrase together; images in batches of one size."""
+"""What there is to ask: per image, every phrase together; images in batches, of one size unless
+the model takes any."""
 
 from __future__ import annotations
 
@@ -54,10 +55,12 @@ def tasks(items: Iterable[Item], done: Collection[str] = ()) -> list[Task]:
     return [Task(image, tuple(asked)) for image, asked in by_image.items()]
 
 
-def batches(pending: Sequence[Task], size: int) -> Iterator[Batch]:
-    """Batches of at most `size` images, all of one size in pixels: no model has to pad."""
-    if size <= 1:
-        yield from ((task,) for task in pending)
+def batches(pending: Sequence[Task], size: int, *, any_sizes: bool = False) -> Iterator[Batch]:
+    """Batches of at most `size` images, all of one size in pixels: no model has to pad. One that
+    takes images of any sizes together gets them as they come, and full batches."""
+    if size <= 1 or any_sizes:
+        step = max(1, size)
+        yield from (tuple(pending[k : k + step]) for k in range(0, len(pending), step))
         return
     ordered = sorted(pending, key=lambda task: task.size_px)
     start = 0

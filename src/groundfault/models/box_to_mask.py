@@ -142,6 +142,9 @@ class BoxToMask:
 class DetectThenSegment:
     """A detector and a segmenter as one."""
 
+    # each stage brings every picture to a frame of its own, or looks at them one by one
+    any_sizes = True
+
     def __init__(
         self, detector: Detector, segmenter: BoxToMask, *, checkpoints: tuple[str, ...] = ()
     ) -> None:

@@ -38,6 +38,9 @@ class Checkpoint(NamedTuple):
     gated: bool = False
 
 
+UNSURE = "see its page"
+"""Where we could not read the licence of the weights."""
+
 CHECKPOINTS = {
     "facebook/sam3": Checkpoint(
         "SAM License", "3c879f39826c281e95690f02c7821c4de09afae7", gated=True
@@ -52,9 +55,9 @@ CHECKPOINTS = {
         "Apache-2.0", "d638f16c163f70a8b6bd643b2ddbfc8be2c34807"
     ),
     "facebook/sam-vit-huge": Checkpoint("Apache-2.0", "87aecf0df4ce6b30cd7de76e87673c49644bdf67"),
-    "CIDAS/clipseg-rd64-refined": Checkpoint("Apache-2.0"),
-    "omlab/omdet-turbo-swin-tiny-hf": Checkpoint("Apache-2.0"),
-    "openai/clip-vit-base-patch32": Checkpoint("MIT", "3d74acf9a28c67741b2f4f2ea7635f0aaf6f0268"),
+    "CIDAS/clipseg-rd64-refined": Checkpoint(UNSURE),
+    "omlab/omdet-turbo-swin-tiny-hf": Checkpoint(UNSURE),
+    "openai/clip-vit-base-patch32": Checkpoint(UNSURE, "3d74acf9a28c67741b2f4f2ea7635f0aaf6f0268"),
     "yolov8l-worldv2.pt": Checkpoint("AGPL-3.0"),
     "yoloe-11l-seg.pt": Checkpoint("AGPL-3.0"),
 }

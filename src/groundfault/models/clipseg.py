@@ -44,6 +44,9 @@ def load(argument: str, options: ModelOptions) -> ClipSeg:
 class ClipSeg:
     """Segments what a phrase names as one region."""
 
+    # the processor brings every picture to one square
+    any_sizes = True
+
     def __init__(
         self,
         model: Any,

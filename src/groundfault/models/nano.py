@@ -110,7 +110,7 @@ class Nano:
         masks = _enlarge(ground[0, 0], labels, image.shape[0], image.shape[1])
         encoded = [encode(masks == k) for k in range(count)]
         return [
-            _prediction(encoded, scores[:, p], known=bool(ids[p].any()))
+            _prediction(encoded, scores[:, p], float(presence[p]), known=bool(ids[p].any()))
             for p in range(len(phrases))
         ]
 
@@ -122,13 +122,15 @@ class Nano:
         return bright
 
 
-def _prediction(masks: list[Any], scores: Floats, *, known: bool) -> Prediction:
+def _prediction(masks: list[Any], scores: Floats, presence: float, *, known: bool) -> Prediction:
+    """What fits a phrase; of one without a known word, nothing is said."""
     kept = [k for k in np.argsort(-scores, kind="stable") if scores[k] >= LEAST_SCORE] * known
     return Prediction(
         item_id="",
         outcome=Outcome.OK if kept else Outcome.ABSTAINED,
         masks=tuple(masks[k] for k in kept),
         scores=tuple(float(scores[k]) for k in kept),
+        presence=presence if known else None,
     )
 
 

@@ -71,7 +71,7 @@ def check_batch(images: Sequence[Image], phrases: Sequence[Sequence[str]]) -> No
         check(image, asked)
 
 
-def answer(found: Iterable[Instance]) -> Prediction:
+def answer(found: Iterable[Instance], *, presence: float | None = None) -> Prediction:
     """A prediction of what was found, best first; nothing found is an abstention.
 
     The item's id is left to whoever knows the item.
@@ -85,6 +85,7 @@ def answer(found: Iterable[Instance]) -> Prediction:
         boxes_xywh=tuple(_xywh(instance.box_xyxy) for instance in ranked)
         if any(instance.box_xyxy for instance in ranked)
         else (),
+        presence=presence,
     )
 
 

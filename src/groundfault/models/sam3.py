@@ -45,6 +45,9 @@ def load(argument: str, options: ModelOptions) -> Sam3:
 class Sam3:
     """Segments every instance of a phrase."""
 
+    # the processor brings every picture to one square
+    any_sizes = True
+
     def __init__(
         self,
         model: Any,
@@ -79,9 +82,10 @@ class Sam3:
                 outputs = self.model(
                     vision_embeds=_of_images(seen, list(numbers)), **self._tokens(words)
                 )
+                present = outputs.presence_logits.float().sigmoid().flatten().tolist()
                 for row, number in enumerate(numbers):
                     instances = self._instances(outputs, row, images[number].shape[:2])
-                    found[number].append(prompting.answer(instances))
+                    found[number].append(prompting.answer(instances, presence=present[row]))
         return found
 
     def frame_probe(self, image: Image) -> BinaryMask:

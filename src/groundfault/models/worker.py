@@ -432,6 +432,7 @@ def _prediction(answer: _Answer, height_px: int, width_px: int) -> Prediction:
         scores=tuple(score * presence for score in answer.scores),
         text=answer.text,
         reason=answer.reason,
+        presence=answer.presence,
     )
 
 
