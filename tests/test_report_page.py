@@ -7,7 +7,8 @@ import re
 import shutil
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,13 @@ from groundfault.example import write_example
 from groundfault.masks import decode, encode
 from groundfault.overlaps import compare_predictions
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
-from groundfault.report.page import gallery, html, write_figures, write_report
+from groundfault.report.page import agent_steps, gallery, html, write_figures, write_report
+from groundfault.report.page import pictures as page_pictures
 from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.outlines import outline, shrink
+from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.points import counts, points_of, surface
-from groundfault.runs import Run, write_predictions, write_run
+from groundfault.runs import Run, read_run, write_predictions, write_run
 from groundfault.scoring import phrases, referring, replacement
 
 pytest.importorskip("jinja2")
@@ -464,11 +467,18 @@ def test_outlines_cover_what_they_go_around() -> None:
     assert shrink(speck, 10, 10).sum() == 1
 
 
+def gallery_of(runs: list[Path], max_cases: int) -> tuple[gallery.Gallery, Pictures]:
+    pictures = Pictures()
+    found = gallery.make_gallery(
+        chapters(load_runs(runs)), images_from=None, max_cases=max_cases, pictures=pictures
+    )
+    return found, pictures
+
+
 def test_the_gallery_shows_some_of_every_kind(pictured: list[Path]) -> None:
-    runs = [(run, k) for k, run in enumerate(load_runs(pictured))]
-    found = gallery.make_gallery(runs, images_from=None, max_cases=8)
+    found, _ = gallery_of(pictured, 8)
     assert len(found.examples) == 8
-    assert {example.run for example in found.examples} == {run.name for run, _ in runs}
+    assert {example.run for example in found.examples} == {r.name for r in load_runs(pictured)}
     assert {example.kind for example in found.examples} == {"SM", "CC", "OC"}
     first = found.examples[0]
     assert first.views[1].target.startswith("M")
@@ -476,14 +486,31 @@ def test_the_gallery_shows_some_of_every_kind(pictured: list[Path]) -> None:
     assert severities == sorted(severities, reverse=True)
 
 
+def test_a_case_stands_beside_what_the_other_runs_made_of_it(
+    pictured: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = gallery_of(pictured, 30)
+    assert set(found.others) == {example.same for example in found.examples}
+    for example in found.examples:
+        beside = found.others[example.same]
+        assert [other.run for other in beside] == [run.name for run in load_runs(pictured)]
+        assert {other.case_id for other in beside} == {example.case_id}
+        assert example in beside
+    assert any(other.n_wrong == 0 for others in found.others.values() for other in others)
+    assert gallery_of(pictured[:1], 30)[0].others == {}
+    monkeypatch.setattr(gallery, "OTHERS_BYTES", 1)
+    few, _ = gallery_of(pictured, 30)
+    assert len(few.others) == 1
+    assert any("worst 1" in note for note in few.notes)
+
+
 def test_pictures_stay_within_their_budget(
     pictured: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [(run, k) for k, run in enumerate(load_runs(pictured))]
-    monkeypatch.setattr(gallery, "LONG_SIDES_PX", (96, 48, 24))
-    large = gallery.make_gallery(runs, images_from=None, max_cases=20).pictures
-    monkeypatch.setattr(gallery, "PICTURE_BYTES", sum(map(len, large)) // 2)
-    small = gallery.make_gallery(runs, images_from=None, max_cases=20).pictures
+    monkeypatch.setattr(page_pictures, "LONG_SIDES_PX", (96, 48, 24))
+    large = gallery_of(pictured, 20)[1].encoded()
+    monkeypatch.setattr(page_pictures, "PICTURE_BYTES", sum(map(len, large)) // 2)
+    small = gallery_of(pictured, 20)[1].encoded()
     assert sum(map(len, small)) < sum(map(len, large))
 
 
@@ -529,26 +556,34 @@ def test_two_thousand_cases_fit(tmp_path: Path) -> None:
 # ── in a browser ───────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+@contextmanager
+def chromium(profile: Path) -> Iterator[Any]:
+    """A headless browser that logs what pages complain about and ask for."""
     webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
         pytest.skip("no chromium with chromedriver: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
-    options.binary_location = chromium
+    options.binary_location = program
     for argument in (
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
         "--no-first-run", "--disable-component-update", "--disable-sync",
         "--disable-dev-shm-usage", "--window-size=1200,900", "--force-prefers-reduced-motion",
-        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
+        f"--user-data-dir={profile}",
     ):  # fmt: skip
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(driver)
-    started = webdriver.Chrome(options=options, service=service)
-    yield started
-    started.quit()
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium(tmp_path_factory.mktemp("chromium")) as started:
+        yield started
 
 
 @pytest.fixture
@@ -566,12 +601,13 @@ def shown(browser: Any) -> list[str]:
     return found
 
 
-def choose(browser: Any, name: str, value: str) -> None:
+def choose(browser: Any, name: str, value: str, form: str = "filters") -> None:
     browser.execute_script(
-        "const field = document.forms.filters.elements[arguments[0]]; field.value = arguments[1];"
-        "field.dispatchEvent(new Event('input', {bubbles: true}))",
+        "const field = document.forms[arguments[2]].elements[arguments[0]];"
+        "field.value = arguments[1]; field.dispatchEvent(new Event('input', {bubbles: true}))",
         name,
         value,
+        form,
     )
 
 
@@ -643,6 +679,24 @@ def test_keys_walk_enlarge_and_close(opened: Any) -> None:
     assert opened.switch_to.active_element == cards[2]
 
 
+def test_the_enlarged_case_shows_every_run(opened: Any) -> None:
+    keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+    cards = opened.find_elements("css selector", ".card:not([hidden])")
+    cards[0].send_keys(keys.ENTER)
+    runs = opened.find_elements("css selector", "#enlarged-case .other-runs .other")
+    assert len(runs) == 2
+    large = "return document.querySelector('#enlarged-case .large').dataset.run"
+    before = opened.execute_script(large)
+    opened.switch_to.active_element.send_keys(keys.ARROW_DOWN)
+    assert opened.execute_script(large) != before
+    missing = (
+        "return document.querySelectorAll('#enlarged-case image:not([href]),"
+        " #enlarged-case .picture:not(:has(.target))').length"
+    )
+    assert opened.execute_script(missing) == 0
+    opened.switch_to.active_element.send_keys(keys.ESCAPE)
+
+
 def test_theme_tabs_and_sorting(opened: Any) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
     before = opened.execute_script(ground)
@@ -663,10 +717,97 @@ def test_theme_tabs_and_sorting(opened: Any) -> None:
 
 
 def test_nothing_sticks_out_on_a_phone(opened: Any) -> None:
+    assert width_on_a_phone(opened) == 390
+
+
+def width_on_a_phone(opened: Any) -> int:
+    """How wide the open page becomes on a screen of 390 pixels."""
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
         opened.refresh()
-        assert opened.execute_script("return document.documentElement.scrollWidth") == 390
+        return int(opened.execute_script("return document.documentElement.scrollWidth"))
     finally:
         opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+# ── episodes of an agent ───────────────────────────────────────────────────────────────────────
+
+
+class Gullible:
+    """Finds the same thing whatever it is asked for."""
+
+    def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
+        mask = np.zeros(np.asarray(image).shape[:2], bool)
+        mask[10:50, 10:60] = True
+        found = Prediction(item_id="", outcome=Outcome.OK, masks=(encode(mask),), scores=(0.9,))
+        return [found for _ in phrases]
+
+
+@pytest.fixture(scope="module")
+def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent that accepts everything, as `eval` leaves its run."""
+    from tests.agent.parts import agent
+
+    from groundfault.agent.scripted import accept
+    from groundfault.engine import Plan, predict
+    from groundfault.engine.scoring import score_run
+
+    out = tmp_path_factory.mktemp("agent") / "run"
+    where = pictured[0].parent / "benchmark"
+    benchmark = folder.read(where)
+    with agent(accept, Gullible()) as verifier:
+        predict(
+            benchmark, lambda: verifier, out, name="agent", images=where / "images",
+            plan=Plan(probe=False, batch=4),
+        )  # fmt: skip
+    scored = score_run(benchmark, out, t=0.5, tau=0.3, variant="exact")
+    data = {"benchmark": benchmark.card.content_hash}
+    write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
+    run = read_run(out)
+    write_run(out, msgspec.structs.replace(run, benchmark_folder=str(where)))
+    return out
+
+
+def test_episodes_stand_behind_the_cases(
+    agent_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page_of([agent_run], tmp_path / "report.html", max_cases=4)
+    assert "Here are all 8 episodes" in page.text
+    assert page.source.count('class="walk-link"') == 8
+    assert "examine_masks" in page.text
+    assert "drawn again" not in page.text
+    assert len(page.ids) == len(set(page.ids))
+    monkeypatch.setattr(agent_steps, "MOST_EPISODES", 3)
+    fewer = page_of([agent_run], tmp_path / "fewer.html", max_cases=4)
+    assert "the worst 3 of 8 episodes" in fewer.text
+    assert fewer.source.count('class="walk-link"') == 3
+
+
+def test_episodes_without_their_benchmark_have_words_only(agent_run: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(agent_run, tmp_path / "run"))
+    write_run(run, msgspec.structs.replace(read_run(run), benchmark_folder="/gone"))
+    page = page_of([run], tmp_path / "report.html", max_cases=4)
+    assert "examine_masks" in page.text
+    assert "<image" not in page.source
+
+
+def test_stepping_through_an_episode(browser: Any, agent_run: Path, tmp_path: Path) -> None:
+    write_report([agent_run], tmp_path / "report.html", max_cases=6)
+    browser.get((tmp_path / "report.html").as_uri())
+    keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+    links = browser.find_elements("css selector", ".card .walk-link")
+    browser.execute_script("arguments[0].click()", links[1])
+    article = browser.switch_to.active_element
+    assert article.get_attribute("id") == links[1].get_attribute("href").partition("#")[2]
+    assert not browser.find_element("id", "enlarged").is_displayed()
+    steps = article.find_elements("css selector", ".step")
+    assert [step.is_displayed() for step in steps] == [True, *[False] * (len(steps) - 1)]
+    article.send_keys(keys.ARROW_RIGHT)
+    assert [step.is_displayed() for step in steps][:2] == [False, True]
+    assert not article.find_elements("css selector", "image:not([href])")
+    other = "1" if article.get_attribute("id") == "episode-0" else "0"
+    choose(browser, "episode", other, "episode-filters")
+    assert browser.find_element("id", f"episode-{other}").is_displayed()
+    assert not article.is_displayed()
+    assert browser.get_log("browser") == []

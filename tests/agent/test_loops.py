@@ -11,9 +11,9 @@ import pytest
 from tests.agent.parts import Squares, agent, picture
 
 from groundfault.agent import Agent, Settings
-from groundfault.agent.loops import OwnLoop
 from groundfault.agent.scripted import accept
 from groundfault.agent.speaking import Messages, Said
+from groundfault.asking.loops import OwnLoop
 from groundfault.records import Outcome, Prediction
 
 

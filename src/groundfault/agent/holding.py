@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from groundfault.agent.loops import OwnLoop
 from groundfault.agent.segmenting import Worker
 from groundfault.agent.settings import Settings
 from groundfault.agent.speaking import Speaker, Together, failure
 from groundfault.agent.turns import Episode, Scene
+from groundfault.asking.loops import OwnLoop
 from groundfault.protocols import Answerer, Probeable, Segmenter
 from groundfault.records import Prediction
 
@@ -40,6 +40,8 @@ class Agent:
 
     any_sizes = True
     """Images of one call need not be of one size: the engine hands over full batches."""
+    images_at_once = 16
+    """With p⁺ and p⁻, as many conversations as are under way by default."""
 
     def __init__(
         self,

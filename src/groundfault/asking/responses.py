@@ -66,7 +66,12 @@ class Responses:
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self.path, isolation_level=None, timeout=BUSY_S)
+            self._database = sqlite3.connect(
+                self.path,
+                isolation_level=None,
+                timeout=BUSY_S,
+                check_same_thread=False,  # one at a time: in a notebook, the loop has its own
+            )
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")

@@ -12,6 +12,7 @@ from groundfault.answers import Answered
 from groundfault.asking.budget import Purse
 from groundfault.asking.circuit import ServerDown
 from groundfault.asking.courier import Courier, GaveUp, Stopping
+from groundfault.asking.loops import run_to_end
 from groundfault.asking.patience import Patience
 from groundfault.asking.pictures import Loaded, Pictures
 from groundfault.asking.responses import Responses, request_key
@@ -55,7 +56,7 @@ def ask_served(
 ) -> Ending:
     """Ask everything; `keep` gets each answer as it comes. `asked` is read as it is needed."""
     interview = _Interview(asked, served, keep, purse, responses, fresh)
-    return asyncio.run(interview.hold(patience or Patience(), concurrency))
+    return run_to_end(interview.hold(patience or Patience(), concurrency))
 
 
 class _Interview:

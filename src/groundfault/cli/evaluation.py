@@ -90,8 +90,9 @@ def eval_(
         str, typer.Option("--ray-address", help="Of a Ray cluster; else one is started here.")
     ] = "",
     batch: Annotated[
-        int, typer.Option("--batch", min=1, help="Images at once, for models that can.")
-    ] = 4,
+        int | None,
+        typer.Option("--batch", min=1, help="Images at once, for models that can. [4; agent: 16]"),
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")] = "auto",
     dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
     revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
@@ -212,7 +213,7 @@ def eval_(
             max_tokens=max_tokens,
             temperature=temperature,
             timeout_s=timeout,
-            batch=batch,
+            batch=batch or 4,
             **place,
         )
         with interruptible():
@@ -246,7 +247,7 @@ def eval_(
     plan = Plan(
         engine=engine.value,
         workers=workers,
-        batch=batch,
+        batch=batch or 0,
         ray_address=ray_address,
         device=device,
         resume=resume,

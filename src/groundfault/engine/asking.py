@@ -36,6 +36,8 @@ __all__ = ["Asker", "Model", "Prepared", "load_model"]
 
 Model = Segmenter | Baseline
 DECODERS = 2
+BATCH = 4
+"""Images at once, for models that can and have no wish of their own."""
 """Threads that decode pictures: one picture takes 5 to 20 ms, less than a model takes."""
 LONGEST_REASON = 1000
 QUADS = frozenset({Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL})
@@ -80,7 +82,8 @@ class Asker:
         self.segmenter = model if isinstance(model, Segmenter) else None
         self.together = model if isinstance(model, BatchSegmenter) else None
         self.baseline = model if self.segmenter is None and isinstance(model, Baseline) else None
-        self.at_once = batch if self.together is not None else 1
+        likes = int(getattr(model, "images_at_once", BATCH))
+        self.at_once = (batch or likes) if self.together is not None else 1
         """Images per call; halved when memory runs out."""
         self.any_sizes = bool(getattr(model, "any_sizes", False))
         if self.baseline is not None:

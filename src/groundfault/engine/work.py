@@ -12,9 +12,6 @@ from groundfault.records import Benchmark, Item
 
 __all__ = ["Batch", "Plan", "Task", "batches", "first_cases", "tasks"]
 
-BATCH = 4
-"""Images at once for models that can; a batch that does not fit into memory is halved."""
-
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is carried out. Answers do not depend on it."""
@@ -22,7 +19,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     engine: Literal["local", "ray"] = "local"
     workers: int = 0
     """0 is one for `local`; for `ray` one per GPU of the cluster, or per core if it has none."""
-    batch: int = BATCH
+    batch: int = 0
+    """Images at once for models that can; 0 is what the model likes, else 4. A batch that does not
+    fit into memory is halved."""
     ray_address: str = ""
     """Of a cluster that is there; "" starts one on this machine."""
     device: str = "auto"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ __all__ = [
     "LENGTH",
     "SIDE_PX",
     "Nano",
+    "Seen",
     "as_input",
     "base",
     "cft",
@@ -59,6 +60,15 @@ LEAST_CELLS = 6
 """Smaller things are taken for noise."""
 LEAST_SCORE = 0.05
 """Below this a mask is not worth storing; no operating point is that low."""
+
+
+class Seen(NamedTuple):
+    """What `find` saw in a picture."""
+
+    features: dict[str, Any]
+    """Inputs of `match`, the phrases aside."""
+    masks: list[Any]
+    """Of each thing, at the picture's size, run-length encoded."""
 
 
 class Nano:
@@ -89,28 +99,32 @@ class Nano:
 
     def segment(self, image: Bytes, phrases: Sequence[str]) -> list[Prediction]:
         """Masks with scores for each phrase: how well it fits × how surely it is there."""
-        for phrase in phrases:
-            if not isinstance(phrase, str):
-                raise UsageError(f"a phrase is text; {phrase!r} is a {type(phrase).__name__}")
-        if not phrases:
-            return []
-        ground, where, *seen = self._find.run(None, {"picture": as_input(shrink(image)[None])})
+        _check(phrases)
+        return self.segment_encoded(self.encode(image), phrases) if phrases else []
+
+    def encode(self, image: Bytes) -> Seen:
+        """What is in a picture, before anything is asked about it."""
+        ground, where, *features = self._find.run(None, {"picture": as_input(shrink(image)[None])})
         foreground, labels = group(ground[0, 0], where[0])
         count = int(labels.max()) + 1
         # With nothing found there is still a picture to ask about: an empty thing fits nothing.
         things = np.stack([foreground * (labels == k) for k in range(max(count, 1))])
-        ids = word_numbers(phrases, self.words)
-        fits, present = self._match.run(
-            None,
-            dict(zip(("quarter", "eighth", "tokens"), seen, strict=True))
-            | {"masks": things[None].astype(np.float32), "ids": ids[None]},
-        )
-        presence = _sigmoid(present[0])
-        scores = _sigmoid(fits[0][:count]) * presence
         masks = _enlarge(ground[0, 0], labels, image.shape[0], image.shape[1])
-        encoded = [encode(masks == k) for k in range(count)]
+        named = dict(zip(("quarter", "eighth", "tokens"), features, strict=True))
+        return Seen(
+            named | {"masks": things[None].astype(np.float32)},
+            [encode(masks == k) for k in range(count)],
+        )
+
+    def segment_encoded(self, seen: Seen, phrases: Sequence[str]) -> list[Prediction]:
+        """What `segment` says about the picture."""
+        _check(phrases)
+        ids = word_numbers(phrases, self.words)
+        fits, present = self._match.run(None, seen.features | {"ids": ids[None]})
+        presence = _sigmoid(present[0])
+        scores = _sigmoid(fits[0][: len(seen.masks)]) * presence
         return [
-            _prediction(encoded, scores[:, p], float(presence[p]), known=bool(ids[p].any()))
+            _prediction(seen.masks, scores[:, p], float(presence[p]), known=bool(ids[p].any()))
             for p in range(len(phrases))
         ]
 
@@ -120,6 +134,13 @@ class Nano:
         labels = np.zeros((SIDE_PX // 2, SIDE_PX // 2), np.int16)
         bright: Bools = _enlarge(seen, labels, image.shape[0], image.shape[1]) == 0
         return bright
+
+
+def _check(phrases: Sequence[str]) -> None:
+    """Phrases are text."""
+    for phrase in phrases:
+        if not isinstance(phrase, str):
+            raise UsageError(f"a phrase is text; {phrase!r} is a {type(phrase).__name__}")
 
 
 def _prediction(masks: list[Any], scores: Floats, presence: float, *, known: bool) -> Prediction:

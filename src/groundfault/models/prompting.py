@@ -21,6 +21,7 @@ __all__ = [
     "answer",
     "check",
     "check_batch",
+    "check_phrases",
     "coded",
     "processed",
     "rows",
@@ -52,6 +53,11 @@ def check(image: Image, phrases: Sequence[str]) -> None:
         raise ValueError(f"an image is a (height, width, 3) array of uint8, not {kind}")
     if image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
         raise ValueError(f"an image is (height, width, 3) RGB, not of shape {image.shape}")
+    check_phrases(phrases)
+
+
+def check_phrases(phrases: Sequence[str]) -> None:
+    """Raise ValueError where a phrase is not what it must be."""
     if isinstance(phrases, (str, bytes)):
         raise ValueError(f"phrases are a list of strings, not the one string {phrases!r}")
     for number, phrase in enumerate(phrases):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundfault.masks import decode
 from groundfault.models import checkpoints, frames, prompting
@@ -21,7 +21,7 @@ from groundfault.records import Prediction
 if TYPE_CHECKING:
     from groundfault.protocols import BinaryMask, Image
 
-__all__ = ["Sam3", "load"]
+__all__ = ["Sam3", "Seen", "load"]
 
 PHRASES_AT_ONCE = 8
 """Phrases decoded together: the largest feature map of each is 85 MB (256x288x288, fp32)."""
@@ -40,6 +40,14 @@ def load(argument: str, options: ModelOptions) -> Sam3:
         placement,
         checkpoints=(fetched.identity,),
     )
+
+
+class Seen(NamedTuple):
+    """One picture, encoded."""
+
+    features: Any
+    size_px: tuple[int, ...]
+    """Height, width."""
 
 
 class Sam3:
@@ -75,8 +83,33 @@ class Sam3:
         found: list[list[Prediction]] = [[] for _ in images]
         if not asked:
             return found
+        seen = self._see(images)
+        sizes = [image.shape[:2] for image in images]
+        for (number, _), prediction in zip(asked, self._answers(seen, sizes, asked), strict=True):
+            found[number].append(prediction)
+        return found
+
+    def encode(self, image: Image) -> Seen:
+        """What the vision encoder sees, before anything is asked about it."""
+        prompting.check(image, [])
+        return Seen(self._see([image]), image.shape[:2])
+
+    def segment_encoded(self, seen: Seen, phrases: Sequence[str]) -> list[Prediction]:
+        """What `segment` says about the picture."""
+        prompting.check_phrases(phrases)
+        asked = [(0, phrase) for phrase in phrases]
+        return self._answers(seen.features, [seen.size_px], asked)
+
+    def _see(self, images: Sequence[Image]) -> Any:
         with self.placement.inference():
-            seen = self.model.get_vision_features(self._pixels(images).to(self.placement.device))
+            return self.model.get_vision_features(self._pixels(images).to(self.placement.device))
+
+    def _answers(
+        self, seen: Any, sizes: Sequence[tuple[int, ...]], asked: Sequence[tuple[int, str]]
+    ) -> list[Prediction]:
+        """To each phrase, with the number of the picture that it is about."""
+        found = []
+        with self.placement.inference():
             for start in range(0, len(asked), PHRASES_AT_ONCE):
                 numbers, words = zip(*asked[start : start + PHRASES_AT_ONCE], strict=True)
                 outputs = self.model(
@@ -84,8 +117,8 @@ class Sam3:
                 )
                 present = outputs.presence_logits.float().sigmoid().flatten().tolist()
                 for row, number in enumerate(numbers):
-                    instances = self._instances(outputs, row, images[number].shape[:2])
-                    found[number].append(prompting.answer(instances, presence=present[row]))
+                    instances = self._instances(outputs, row, sizes[number])
+                    found.append(prompting.answer(instances, presence=present[row]))
         return found
 
     def frame_probe(self, image: Image) -> BinaryMask:

@@ -10,6 +10,9 @@ import msgspec
 from groundfault.compare import Comparison, compare_runs
 from groundfault.records import Estimate
 from groundfault.registry import names
+from groundfault.report.page.exam_answers import ExamMaterial
+from groundfault.report.page.exam_sections import exam_sections, find
+from groundfault.report.page.exam_tables import exam_latex, took_table
 from groundfault.report.page.headline import (
     HeadlineTable,
     failed_of,
@@ -25,10 +28,18 @@ from groundfault.report.page.kinds import (
     split_section,
 )
 from groundfault.report.page.scores import calibration_section, spread_section
-from groundfault.report.page.sections import Context, Section, quoted
+from groundfault.report.page.sections import Context, Section, is_ranked, quoted
 from groundfault.report.page.thresholds import overlap_section, thresholds_section
-from groundfault.report.page.words import METRICS, benchmark_words, family
-from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, SHORT
+from groundfault.report.page.words import (
+    EXAM,
+    EXAM_HEADLINES,
+    METRICS,
+    benchmark_words,
+    family,
+    short_name,
+)
+from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER
+from groundfault.report.tables import Table
 
 __all__ = ["ChapterPage", "chapter_page"]
 
@@ -63,16 +74,34 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
     published_note: str
     sections: tuple[Section, ...]
     meanings: tuple[tuple[str, str], ...]
+    took: Table | None = None
+    """Tokens, money and time of runs that asked somebody."""
+    latex: tuple[tuple[str, str], ...] = ()
+    """Tables for papers, by file name."""
 
 
-def chapter_page(chapter: Chapter, number: int = 0) -> ChapterPage:
-    """The page of one chapter; `number` tells several of one benchmark apart, 0 if there is one."""
+def chapter_page(
+    chapter: Chapter, number: int = 0, material: ExamMaterial | None = None
+) -> ChapterPage:
+    """The page of one chapter; `number` tells several of one benchmark apart, 0 if there is one.
+    `material` is what an exam's chapter is made of."""
     known = tuple(chapter.runs[0].summary.rows["Overall"].metrics)
-    usual = HEADLINES.get(family(chapter.benchmark, known), known[:8])
+    kin = family(chapter.benchmark, known)
+    usual = EXAM_HEADLINES if kin == EXAM else HEADLINES.get(kin, known[:8])
     headlines = [metric for metric in usual if metric in known]
     words = benchmark_words(chapter.benchmark, known)
     context = Context(chapter, number, _comparisons(chapter, headlines))
-    sections = [section for make in SECTIONS if (section := make(context)) is not None]
+    notes: list[str] = []
+    took: Table | None = None
+    latex: tuple[tuple[str, str], ...] = ()
+    if material is None:
+        sections = [section for make in SECTIONS if (section := make(context)) is not None]
+    else:
+        findings, notes = find(material)
+        sections = exam_sections(context, findings)
+        took = took_table(context)
+        latex = tuple(exam_latex(context, findings))
+        notes += [*material.notes, *_judging(context)]
     tables = tuple(headline_tables(context, headlines))
     return ChapterPage(
         id=context.figure_name("chapter"),
@@ -80,14 +109,16 @@ def chapter_page(chapter: Chapter, number: int = 0) -> ChapterPage:
         apart=chapter.apart,
         asked=words.asked,
         verdict=tuple(_verdict(context)),
-        warnings=tuple(_warnings(context)),
+        warnings=(*_warnings(context), *notes),
         tables=tables,
         table_note=table_note(context),
         published_note=published_note(chapter.benchmark)
         if any(t.published for t in tables)
         else "",
         sections=tuple(sections),
-        meanings=tuple((SHORT.get(m, m), METRICS[m]) for m in headlines if m in METRICS),
+        meanings=tuple((short_name(m), METRICS[m]) for m in headlines if m in METRICS),
+        took=took,
+        latex=latex,
     )
 
 
@@ -100,6 +131,7 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
         rows = ["Overall"]
     if chapter.benchmark not in names("scorers"):
         return {}
+    metrics = [metric for metric in metrics if is_ranked(metric)]
     n_tests = len(metrics) * len(list(combinations(chapter.runs, 2)))
     return {
         row: compare_runs(
@@ -152,7 +184,7 @@ def _winner(context: Context, metric: str) -> Iterable[tuple[str, str]]:
     ranks = comparison.ranks["Overall"][metric]
     listed = zip(context.runs, comparison.runs, strict=True)
     first = [run.name for run, name in listed if ranks.get(name) == 1]
-    short = SHORT.get(metric, metric)
+    short = short_name(metric)
     if len(first) > 1:
         yield "", f"The data cannot tell {_listed(first)} apart on {short}: they share the lead."
     elif first:
@@ -178,3 +210,27 @@ def _warnings(context: Context) -> Iterable[str]:
     if len(thresholds) > 1:
         each = ", ".join(f"{run.name} t = {run.t:g}" for run in context.runs if run.t is not None)
         yield f"Each run has its own score threshold: {each}."
+
+
+def _judging(context: Context) -> Iterable[str]:
+    """What keeps the runs of an exam from being quite alike, and what their judges did."""
+    judges = {
+        run.name: tuple(str(name) for name in found)
+        for run in context.runs
+        if isinstance(found := run.summary.settings.get("judge"), (list, tuple))
+    }
+    if len(set(judges.values())) > 1:
+        each = "; ".join(f"{name} by {', '.join(by) or 'nobody'}" for name, by in judges.items())
+        yield f"Not judged alike, so their short answers do not quite compare: {each}."
+    for run in context.runs:
+        made = run.run
+        if made is None:
+            continue
+        if made.stopped:
+            yield f"{run.name} was stopped: {made.stopped}."
+        for marker in (made.judged, made.attributed):
+            yield from (f"{run.name}: {warning}" for warning in (marker.warnings if marker else ()))
+    modes = {run.name: run.summary.settings.get("modes") for run in context.runs}
+    if len({str(found) for found in modes.values()}) > 1:
+        one = [name for name, found in modes.items() if isinstance(found, list) and len(found) == 1]
+        yield f"Asked in one mode only: {_listed(one)}. Scores over modes are about that one."

@@ -88,6 +88,7 @@ def style_sheet(colours: Mapping[str, str] | None = None) -> str:
         f".t{{font-size:12px;fill:{colour('ink')}}}",
         f".s{{font-size:11px;fill:{colour('soft')}}}",
         f".i{{font-size:11px;fill:{colour('ink')}}}",
+        f".p{{font-size:11px;fill:{colour('paper')}}}",
         ".strong{font-weight:600}",
         ".super{font-size:8px}",
         ".end{text-anchor:end}",

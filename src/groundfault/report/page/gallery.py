@@ -1,44 +1,37 @@
 """The worst cases, with pictures where the benchmark's folder is at hand.
 
 A few of every kind of failure rather than many of one: for each run, cases are drawn in turn from
-every cell and intervention, the worst first. A picture is stored once, however many runs and
-queries it shows; masks lie over it as outlines, which stay sharp and cost little.
+every cell and intervention, the worst first. Beside each stands what the other runs made of the
+same case. A picture is stored once, however many runs and queries it shows; masks lie over it as
+outlines, which stay sharp and cost little.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from groundfault.benchmarks import folder as benchmark_folder
 from groundfault.errors import DataError, GroundfaultError
-from groundfault.foreign import within
 from groundfault.masks import decode
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.report.page.inputs import RunData
+from groundfault.report.page.failures import POOR_IOU, judged_case
+from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.outlines import outline, shrink
+from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS
 from groundfault.runs import read_predictions, shards
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 __all__ = ["Example", "Gallery", "View", "make_gallery"]
 
-PICTURE_BYTES = 9_000_000
-"""For all pictures together; a third more in the page, which has to stay below 15 MB."""
-LONG_SIDES_PX = (420, 320, 240, 160)
-"""Tried in turn until the pictures fit."""
-JPEG_QUALITY = 74
 MOST_MASKS = 6
 """Answers drawn on one picture, the surest first."""
-POOR_IOU = 0.5
+OTHERS_BYTES = 2_500_000
+"""For what the other runs made of the shown cases."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +50,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Outline of the edited or described object."""
     answers: tuple[str, ...] = ()
     """Outlines of the accepted masks."""
+    item_id: str = ""
+    image: str = ""
+    """Its file in the benchmark's folder."""
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +67,13 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
     severity: float
     views: tuple[View, ...]
+    same: str = ""
+    """What the examples of one case share."""
+
+    @property
+    def n_wrong(self) -> int:
+        """How many of its questions went wrong."""
+        return sum(view.right is False for view in self.views)
 
     @property
     def searchable(self) -> str:
@@ -80,154 +83,170 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gallery(msgspec.Struct, frozen=True, kw_only=True):
-    """The chosen cases and their pictures."""
+    """The chosen cases."""
 
     examples: tuple[Example, ...]
-    pictures: tuple[str, ...]
-    """Data URLs."""
     notes: tuple[str, ...]
     n_wrong: int
     """How many cases of all runs went wrong."""
+    others: Mapping[str, tuple[Example, ...]]
+    """Every run's answer to a shown case, by `Example.same`, where there are several runs."""
 
     @property
     def with_pictures(self) -> bool:
         """Whether there is anything to look at."""
-        return bool(self.pictures)
+        return any(view.picture is not None for e in self.examples for view in e.views)
 
 
 class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a case table, before pictures."""
 
+    chapter: int
     run: RunData
     series: int
+    place: int
+    """Of the row in the case table; it is the same case in every run of the chapter."""
     row: Mapping[str, Any]
     kind: str
     cells: tuple[str, ...]
     severity: float
 
+    @property
+    def same(self) -> str:
+        return f"{self.chapter}-{self.place}"
+
 
 def make_gallery(
-    runs: Sequence[tuple[RunData, int]], *, images_from: Path | None, max_cases: int
+    found: Sequence[Chapter], *, images_from: Path | None, max_cases: int, pictures: Pictures
 ) -> Gallery:
-    """The worst cases of all runs, each given with the number of its colour."""
-    wrong = [_wrong(run, series) for run, series in runs]
-    quota = max(1, max_cases // max(len(runs), 1))
-    chosen = [case for found in wrong for case in _in_turn(found, quota)][:max_cases]
+    """The worst cases of all runs; colours are those of each chapter."""
+    wrong = [
+        _wrong(number, run, series)
+        for number, chapter in enumerate(found)
+        for series, run in enumerate(chapter.runs)
+    ]
+    quota = max(1, max_cases // max(len(wrong), 1))
+    chosen = [case for listed in wrong for case in _in_turn(listed, quota)][:max_cases]
     chosen.sort(key=lambda case: -case.severity)
-    notes: list[str] = []
-    sources: dict[Path, _Source | None] = {}
-    examples = []
-    pictures = _Pictures()
-    answers = {run.folder: _answers(run, chosen, notes) for run, _ in runs if shards(run.folder)}
-    for case in chosen:
-        source = _source(case.run, images_from, sources, notes)
-        views = _views(case, source, answers.get(case.run.folder), pictures)
-        examples.append(
-            Example(
-                run=case.run.name,
-                series=case.series,
-                benchmark=case.run.summary.benchmark,
-                case_id=str(case.row["case_id"]),
-                kind=case.kind,
-                cells=case.cells,
-                severity=case.severity,
-                views=tuple(views),
-            )
-        )
-    encoded = pictures.encoded()
+    siblings = [case for number, chapter in enumerate(found)
+                for case in _siblings(number, chapter, chosen)]  # fmt: skip
+    show = _Showing(images_from, pictures)
+    for case in (*chosen, *siblings):
+        show.want(case)
+    examples = tuple(show.example(case) for case in chosen)
+    others = _others(siblings, show)
     if pictures.unreadable:
-        notes.append(f"{pictures.unreadable} pictures could not be read.")
-    if encoded and not answers:
-        notes.append("The runs store scores only, so the answered masks cannot be drawn.")
+        show.notes.append(f"{pictures.unreadable} pictures could not be read.")
+    if pictures.thumbnails and examples and not any(shards(case.run.folder) for case in chosen):
+        show.notes.append("The runs store scores only, so the answered masks cannot be drawn.")
+    if others and len(others) < len({case.same for case in siblings}):
+        show.notes.append(
+            f"What other runs made of a case is there for the worst {len(others)}: the page would "
+            "become too large."
+        )
     return Gallery(
-        examples=tuple(examples),
-        pictures=tuple(encoded),
-        notes=tuple(dict.fromkeys(notes)),
+        examples=examples,
+        notes=tuple(dict.fromkeys(show.notes)),
         n_wrong=sum(map(len, wrong)),
+        others=others,
     )
+
+
+class _Showing:
+    """Turns chosen rows into examples; folders and answers are read once."""
+
+    def __init__(self, images_from: Path | None, pictures: Pictures) -> None:
+        self.images_from, self.pictures = images_from, pictures
+        self.notes: list[str] = []
+        self.sources: dict[Path, _Source | None] = {}
+        self.wanted: dict[Path, list[_Chosen]] = {}
+        self.answers: dict[Path, dict[str, Prediction]] = {}
+
+    def want(self, case: _Chosen) -> None:
+        """Note a case whose answers will be needed."""
+        self.wanted.setdefault(case.run.folder, []).append(case)
+
+    def example(self, case: _Chosen) -> Example:
+        run = case.run
+        if run.folder not in self.answers:
+            self.answers[run.folder] = _answers(run, self.wanted[run.folder], self.notes)
+        source = _source(run, self.images_from, self.sources, self.notes)
+        views = _views(case, source, self.answers[run.folder], self.pictures)
+        return Example(
+            run=run.name,
+            series=case.series,
+            benchmark=run.summary.benchmark,
+            case_id=str(case.row["case_id"]),
+            kind=case.kind,
+            cells=case.cells,
+            severity=case.severity,
+            views=tuple(views),
+            same=case.same,
+        )
+
+
+def _siblings(number: int, chapter: Chapter, chosen: Sequence[_Chosen]) -> list[_Chosen]:
+    """The chosen cases of a chapter as each of its runs answered them, the worst first."""
+    places = list(dict.fromkeys(case.place for case in chosen if case.chapter == number))
+    if len(chapter.runs) < 2 or not places:
+        return []
+    by_run = [
+        run.table.select(_light(run)).take(places).to_pylist()  # the same order in each
+        for run in chapter.runs
+    ]
+    return [
+        _chosen(number, run, series, place, by_run[series][k], judged_case(by_run[series][k]))
+        for k, place in enumerate(places)
+        for series, run in enumerate(chapter.runs)
+    ]
+
+
+def _others(siblings: Sequence[_Chosen], show: _Showing) -> dict[str, tuple[Example, ...]]:
+    """Examples by case, as many as there is room for."""
+    found: dict[str, list[Example]] = {}
+    size = 0
+    for case in siblings:
+        if size > OTHERS_BYTES and case.same not in found:
+            break
+        example = show.example(case)
+        size += 400 * len(example.views)
+        size += sum(len(path) for view in example.views for path in view.answers)
+        found.setdefault(case.same, []).append(example)
+    return {same: tuple(examples) for same, examples in found.items()}
 
 
 # ── which cases ────────────────────────────────────────────────────────────────────────────────
 
 
-def _wrong(run: RunData, series: int) -> list[_Chosen]:
+def _light(run: RunData) -> list[str]:
+    """Columns of a case table without its sums."""
+    return [f.name for f in run.table.schema if "." not in f.name and f.name != "rows"]
+
+
+def _wrong(chapter: int, run: RunData, series: int) -> list[_Chosen]:
     """Every case that went wrong, the worst first."""
-    light = [
-        field.name
-        for field in run.table.schema
-        if "." not in field.name and field.name not in ("rows",)
-    ]
     found = []
-    for row in run.table.select(light).to_pylist():
-        judged = _judge(row)
-        if judged is None:
-            continue
-        cells, severity = judged
-        kind = row.get("intervention") or row.get("task") or row.get("premise") or row.get("size")
-        found.append(
-            _Chosen(
-                run=run, series=series, row=row, kind=kind or "", cells=cells, severity=severity
-            )
-        )
+    for place, row in enumerate(run.table.select(_light(run)).to_pylist()):
+        judged = judged_case(row)
+        if judged is not None:
+            found.append(_chosen(chapter, run, series, place, row, judged))
     return sorted(found, key=lambda case: -case.severity)
 
 
-def _judge(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
-    """The cells of a case and how bad it is; None where nothing is wrong or nothing is known."""
-    if row.get("positive_cell") and row.get("negative_cell"):
-        return _judge_pair(row)
-    if "IoU_textual" in row:
-        return _judge_quad(row)
-    if "existence_correct" in row:
-        return _judge_query(row)
-    if row.get("n_objects") is not None and "positive_n_accepted" in row:
-        there, accepted = row["n_objects"] > 0, row["positive_n_accepted"] > 0
-        if there == accepted or row.get("positive_outcome") == "failed":
-            return None
-        highest = max(row["positive_scores"] or (0.0,))
-        return (("missed",), 1 - highest) if there else (("false alarm",), 1 + highest)
-    return None
-
-
-def _judge_pair(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
-    """A swap is worse than a false answer on the object, that than one elsewhere, and that than
-    a miss; among like cases the surer answer is worse."""
-    positive, negative = row["positive_cell"], row["negative_cell"]
-    lost = positive != "TA-TP"
-    sure = max(row["negative_scores"] or (0.0,))
-    worse = {"TA-FP": 3.0 if lost else 2.0, "UA-FP": 1.5 if lost else 1.0}
-    if negative in worse:
-        return (positive, negative), worse[negative] + min(max(sure, 0.0), 0.99)
-    if lost:
-        return (positive, negative), 0.5 - 0.5 * max(row["positive_scores"] or (0.0,))
-    return None
-
-
-def _judge_quad(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
-    """A mask that should have gone is worse than one that is missing."""
-    stays = {
-        "words ignored": row["IoU_textual"] or 0.0,
-        "picture ignored": row["IoU_visual"] or 0.0,
-    }
-    cells = [cell for cell, overlap in stays.items() if overlap >= POOR_IOU]
-    known = [value for value in (row["IoU_fact"], row["IoU_cf"]) if value is not None]
-    weakest = min(known, default=1.0)
-    if weakest < POOR_IOU:
-        cells.append("object missed")
-    if not cells:
-        return None
-    return tuple(cells), (len(cells) + max(stays.values()) if cells[0] in stays else 1 - weakest)
-
-
-def _judge_query(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
-    if row["existence_correct"] is None:
-        return None
-    if not row["existence_correct"]:
-        accepted = row.get("premise") == "false"
-        cell = "false premise accepted" if accepted else "true premise rejected"
-        return (cell,), 1.0 + (row.get("score") or 0.0)
-    overlap = row.get("iou")
-    return None if overlap is None or overlap >= POOR_IOU else (("poor mask",), 1 - overlap)
+def _chosen(
+    chapter: int,
+    run: RunData,
+    series: int,
+    place: int,
+    row: Mapping[str, Any],
+    judged: tuple[tuple[str, ...], float] | None,
+) -> _Chosen:
+    cells, severity = judged or ((), 0.0)
+    kind = row.get("intervention") or row.get("task") or row.get("premise") or row.get("size")
+    return _Chosen(
+        chapter=chapter, run=run, series=series, place=place, row=row, kind=kind or "",
+        cells=cells, severity=severity,
+    )  # fmt: skip
 
 
 def _in_turn(cases: Sequence[_Chosen], quota: int) -> list[_Chosen]:
@@ -301,18 +320,16 @@ def _indexed(folder: Path, benchmark: Benchmark) -> _Source:
     return _Source(folder, {item.id: item for item in benchmark.items}, by_case)
 
 
-def _answers(run: RunData, chosen: Sequence[_Chosen], notes: list[str]) -> dict[str, Prediction]:
+def _answers(run: RunData, wanted: Sequence[_Chosen], notes: list[str]) -> dict[str, Prediction]:
     """The stored predictions of the chosen cases."""
-    cases = {str(case.row["case_id"]) for case in chosen if case.run is run}
     items = {
         str(case.row[name])
-        for case in chosen
-        if case.run is run
+        for case in wanted
         for name in ("positive_id", "negative_id", "query_id")
         if case.row.get(name)
     }
     quads = "IoU_textual" in run.columns  # its table names no items: keep them all
-    if not cases:
+    if not wanted or not shards(run.folder):
         return {}
     try:
         return {
@@ -331,16 +348,18 @@ def _answers(run: RunData, chosen: Sequence[_Chosen], notes: list[str]) -> dict[
 def _views(
     case: _Chosen,
     source: _Source | None,
-    answers: Mapping[str, Prediction] | None,
-    pictures: _Pictures,
+    answers: Mapping[str, Prediction],
+    pictures: Pictures,
 ) -> Iterable[View]:
     for role, query, verdict, right, detail, item_id in _questions(case, source):
-        view = View(role=role, query=query, verdict=verdict, right=right, detail=detail)
+        view = View(
+            role=role, query=query, verdict=verdict, right=right, detail=detail, item_id=item_id
+        )
         item = source.items.get(item_id) if source else None
         if source is None or item is None:
             yield view
             continue
-        prediction = (answers or {}).get(item_id)
+        prediction = answers.get(item_id)
         yield _with_picture(view, item, source, prediction, case.run.t, pictures)
 
 
@@ -349,12 +368,13 @@ def _questions(
 ) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
     """Role, query, verdict, whether it is right, scores, item id: for each question of a case."""
     row = case.row
-    if row.get("positive_cell"):
+    if row.get("positive_cell") or _failed_pair(row):
         for side, sign, good in (("positive", "p⁺", "TA-TP"), ("negative", "p⁻", "TN")):
             cell = row[f"{side}_cell"]
-            verdict = f"{cell}: {CELLS[cell].removeprefix(sign).strip()}"
+            verdict = f"{cell}: {CELLS[cell].removeprefix(sign).strip()}" if cell else "not scored"
+            right = cell == good if cell else None
             query, item = row[f"{side}_query"] or "", str(row[f"{side}_id"])
-            yield sign, query, verdict, cell == good, _scores(row, side, case.run.t), item
+            yield sign, query, verdict, right, _scores(row, side, case.run.t), item
         return
     if "IoU_textual" in row:
         yield from _quad(row, source)
@@ -362,13 +382,25 @@ def _questions(
     if "existence_correct" in row:
         overlap = row.get("iou")
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
-        words = CELLS[case.cells[0]]
         premise = f"{row.get('premise')} premise"
-        yield premise, row["query"] or "", words, False, detail, str(row["query_id"])
+        yield premise, row["query"] or "", *_told(case), detail, str(row["query_id"])
         return
-    words = CELLS[case.cells[0]]
     detail = _scores(row, "positive", case.run.t)
-    yield "query", row["positive_query"] or "", words, False, detail, str(row["positive_id"])
+    yield "query", row["positive_query"] or "", *_told(case), detail, str(row["positive_id"])
+
+
+def _failed_pair(row: Mapping[str, Any]) -> bool:
+    """Whether a pair has no cells because one of its answers never came."""
+    ends = (row.get("positive_outcome"), row.get("negative_outcome"))
+    return "positive_cell" in row and bool(row.get("negative_id")) and "failed" in ends
+
+
+def _told(case: _Chosen) -> tuple[str, bool | None]:
+    """The words about a single question, and whether it went right."""
+    if case.cells:
+        return CELLS[case.cells[0]], False
+    failed = "failed" in (case.row.get("positive_outcome"), case.row.get("outcome"))
+    return ("no answer", None) if failed else ("as it should be", True)
 
 
 def _scores(row: Mapping[str, Any], side: str, t: float | None) -> str:
@@ -408,10 +440,11 @@ def _with_picture(
     source: _Source,
     prediction: Prediction | None,
     t: float | None,
-    pictures: _Pictures,
+    pictures: Pictures,
 ) -> View:
     """The view with picture and outlines, in pixels of the largest size that is tried."""
-    number = pictures.add(source.folder, item)
+    images = source.folder / benchmark_folder.IMAGES
+    number = pictures.add(images, item.image, record=f"item {item.id}")
     if number is None:
         return view
     width, height = pictures.sizes[number]
@@ -428,6 +461,7 @@ def _with_picture(
     return msgspec.structs.replace(
         view,
         picture=number,
+        image=item.image,
         width_px=width,
         height_px=height,
         target=target,
@@ -435,61 +469,3 @@ def _with_picture(
             path for mask in kept if (path := outline(shrink(decode(mask), height, width)))
         ),
     )
-
-
-class _Pictures:
-    """Pictures that are shown, each once."""
-
-    def __init__(self) -> None:
-        self.number: dict[Path, int | None] = {}
-        self.thumbnails: list[Image.Image] = []
-        self.sizes: list[tuple[int, int]] = []
-        """(width, height) in pixels at the largest size."""
-        self.unreadable = 0
-
-    def add(self, folder: Path, item: Item) -> int | None:
-        """The number of an item's picture; None where there is none."""
-        images = folder / benchmark_folder.IMAGES
-        try:
-            path = within(images, item.image, file=folder, record=f"item {item.id}")
-        except DataError:
-            return None
-        if path not in self.number:
-            self.number[path] = self._open(path)
-        return self.number[path]
-
-    def _open(self, path: Path) -> int | None:
-        from PIL import Image, ImageOps
-
-        if not path.is_file():
-            return None
-        try:
-            with Image.open(path) as opened:
-                opened.draft("RGB", (LONG_SIDES_PX[0], LONG_SIDES_PX[0]))
-                picture = ImageOps.exif_transpose(opened).convert("RGB")  # as models see it
-        except Exception:  # on damaged files Pillow also asserts and fails to index
-            self.unreadable += 1
-            return None
-        picture.thumbnail((LONG_SIDES_PX[0], LONG_SIDES_PX[0]), Image.Resampling.LANCZOS)
-        self.thumbnails.append(picture)
-        self.sizes.append(picture.size)
-        return len(self.thumbnails) - 1
-
-    def encoded(self) -> list[str]:
-        """Data URLs of all pictures, as large as the budget allows."""
-        contents: list[bytes] = []
-        for side_px in LONG_SIDES_PX:
-            contents = [_jpeg(picture, side_px) for picture in self.thumbnails]
-            if sum(map(len, contents)) <= PICTURE_BYTES:
-                break
-        return [
-            "data:image/jpeg;base64," + base64.b64encode(content).decode() for content in contents
-        ]
-
-
-def _jpeg(picture: Image.Image, side_px: int) -> bytes:
-    small = picture.copy()
-    small.thumbnail((side_px, side_px))
-    out = io.BytesIO()
-    small.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
-    return out.getvalue()

@@ -10,10 +10,13 @@ from groundfault.published import published_rows, sources
 from groundfault.records import Estimate
 from groundfault.report.page.inputs import RunData
 from groundfault.report.page.sections import Context, is_ranked
-from groundfault.report.page.words import METRICS, slice_name
-from groundfault.report.summaries import LOWER_IS_BETTER, SHORT, estimate_cell
+from groundfault.report.page.words import EXAM, METRICS, short_name, slice_name
+from groundfault.report.summaries import LOWER_IS_BETTER, estimate_cell
 
 __all__ = ["HeadlineTable", "failed_of", "headline_tables", "published_note", "table_note"]
+
+PRINTED_AS = {"delta": "cot_effect"}
+"""What papers call a metric of ours."""
 
 
 class HeadlineCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +55,7 @@ class HeadlineTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def headline_tables(context: Context, metrics: Sequence[str]) -> Iterable[HeadlineTable]:
-    columns = tuple((SHORT.get(m, m), _arrow(m), METRICS.get(m, "")) for m in metrics)
+    columns = tuple((short_name(m), _arrow(m), METRICS.get(m, "")) for m in metrics)
     for row, content in context.runs[0].summary.rows.items():
         if not content.n_cases:
             continue
@@ -129,7 +132,11 @@ def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[H
     merged: dict[str, dict[str, float]] = {}
     for line in published_rows(context.chapter.benchmark):
         if line.row == row and not line.setting:
-            found = {name: value for name, value in line.metrics.items() if value is not None}
+            found = {
+                PRINTED_AS.get(name, name): value
+                for name, value in line.metrics.items()
+                if value is not None
+            }
             merged.setdefault(line.model, {}).update(found)
     for model, values in merged.items():
         if not any(metric in values for metric in metrics):
@@ -148,6 +155,12 @@ def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[H
 
 def published_note(benchmark: str) -> str:
     papers = dict.fromkeys(f"“{s.paper}”" for s in sources() if s.benchmark == benchmark)
+    if benchmark == EXAM:
+        return (
+            f"Published rows are as printed in {'; '.join(papers)}, for its own questions, which "
+            "are not released and are not these: they show the order of size, no more. Their "
+            "React-Score follows from neither formula and the paper's own tables."
+        )
     return (
         f"Published rows are as printed in {'; '.join(papers)}. They have no intervals and are not "
         "ranked; they compare with your runs only if those are on the same, complete data."

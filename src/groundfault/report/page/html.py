@@ -5,7 +5,7 @@ The same runs give the same bytes: there is no date in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -14,11 +14,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundfault import __version__
+from groundfault.asking import ExamRun
 from groundfault.errors import MissingExtra
+from groundfault.report.exams import TASK_TITLES
+from groundfault.report.page.agent_steps import make_episodes
 from groundfault.report.page.content import ChapterPage, chapter_page
 from groundfault.report.page.drawing import SERIES, Figure, standalone, style_sheet
+from groundfault.report.page.exam_answers import (
+    ExamMaterial,
+    exam_material,
+    is_exam,
+    is_exam_folder,
+)
+from groundfault.report.page.exam_cards import make_cards
+from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.gallery import Gallery, make_gallery
 from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
+from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS, slice_name
 from groundfault.report.tables import printable
 from groundfault.store import write_bytes
@@ -28,6 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["write_figures", "write_report"]
 
+STYLES = ("report.css", "answers.css", "episodes.css")
+PAGE_BYTES = 14_000_000
+PICTURES = '<script type="application/json" id="pictures">'
+SCRIPTS = ("report.js", "gallery.js", "compare.js", "episodes.js")
+
 
 def write_report(
     runs: Sequence[Path], out: Path, *, images_from: Path | None = None, max_cases: int = 200
@@ -35,57 +52,88 @@ def write_report(
     """Write the report of run folders (summary.json + cases.parquet each) to one HTML file.
 
     Pictures come from `images_from`, a benchmark folder, or from the folder that a run says it
-    was made on. At most `max_cases` failures are shown.
+    was made on. At most `max_cases` failures are shown, and as many questions of exams.
     """
     environment = _environment()
     loaded = load_runs([Path(run) for run in runs])
     found = chapters(loaded)
-    pages = _pages(found)
-    series = {run.folder: k for chapter in found for k, run in enumerate(chapter.runs)}
-    gallery = make_gallery(
-        [(run, series[run.folder]) for run in loaded], images_from=images_from, max_cases=max_cases
+    exams = _exams(found, images_from)
+    pages = _pages(found, exams)
+    masks = [chapter for chapter in found if chapter not in exams]
+    given = None if is_exam_folder(images_from) else images_from
+    pictures = Pictures()
+    gallery = (
+        make_gallery(masks, images_from=given, max_cases=max_cases, pictures=pictures)
+        if masks
+        else None
     )
+    cards = (
+        make_cards(list(exams.items()), max_cases=max_cases, pictures=pictures) if exams else None
+    )
+    episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
     html = environment.get_template("report.html").render(
         title=_title(pages, found),
         chapters=pages,
         several=len(pages) > 1,
         gallery=gallery,
+        cards=cards,
+        episodes=episodes,
         filters=_filters(gallery),
         cell_words=CELLS,
+        task_words=TASK_TITLES,
+        type_words=TYPE_WORDS,
         slice_name=slice_name,
         provenance=_provenance(loaded),
         version=__version__,
         figure_css=style_sheet(),
-        css=_asset("report.css"),
-        js=_asset("report.js"),
-        pictures=_json(gallery.pictures),
+        css="".join(map(_asset, STYLES)),
+        js="".join(map(_asset, SCRIPTS)),
         n_series=SERIES,
     )
-    write_bytes(out, html.encode())
+    # foreign text is escaped: it cannot hold this element, which comes once and is empty so far
+    before, start, after = html.partition(PICTURES)
+    stored = _json(pictures.encoded(PAGE_BYTES - len(html.encode())))
+    write_bytes(out, (before + start + stored + after).encode())
 
 
 def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
-    """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF."""
-    pages = _pages(chapters(load_runs([Path(run) for run in runs])))
+    """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the tables of
+    exams as LaTeX."""
+    found = chapters(load_runs([Path(run) for run in runs]))
+    pages = _pages(found, _exams(found, None))
     written: list[Path] = []
+
+    def write(name: str, content: bytes) -> None:
+        write_bytes(Path(folder) / name, content)
+        written.append(Path(folder) / name)
+
     seen: dict[str, int] = {}
     for figure in (figure for page in pages for figure in _figures(page)):
         seen[figure.name] = seen.get(figure.name, 0) + 1
         name = figure.name if seen[figure.name] == 1 else f"{figure.name}-{seen[figure.name]}"
         for ending, content in _formats(standalone(figure)):
-            path = Path(folder) / f"{name}.{ending}"
-            write_bytes(path, content)
-            written.append(path)
+            write(f"{name}.{ending}", content)
+    for page in pages:
+        for name, latex in page.latex:
+            write(f"{name}.tex", latex.encode())
     return written
 
 
-def _pages(found: Sequence[Chapter]) -> list[ChapterPage]:
+def _exams(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, ExamMaterial]:
+    return {
+        chapter: exam_material(chapter, images_from)
+        for chapter in found
+        if is_exam(chapter.runs[0])
+    }
+
+
+def _pages(found: Sequence[Chapter], exams: Mapping[Chapter, ExamMaterial]) -> list[ChapterPage]:
     several = [chapter.benchmark for chapter in found]
     pages, seen = [], dict.fromkeys(several, 0)
     for chapter in found:
         seen[chapter.benchmark] += 1
         number = seen[chapter.benchmark] if several.count(chapter.benchmark) > 1 else 0
-        pages.append(chapter_page(chapter, number))
+        pages.append(chapter_page(chapter, number, exams.get(chapter)))
     return pages
 
 
@@ -117,6 +165,7 @@ def _environment() -> Environment:
         autoescape=True, loader=FunctionLoader(_asset), trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["printable"] = lambda value: printable(str(value))
+    environment.filters["spoken"] = lambda value: "\n".join(map(printable, str(value).splitlines()))
     environment.filters["grouped"] = lambda value: f"{value:,}"
     return environment
 
@@ -137,9 +186,9 @@ def _title(pages: Sequence[ChapterPage], found: Sequence[Chapter]) -> str:
     return f"{' and '.join(names)}: {runs}"
 
 
-def _filters(gallery: Gallery) -> dict[str, list[str]]:
+def _filters(gallery: Gallery | None) -> dict[str, list[str]]:
     """What there is to choose from."""
-    examples = gallery.examples
+    examples = gallery.examples if gallery else ()
     order = list(CELLS)
     cells = {cell for example in examples for cell in example.cells}
     return {
@@ -190,6 +239,19 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
             ("content hash", made.content_hash),
             *((f"run setting {k}", str(v)) for k, v in made.settings.items()),
             *((f"version of {k}", v) for k, v in made.versions.items()),
+            *_markers(made),
             ("time", f"{made.seconds:,.1f} s for {made.n_items:,} items" if made.n_items else ""),
         ]
     return [(name, value) for name, value in facts if value]
+
+
+def _markers(made: ExamRun) -> Iterator[tuple[str, str]]:
+    """Who judged an exam's answers and who named causes, and what they were told."""
+    for title, marker in (("judge", made.judged), ("causes named by", made.attributed)):
+        if marker is None:
+            continue
+        yield title, marker.name
+        yield f"{title}: SHA-256 of its prompts", marker.prompt_hash
+        if marker.canaries:
+            missed = marker.canaries_missed
+            yield f"{title}: canaries", f"{missed} of {marker.canaries} missed"

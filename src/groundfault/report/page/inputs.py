@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from groundfault.asking import ExamRun
 from groundfault.errors import UsageError
 from groundfault.evaluate import read_results
 from groundfault.records import Summary
 from groundfault.report.sweeps import DEFAULT_T, DEFAULT_TAU
-from groundfault.runs import Run, read_run
+from groundfault.store import read_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,8 +42,8 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     summary: Summary
     table: Any
     """cases.parquet"""
-    run: Run | None = None
-    """run.json; None where only scores are stored."""
+    run: ExamRun | None = None
+    """run.json, with what only exams have; None where only scores are stored."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -123,7 +124,8 @@ def _load(folder: Path) -> RunData:
     needed = {"case", "case_id", "rows"}
     if "Overall" not in summary.rows or not needed <= set(table.column_names):
         raise UsageError(f"{folder}: was not written by groundfault score or eval")
-    run = read_run(folder) if (folder / "run.json").is_file() else None
+    made = folder / "run.json"
+    run = read_json(made, ExamRun) if made.is_file() else None
     return RunData(name=folder.resolve().name, folder=folder, summary=summary, table=table, run=run)
 
 

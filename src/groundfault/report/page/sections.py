@@ -11,19 +11,19 @@ from groundfault.compare import Comparison
 from groundfault.records import Estimate
 from groundfault.report.page.drawing import Figure
 from groundfault.report.page.inputs import Chapter, RunData
-from groundfault.report.page.words import family
+from groundfault.report.page.words import family, short_name
 from groundfault.report.summaries import (
     FRACTION_BENCHMARKS,
     LOWER_IS_BETTER,
+    NEITHER_IS_BETTER,
     PLAIN,
-    SHORT,
     estimate_cell,
 )
 
 __all__ = ["Context", "Panel", "Section", "few", "is_ranked", "plain_name", "quoted", "share"]
 
-UNRANKED = ("CCMS",)
-"""Ratios without a better side."""
+UNRANKED = NEITHER_IS_BETTER | {"cot_effect"}
+"""What has no better side, or is no merit of its own."""
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,8 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     figures: tuple[Figure, ...]
     reading: str
+    wide: bool = False
+    """Its figures take the whole width, one below another."""
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
 
     def heading(self, metric: str) -> str:
         """Short name, unit and better side."""
-        name = "p⁺ found" if metric == "found" else SHORT.get(metric, metric)
+        name = "p⁺ found" if metric == "found" else short_name(metric)
         unit = " (%)" if self.percent and metric not in PLAIN else ""
         better = "lower" if metric in LOWER_IS_BETTER else "higher"
         return f"{name}{unit}, {better} is better" if is_ranked(metric) else f"{name}{unit}"
@@ -92,7 +94,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_ranked(metric: str) -> bool:
-    return not metric.startswith(UNRANKED)
+    return metric not in UNRANKED
 
 
 def plain_name(metric: str) -> str:

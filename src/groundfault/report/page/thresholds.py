@@ -85,7 +85,9 @@ def thresholds_section(context: Context) -> Section | None:
             "An answer counts from score t on, and as “on the object” from overlap τ on. Both are "
             "choices. Here is every choice, computed from the stored scores; the frame marks the "
             "one that the tables use. “Beyond noise” is judged point by point (95 %), so a single "
-            "odd point means little."
+            "odd point means little. cgF1 is not among them: τ has no part in it, and along t it "
+            "needs the overlap of every prediction with every object, of which runs store only "
+            "that with the target. “groundfault sweep” works it out from the masks."
         ),
         panels=tuple(panels),
         points=tuple(findings),

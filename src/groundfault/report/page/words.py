@@ -6,16 +6,28 @@ from collections.abc import Collection
 
 import msgspec
 
+from groundfault.report.summaries import SHORT
+
 __all__ = [
     "BENCHMARKS",
     "CELLS",
+    "EXAM",
+    "EXAM_HEADLINES",
     "METRICS",
     "SLICES",
     "BenchmarkWords",
     "benchmark_words",
     "family",
+    "short_name",
     "slice_name",
 ]
+
+EXAM = "reactbench"
+"""The benchmark that is told as an exam: questions in words, answers in words."""
+EXAM_HEADLINES = (
+    "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "cot_effect",
+    "YN", "SA", "MC", "unparsed_rate",
+)  # fmt: skip
 
 
 class BenchmarkWords(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +100,33 @@ BENCHMARKS = {
             "cgF1", "IL_MCC", "positive_micro_F1", "positive_macro_F1", "IL_recall", "IL_FPR",
         ),
     ),
+    EXAM: BenchmarkWords(
+        title="ReactBench",
+        asked=(
+            "An exam in four tasks, each of which provokes one cause of hallucination: something "
+            "that belongs there was taken out of the picture (erasure), something looks unlike "
+            "its kind (attribute), one thing changed between two pictures (tracing), many things "
+            "are to be counted (counting). Every picture is asked about in yes/no questions, short "
+            "answers and multiple choice, straight (Std) and with the request to think step by "
+            "step (CoT)."
+        ),
+        main="react_score",
+        told="react_score",
+        sentence="reaches a React-Score of {value} {interval}",
+        bars=("react_score", "accuracy_std", "accuracy_cot"),
+    ),
+    "pope": BenchmarkWords(
+        title="POPE",
+        asked=(
+            "Each picture is asked about in yes/no questions: is there such a thing? Half of the "
+            "things are there. The others are drawn at random, from what is frequent (popular) or "
+            "from what often goes with what is there (adversarial)."
+        ),
+        main="F1",
+        told="F1",
+        sentence="reaches an F1 of {value} {interval}",
+        bars=("F1", "accuracy", "precision", "recall", "yes_ratio"),
+    ),
 }  # fmt: skip
 
 
@@ -151,6 +190,21 @@ METRICS = {
     "See_true": "The same where the description is true.",
     "See_false": "The same where it is false.",
     "Segment": "Pixels shared over pixels marked or meant, pooled over queries (cIoU).",
+    "react_score": "Right answers of the four tasks, weighted by the paper's formula: short "
+    "answers count twice, erasure and counting 0.3, attribute and tracing 0.2.",
+    "react_score_plain": "The same weights of the tasks, but plain shares of right answers.",
+    "accuracy_std": "Share of right answers to the question as it stands.",
+    "accuracy_cot": "Share of right answers when asked to think step by step first.",
+    "cot_effect": "Accuracy with minus without chain of thought. Below 0: thinking aloud misleads.",
+    "YN": "Share of right answers to yes/no questions, mean over the modes asked.",
+    "SA": "The same for short answers.",
+    "MC": "The same for multiple choice.",
+    "unparsed_rate": "Share of answers that could not be read as an answer. They count as wrong.",
+    "F1": "Harmonic mean of precision and recall of yes.",
+    "accuracy": "Share of right answers.",
+    "precision": "Share of right ones among the answers yes.",
+    "recall": "Share of what is there that gets a yes.",
+    "yes_ratio": "Share of yes among the answers that could be read. Half would be right.",
     "gIoU": "Overlap averaged over queries; a false description counts 1 if rejected, else 0.",
 }
 
@@ -180,7 +234,30 @@ SLICES = {
     "S": "small objects",
     "M": "medium objects",
     "L": "large objects",
+    "erasure": "object taken out",
+    "attribute": "unusual look",
+    "tracing": "two pictures",
+    "counting": "many objects",
 }
+
+NAMES = {
+    "react_score": "React-Score",
+    "react_score_plain": "plain",
+    "accuracy_std": "Std",
+    "accuracy_cot": "CoT",
+    "cot_effect": "CoT − Std",
+    "unparsed_rate": "not read",
+}
+"""Of columns whose metrics have longer names."""
+
+
+def short_name(metric: str) -> str:
+    """What a metric is called above a column.
+
+    >>> short_name("react_score"), short_name("positive_micro_F1"), short_name("AFPR")
+    ('React-Score', 'pmF1', 'AFPR')
+    """
+    return NAMES.get(metric) or SHORT.get(metric, metric)
 
 
 def slice_name(row: str) -> str:

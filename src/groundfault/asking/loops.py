@@ -10,7 +10,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["OwnLoop"]
+__all__ = ["OwnLoop", "run_to_end"]
 
 T = TypeVar("T")
 GRACE_S = 10.0
@@ -59,6 +59,19 @@ class OwnLoop:
                 )
                 self._thread.start()
             return self._loop
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine gives: in this thread if no loop runs here, else in one of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    loop = OwnLoop()
+    try:
+        return loop.run(work)
+    finally:
+        loop.close()
 
 
 def _hold(loop: asyncio.AbstractEventLoop) -> None:

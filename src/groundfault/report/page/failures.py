@@ -1,0 +1,68 @@
+"""What went wrong in a case, and how badly: from its row of the case table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["POOR_IOU", "judged_case"]
+
+POOR_IOU = 0.5
+
+
+def judged_case(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
+    """The cells of a case and how bad it is; None where nothing is wrong or nothing is known."""
+    if row.get("positive_cell") and row.get("negative_cell"):
+        return _judge_pair(row)
+    if "IoU_textual" in row:
+        return _judge_quad(row)
+    if "existence_correct" in row:
+        return _judge_query(row)
+    if row.get("n_objects") is not None and "positive_n_accepted" in row:
+        there, accepted = row["n_objects"] > 0, row["positive_n_accepted"] > 0
+        if there == accepted or row.get("positive_outcome") == "failed":
+            return None
+        highest = max(row["positive_scores"] or (0.0,))
+        return (("missed",), 1 - highest) if there else (("false alarm",), 1 + highest)
+    return None
+
+
+def _judge_pair(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
+    """A swap is worse than a false answer on the object, that than one elsewhere, and that than
+    a miss; among like cases the surer answer is worse."""
+    positive, negative = row["positive_cell"], row["negative_cell"]
+    lost = positive != "TA-TP"
+    sure = max(row["negative_scores"] or (0.0,))
+    worse = {"TA-FP": 3.0 if lost else 2.0, "UA-FP": 1.5 if lost else 1.0}
+    if negative in worse:
+        return (positive, negative), worse[negative] + min(max(sure, 0.0), 0.99)
+    if lost:
+        return (positive, negative), 0.5 - 0.5 * max(row["positive_scores"] or (0.0,))
+    return None
+
+
+def _judge_quad(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
+    """A mask that should have gone is worse than one that is missing."""
+    stays = {
+        "words ignored": row["IoU_textual"] or 0.0,
+        "picture ignored": row["IoU_visual"] or 0.0,
+    }
+    cells = [cell for cell, overlap in stays.items() if overlap >= POOR_IOU]
+    known = [value for value in (row["IoU_fact"], row["IoU_cf"]) if value is not None]
+    weakest = min(known, default=1.0)
+    if weakest < POOR_IOU:
+        cells.append("object missed")
+    if not cells:
+        return None
+    return tuple(cells), (len(cells) + max(stays.values()) if cells[0] in stays else 1 - weakest)
+
+
+def _judge_query(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
+    if row["existence_correct"] is None:
+        return None
+    if not row["existence_correct"]:
+        accepted = row.get("premise") == "false"
+        cell = "false premise accepted" if accepted else "true premise rejected"
+        return (cell,), 1.0 + (row.get("score") or 0.0)
+    overlap = row.get("iou")
+    return None if overlap is None or overlap >= POOR_IOU else (("poor mask",), 1 - overlap)
