@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from groundfault import registry
+from groundfault.agent.segmenting import Encoder
 from groundfault.engine.probe import PASSED, probe
 from groundfault.errors import DataError, UsageError
 from groundfault.masks import decode
@@ -53,6 +54,16 @@ def test_phrases_asked_together_get_what_each_gets_alone(model: Nano) -> None:
         (alone,) = model.segment(image, [phrase])
         assert alone.masks == prediction.masks
         np.testing.assert_allclose(alone.scores, prediction.scores, atol=1e-5)
+
+
+def test_a_picture_is_seen_once_and_asked_about_often(model: Nano) -> None:
+    assert isinstance(model, Encoder)
+    image = render(sample_scene(3, 2)).image
+    seen = model.encode(image)
+    for phrases in (["dog"], ["tree", "bronze sculpture"]):
+        assert model.segment_encoded(seen, phrases) == model.segment(image, phrases)
+    with pytest.raises(UsageError, match="a phrase is text"):
+        model.segment_encoded(seen, [3])  # type: ignore[list-item]
 
 
 def test_a_crowd_comes_back_as_instances(model: Nano) -> None:

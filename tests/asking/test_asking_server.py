@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import threading
 import time
@@ -101,6 +102,16 @@ def test_a_second_run_is_answered_from_the_store_and_a_fresh_one_is_not(ask: Ask
         assert set(server.times_asked.values()) == {2}
         ask(server, out="c", fresh=True)
         assert set(server.times_asked.values()) == {3}
+
+
+def test_a_run_in_a_notebook(ask: Ask) -> None:
+    async def cell() -> list[ExamRun]:  # which waits, though a loop is running
+        return [ask(server, out="a"), ask(server, out="b")]
+
+    with ChatServer() as server:
+        runs = asyncio.run(cell())
+    assert [run.outcomes["ok"] for run in runs] == [N, N]
+    assert runs[1].last_session["from_store"] == N
 
 
 def test_a_fresh_run_that_was_stopped_goes_on(ask: Ask) -> None:

@@ -86,12 +86,21 @@ class AnySizes(Recorded):
     """Takes pictures of several sizes at once."""
 
     any_sizes = True
+    images_at_once = 4
 
     def segment_batch(
         self, images: Sequence[Any], phrases: Sequence[Sequence[str]]
     ) -> list[list[Prediction]]:
         self.calls.append((len(images), len({image.shape for image in images})))
         return [Recorded().segment(*pair) for pair in zip(images, phrases, strict=True)]
+
+
+def test_a_model_may_say_how_many_images_it_likes(painted: Made, tmp_path: Path) -> None:
+    made, model = painted(11), AnySizes()
+    model.images_at_once = 6
+    ask(made, model, tmp_path / "its own")
+    ask(made, model, tmp_path / "the user's", batch=8)
+    assert [count for count, _ in model.calls] == [6, 5, 8, 3]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

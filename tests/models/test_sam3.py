@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.models.conftest import edge_error_px, picture, square
 
+from groundfault.agent.segmenting import Encoder
 from groundfault.models import sam3
 from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome
@@ -36,6 +37,20 @@ def test_scores_are_instance_times_presence(model: sam3.Sam3) -> None:
     assert found.scores == pytest.approx(kept, abs=1e-5)
     assert len(found.boxes_xywh) == len(found.masks)
     assert found.presence == pytest.approx(float(raw.presence_logits.sigmoid()), abs=1e-5)
+
+
+def test_a_picture_is_encoded_once_and_asked_about_often(
+    model: sam3.Sam3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(model, Encoder)
+    image = picture(96, 64)
+    expected = [model.segment(image, ["a dog"]), model.segment(image, ["a cat", "a tree"])]
+    seen = model.encode(image)
+    monkeypatch.setattr(model.model, "get_vision_features", None)  # nothing is looked at again
+    found = [model.segment_encoded(seen, asked) for asked in (["a dog"], ["a cat", "a tree"])]
+    assert found == expected
+    with pytest.raises(ValueError, match="phrase 0 is empty"):
+        model.segment_encoded(seen, [" "])
 
 
 @pytest.mark.parametrize(("bias", "outcome"), [(-12.0, Outcome.ABSTAINED), (12.0, Outcome.OK)])
