@@ -2,8 +2,8 @@
 
     python bench/agent.py [--episodes 200] [--concurrency 32] [--way http] [--size 384x384]
 
-Episodes of four turns (segment, examine, examine, select) about pictures of 384 × 384, two concepts
-each, against a stub that replies after 50 ms. The ideal is episodes × 4 × 50 ms / concurrency: the
+Episodes of four turns (segment, examine, examine, select) about scenes of the world (extra `world`)
+at 384 × 384, two concepts each, against a stub that replies after 50 ms. The ideal is episodes × 4 × 50 ms / concurrency: the
 stub never waits for us. Everything else is done: overlays and close-ups drawn and compressed,
 rules, traces, and with `http` the requests too, on loopback, to a stub in another process (needs
 the extra `asking`). The segmenter gives two masks at once, so the numbers are the agent's own. The
@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from groundfault.agent import Agent, Scene, Settings
 from groundfault.agent.scripted import call
@@ -35,6 +36,8 @@ from groundfault.agent.speaking import Messages, Said
 from groundfault.agent.tools import worth_showing
 from groundfault.masks import encode
 from groundfault.records import Outcome, Prediction
+from groundfault.world.render import render
+from groundfault.world.sampling import WorldSettings, sample_scene
 
 Size = tuple[int, int]
 """Width and height in pixels."""
@@ -138,7 +141,7 @@ def serve() -> None:
 
 
 def measure(speaker: Any, episodes: int, concurrency: int, size: Size) -> None:
-    images = [_noise(size, seed) for seed in range(-(-episodes // 2))]
+    images = [_scene(size, seed) for seed in range(-(-episodes // 2))]
     phrases = [["one", "other"]] * (episodes // 2) + [["one"]] * (episodes % 2)
     with Agent(TwoMasks(size), speaker, Settings(concurrency=concurrency)) as agent:
         agent.segment(images[0], ["one"])  # imports, connections
@@ -174,11 +177,12 @@ def drawing_s(images: Sequence[NDArray[np.uint8]], size: Size) -> float:
     return time.process_time() - cpu
 
 
-def _noise(size: Size, seed: int) -> NDArray[np.uint8]:
-    rng = np.random.default_rng(seed)
-    width_px, height_px = size
-    coarse = rng.integers(0, 255, (-(-height_px // 8), -(-width_px // 8), 3), np.uint8)
-    return np.kron(coarse, np.ones((8, 8, 1), np.uint8))[:height_px, :width_px].copy()
+def _scene(size: Size, seed: int) -> NDArray[np.uint8]:
+    """A picture of the embedded world: noise would be harder to compress than any photograph."""
+    side = min(1024, max(size))
+    image = render(sample_scene(5, seed, WorldSettings(size_px=side))).image
+    picture = Image.fromarray(image).resize(size, Image.Resampling.BICUBIC)
+    return np.asarray(picture)
 
 
 def _size(text: str) -> Size:
