@@ -3,11 +3,12 @@
     python bench/agent.py [--episodes 200] [--concurrency 32] [--way http] [--size 384x384]
 
 Episodes of four turns (segment, examine, examine, select) about scenes of the world (extra `world`)
-at 384 × 384, two concepts each, against a stub that replies after 50 ms. The ideal is episodes × 4 × 50 ms / concurrency: the
-stub never waits for us. Everything else is done: overlays and close-ups drawn and compressed,
-rules, traces, and with `http` the requests too, on loopback, to a stub in another process (needs
-the extra `asking`). The segmenter gives two masks at once, so the numbers are the agent's own. The
-two concepts have different masks: nothing that is drawn for one is of use to the other.
+at 384 × 384, two concepts each, against a stub that replies after 50 ms. The ideal is
+episodes × 4 × 50 ms / concurrency: the stub never waits for us. Everything else is done: overlays
+and close-ups drawn and compressed, rules, traces, and with `http` the requests too, on loopback, to
+a stub in another process (needs the extra `asking`). The segmenter gives two masks at once, so the
+numbers are the agent's own. The two concepts have different masks: nothing that is drawn for one is
+of use to the other.
 
 Goal: at least half of the ideal rate. Wall time says something on an idle machine only; CPU per
 turn, and what of it goes into pictures, are printed for the others.
