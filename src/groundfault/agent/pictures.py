@@ -57,9 +57,10 @@ SLIMMEST = 4
 TINT = 0.28
 """Of a mask's colour over what it covers."""
 QUALITY = 90
-SMOOTH_FROM = 2.0
-"""Scale from which a close-up is enlarged linearly and keeps a quarter of its colours (4:2:0):
-there is nothing to lose between its pixels, and a turn takes a sixth less."""
+LINEAR_FROM = 2.0
+"""Scale from which a close-up is enlarged linearly: half the time, and it looks the same."""
+THINNED_FROM = 4.0
+"""Scale from which 4:2:0 adds a quarter of a grey level at most; at twice it is half of one."""
 PALETTE = (
     (230, 25, 75), (0, 210, 255), (255, 225, 25), (145, 30, 235), (60, 220, 60), (255, 120, 0),
     (240, 50, 230), (0, 80, 255), (190, 255, 0), (0, 150, 136), (255, 170, 190), (150, 75, 0),
@@ -138,7 +139,7 @@ def shown_close_up(image: Pixels, mask: BinaryMask) -> Shown:
     """A close-up as it is sent. What is enlarged a lot has no detail between its pixels, so its
     colours are thinned: a third off the file and off the time."""
     picture, scale = _close_up(image, mask)
-    return shown(picture, thinned=scale >= SMOOTH_FROM)
+    return shown(picture, thinned=scale >= THINNED_FROM)
 
 
 def close_up(image: Pixels, mask: BinaryMask) -> Image.Image:
@@ -156,7 +157,7 @@ def _close_up(image: Pixels, mask: BinaryMask) -> tuple[Image.Image, float]:
         scale = max(scale, min(1.0, LONG_SIDE_PX / max(sides)))
     scale = min(scale, LONGEST_PX / max(sides))
     size = _scaled(sides, scale)
-    how = Image.Resampling.BILINEAR if scale >= SMOOTH_FROM else Image.Resampling.BICUBIC
+    how = Image.Resampling.BILINEAR if scale >= LINEAR_FROM else Image.Resampling.BICUBIC
     picture = Image.fromarray(part).resize(size, how)
     rows, columns = np.nonzero(_grown(inside, 1) & ~inside)
     x, y = ((columns + 0.5) * scale).astype(int), ((rows + 0.5) * scale).astype(int)
