@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import os
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -107,9 +108,20 @@ def shown(picture: Image.Image | Pixels, *, quality: int = QUALITY, thinned: boo
     if max(picture.size) > LONG_SIDE_PX and min(picture.size) > SHORT_SIDE_PX:
         scale = max(LONG_SIDE_PX / max(picture.size), SHORT_SIDE_PX / min(picture.size))
         picture = picture.resize(_scaled(picture.size, scale), Image.Resampling.LANCZOS)
-    out = io.BytesIO()
-    picture.save(out, "JPEG", quality=quality, subsampling=2 if thinned else 0)
-    return Shown(out.getvalue())
+    return Shown(_jpeg(picture, quality=quality, subsampling=2 if thinned else 0))
+
+
+def _jpeg(picture: Image.Image, **how: int) -> bytes:
+    """Pillow lets other threads run while it compresses into a file, but not into a BytesIO: so the
+    file is one in memory, where the system has those."""
+    if not hasattr(os, "memfd_create"):
+        out = io.BytesIO()
+        picture.save(out, "JPEG", **how)
+        return out.getvalue()
+    with os.fdopen(os.memfd_create("picture"), "r+b") as file:
+        picture.save(file, "JPEG", **how)
+        file.seek(0)
+        return file.read()
 
 
 def numbered(image: Pixels, masks: Sequence[BinaryMask]) -> Image.Image:
