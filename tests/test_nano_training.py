@@ -221,7 +221,7 @@ def _recipe(steps: int) -> Recipe:
     after = Stage(
         name="b", start="a", steps=2, learning_rate=1e-3, scenes_per_step=1, pairs_per_step=1
     )
-    return Recipe(data_seed=11, scenes=4, pairs=2, threads=1, stages=(stage, after))
+    return Recipe(data_seed=11, scenes=4, pairs=6, threads=1, stages=(stage, after))
 
 
 def test_a_recipe_is_cooked_once_and_its_stages_build_on_each_other(folder: Path) -> None:
@@ -281,11 +281,15 @@ def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
         ('stages = [{name = "a", steps = 1, learning_rate = 1, start = "b"}]', "not above it"),
         (
             'stages = [{name = "a", steps = 1, learning_rate = 1, pairs_per_step = 1}]',
-            "pairs is 0",
+            "wants pairs: at least 6",
         ),
         ('stages = [{name = "../a", steps = 1, learning_rate = 1}]', "plain name"),
         ('stages = [{name = "a", steps = 0, learning_rate = 1}]', "steps"),
         ("stagez = []", "stagez"),
+        (
+            'stages = [{name = "a", steps = 1, learning_rate = 1, pair_kinds = {XX = 1}}]',
+            "shares of ['SM', 'CC', 'OC', 'replacement']",
+        ),
     ],
 )
 def test_a_wrong_recipe_is_named_before_anything_is_rendered(

@@ -39,21 +39,12 @@ class Fitting:
     """A training under way: everything that a resumed one needs."""
 
     def __init__(
-        self,
-        network: Nano,
-        learning_rate: float,
-        steps: int,
-        lambda_neg: float,
-        seed: int,
-        *,
-        frozen_words: bool = False,
+        self, network: Nano, learning_rate: float, steps: int, lambda_neg: float, seed: int
     ) -> None:
         self.network = network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.learning_rate, self.steps, self.lambda_neg = learning_rate, steps, lambda_neg
         self.rng = np.random.default_rng(seed)
         self.step = 0
-        if frozen_words:
-            network.matcher.words.requires_grad_(False)
         groups: list[dict[str, Any]] = [
             {"params": [p for p in network.parameters() if p.ndim > 1]},
             {"params": [p for p in network.parameters() if p.ndim <= 1], "weight_decay": 0.0},

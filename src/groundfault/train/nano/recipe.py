@@ -47,8 +47,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Shares of the kinds of pairs."""
     balanced: bool = False
     """Absent concepts are asked for as often as they are there, not all alike."""
-    frozen_words: bool = False
-    """What phrases mean is kept as it was."""
     lambda_neg: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     seed: Count = 0
 
@@ -69,8 +67,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         for stage in self.stages:
             if stage.start and stage.start not in names:
                 raise ValueError(f"stage {stage.name} starts from '{stage.start}', not above it")
-            if stage.pairs_per_step and not self.pairs:
-                raise ValueError(f"stage {stage.name} wants pairs, but pairs is 0")
+            if stage.pairs_per_step and self.pairs < len(KINDS):
+                raise ValueError(f"stage {stage.name} wants pairs: at least {len(KINDS)}")
             unknown = set(stage.pair_kinds) - set(PAIR_KINDS)
             if unknown or not sum(stage.pair_kinds.values()):
                 raise ValueError(f"stage {stage.name}: pair_kinds are shares of {list(PAIR_KINDS)}")
@@ -178,14 +176,7 @@ def _run(
         diets.append(_replay(stage, pictures["habitual"]))
     if stage.pairs_per_step:
         diets.append(_pairs(stage, pictures["surprising"]))
-    fitting = Fitting(
-        network,
-        stage.learning_rate,
-        stage.steps,
-        stage.lambda_neg,
-        stage.seed,
-        frozen_words=stage.frozen_words,
-    )
+    fitting = Fitting(network, stage.learning_rate, stage.steps, stage.lambda_neg, stage.seed)
     if part.exists():
         fitting.restore(_load(part, key))
 
