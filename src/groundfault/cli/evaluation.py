@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundfault.cli import exams
+from groundfault.cli import exam_options, exams
 from groundfault.cli.options import (
     AsJson,
     Bootstrap,
@@ -133,19 +133,19 @@ def eval_(
     ] = False,
     format_: FormatOption = Format.terminal,
     metric: Metric = None,
-    base_url: exams.BaseUrl = "",
-    mode: exams.Mode_ = None,
-    judge: exams.Judge_ = "",
-    judge_base_url: exams.JudgeUrl = "",
-    attribute: exams.Attribute = "",
-    card: exams.Card_ = None,
-    concurrency: exams.Concurrency = None,
-    budget: exams.Budget_ = "",
-    price: exams.Price_ = "",
-    fresh: exams.Fresh = False,
-    max_tokens: exams.MaxTokens = None,
-    temperature: exams.Temperature = "",
-    patience: exams.Patience_ = None,
+    base_url: exam_options.BaseUrl = "",
+    mode: exam_options.Mode_ = None,
+    judge: exam_options.Judge_ = "",
+    judge_base_url: exam_options.JudgeUrl = "",
+    attribute: exam_options.Attribute = "",
+    card: exam_options.Card_ = None,
+    concurrency: exam_options.Concurrency = None,
+    budget: exam_options.Budget_ = "",
+    price: exam_options.Price_ = "",
+    fresh: exam_options.Fresh = False,
+    max_tokens: exam_options.MaxTokens = None,
+    temperature: exam_options.Temperature = "",
+    patience: exam_options.Patience_ = None,
     published: Published = False,
 ) -> None:
     """Ask models everything in a benchmark, store their answers, score them."""
@@ -196,10 +196,10 @@ def eval_(
     }
     if exams.is_asked_in_words(benchmark, data):
         _refuse(in_masks, f"{benchmark}, which is asked in words")
-        means = exams.make_means(
+        means = exam_options.make_means(
             base_url=base_url,
             mode=mode,
-            judge=judge or exams.RULE,
+            judge=judge or exam_options.RULE,
             judge_url=judge_base_url,
             attribute=attribute,
             card=card,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundfault.cli import exams
+from groundfault.cli import exam_options, exams
 from groundfault.cli.options import (
     AsJson,
     Bootstrap,
@@ -39,19 +39,19 @@ Timeout = Annotated[
 
 def judge(
     runs: Annotated[list[Path], typer.Argument(help="Folders written by eval of one exam.")],
-    judge_: exams.Judge_ = exams.RULE,
+    judge_: exam_options.Judge_ = exam_options.RULE,
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
-    attribute: exams.Attribute = "",
-    card: exams.Card_ = None,
+    attribute: exam_options.Attribute = "",
+    card: exam_options.Card_ = None,
     data: Annotated[
         Path | None, typer.Option("--data", help="The exam, if it is no longer where it was.")
     ] = None,
     images: Annotated[Path | None, typer.Option("--images", help="POPE: the pictures.")] = None,
-    concurrency: exams.Concurrency = None,
-    max_tokens: exams.MaxTokens = None,
-    temperature: exams.Temperature = "",
+    concurrency: exam_options.Concurrency = None,
+    max_tokens: exam_options.MaxTokens = None,
+    temperature: exam_options.Temperature = "",
     timeout: Timeout = None,
-    patience: exams.Patience_ = None,
+    patience: exam_options.Patience_ = None,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     seed: Seed = None,
@@ -67,7 +67,7 @@ def judge(
     from groundfault.cli.exam_telling import ExamTeller
 
     settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
-    means = exams.make_means(
+    means = exam_options.make_means(
         base_url=base_url,
         judge=judge_,
         attribute=attribute,
@@ -128,7 +128,7 @@ def judge_card(
             "they are made from."
         ),
     ],
-    judge_: exams.Judge_ = exams.RULE,
+    judge_: exam_options.Judge_ = exam_options.RULE,
     exam: Annotated[
         Path | None, typer.Option("--exam", help="Exam folder that the labels are about.")
     ] = None,
@@ -137,11 +137,11 @@ def judge_card(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="File for the card.")] = None,
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
-    concurrency: exams.Concurrency = None,
-    max_tokens: exams.MaxTokens = None,
-    temperature: exams.Temperature = "",
+    concurrency: exam_options.Concurrency = None,
+    max_tokens: exam_options.MaxTokens = None,
+    temperature: exam_options.Temperature = "",
     timeout: Timeout = None,
-    patience: exams.Patience_ = None,
+    patience: exam_options.Patience_ = None,
     yes: Yes = False,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
@@ -153,7 +153,7 @@ def judge_card(
     from groundfault.report.tables import show
     from groundfault.store import write_json
 
-    means = exams.make_means(
+    means = exam_options.make_means(
         base_url=base_url,
         judge=judge_,
         concurrency=concurrency,
