@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,5 +29,7 @@ def test_the_demo_shows_one_model_hallucinating_and_another_not(tmp_path: Path) 
     for words in ("nano-base", "nano-cft", "oracle", "published", "SAM", "dIoU", "CMS"):
         assert words in ran.stdout, words
     page = (out / "report.html").read_text()
-    assert "nano-cft" in page and len(page) < 15_000_000
+    assert len(page) < 15_000_000
+    told = re.sub(r"<[^>]+>", "", page)
+    assert "nano-cft accepts the misleading phrase in" in told  # not the oracle
     assert (out / "interventions.png").is_file()

@@ -20,7 +20,7 @@ from groundfault.report.page.headline import (
     published_note,
     table_note,
 )
-from groundfault.report.page.inputs import Chapter
+from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.kinds import (
     dose_section,
     kinds_section,
@@ -44,6 +44,7 @@ from groundfault.report.tables import Table
 __all__ = ["ChapterPage", "chapter_page"]
 
 RESAMPLES = 10_000
+BASELINES = ("oracle", "blind", "always-yes", "random")
 MOST_RANKED = 6
 """Beyond so many models only Overall is ranked: pairs grow with their square."""
 SECTIONS = (
@@ -165,11 +166,17 @@ def _verdict(context: Context) -> Iterable[tuple[str, str]]:
     yield from _winner(context, words.main)
 
 
+def _models(context: Context) -> list[RunData]:
+    """The runs that are told about: baselines only if there is nothing else."""
+    models = [run for run in context.runs if run.name.partition(":")[0] not in BASELINES]
+    return models or list(context.runs)
+
+
 def _from_best(context: Context, metric: str) -> list[tuple[str, Estimate]]:
     """Names and values of the runs that have one, the best first."""
     found = [
         (run.name, run.summary.rows["Overall"].metrics.get(metric, Estimate(None)))
-        for run in context.runs
+        for run in _models(context)
     ]
     defined = [entry for entry in found if entry[1].value is not None]
     higher = metric not in LOWER_IS_BETTER
@@ -182,8 +189,10 @@ def _winner(context: Context, metric: str) -> Iterable[tuple[str, str]]:
     if comparison is None or metric not in comparison.ranks["Overall"]:
         return
     ranks = comparison.ranks["Overall"][metric]
+    told = [run.name for run in _models(context)]
     listed = zip(context.runs, comparison.runs, strict=True)
-    first = [run.name for run, name in listed if ranks.get(name) == 1]
+    ranked = {run.name: ranks[name] for run, name in listed if run.name in told and name in ranks}
+    first = [name for name, rank in ranked.items() if rank == min(ranked.values())]
     short = short_name(metric)
     if len(first) > 1:
         yield "", f"The data cannot tell {_listed(first)} apart on {short}: they share the lead."
