@@ -18,7 +18,10 @@ from groundfault.errors import GroundfaultError, UnknownName
 if TYPE_CHECKING:
     from groundfault.protocols import Baseline, ModelOptions, Segmenter
 
-__all__ = ["KINDS", "Entry", "load", "load_model", "model_factory", "names"]
+__all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names"]
+
+BASELINES = ("oracle", "blind", "always-yes", "random")
+"""Models and answerers that nothing was learnt for: they look at no picture."""
 
 
 class Entry(NamedTuple):

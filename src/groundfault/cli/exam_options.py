@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from groundfault.judges.card import JudgeCard
 
 RULE = "rule"
-NO_JUDGES = ("oracle", "blind", "always-yes", "random", "replay")
 TIMEOUT_S = 120.0
 
 
@@ -171,8 +170,9 @@ def _check_marker(spec: str) -> None:
 
     if spec in ("", RULE):
         return
+    no_judges = (*registry.BASELINES, "replay")
     inner = spec.removeprefix("blind:")
-    if inner.partition(":")[0] in NO_JUDGES:
-        fitting = [name for name in registry.names("answerers") if name not in NO_JUDGES]
+    if inner.partition(":")[0] in no_judges:
+        fitting = [name for name in registry.names("answerers") if name not in no_judges]
         raise UsageError(f"{spec} judges nothing; did you mean rule, or {', '.join(fitting)}?")
     check_answerer(inner)

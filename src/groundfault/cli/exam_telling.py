@@ -3,44 +3,28 @@ people."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from groundfault.asking import Estimate, ExamRun, Progress
-from groundfault.engine.telling import DELAY_S, EVERY_S, LIVE_EVERY_S, MOST_REASONS, grouped
+from groundfault.engine.telling import LiveTeller, clock_words, failure_lines, grouped
 from groundfault.records import Summary
 
 __all__ = ["ExamTeller", "estimate_line"]
 
 
-class ExamTeller:
-    """Tells about one model's run: events on standard output, or words on standard error."""
+class ExamTeller(LiveTeller[Progress]):
+    """Of a run that is asked in words."""
 
-    def __init__(self, model: str, *, as_json: bool) -> None:
-        self.model, self.as_json = model, as_json
-        self.out = sys.stdout
-        self.began = self.told = time.monotonic()
-        self.live = False
-
-    @contextlib.contextmanager
-    def asking(self) -> Iterator[None]:
-        """While a model is asked: whatever it prints does not get between the events."""
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                yield
-        finally:
-            if self.live:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+    def live_line(self, now: Progress) -> str:
+        return live_line(self.model, now)
 
     def started(self, run: ExamRun) -> None:
         """The run begins or goes on."""
-        self._event(
+        self.event(
             "started",
             benchmark=run.benchmark,
             n_items=run.n_items,
@@ -51,23 +35,9 @@ class ExamTeller:
 
     def estimated(self, guess: Estimate) -> None:
         """What is left to ask was reckoned up."""
-        self._event("estimate", **msgspec.structs.asdict(guess))
+        self.event("estimate", **msgspec.structs.asdict(guess))
         if not self.as_json:
             print(f"{self.model}: {estimate_line(guess)}", file=sys.stderr)
-
-    def progress(self, now: Progress) -> None:
-        """A question was answered."""
-        clock = time.monotonic()
-        if self.as_json:
-            if clock - self.told >= EVERY_S:
-                self.told = clock
-                self._event("progress", **now._asdict())
-        elif clock - self.began >= DELAY_S and clock - self.told >= LIVE_EVERY_S:
-            self.told = clock
-            if sys.stderr.isatty():
-                self.live = True
-                sys.stderr.write(f"\r\x1b[K{live_line(self.model, now)}")
-                sys.stderr.flush()
 
     def ended(self, run: ExamRun) -> None:
         """All was asked that could be."""
@@ -76,7 +46,7 @@ class ExamTeller:
 
     def judged(self, run: ExamRun) -> None:
         """Every answer has a verdict."""
-        self._event("judged", judge=run.judged, outcomes=run.outcomes)
+        self.event("judged", judge=run.judged, outcomes=run.outcomes)
         for warning in run.judged.warnings if run.judged else ():
             print(f"warning: {warning}", file=sys.stderr)
 
@@ -84,7 +54,7 @@ class ExamTeller:
         self, run: ExamRun, folder: Path, summary: Summary | None, more: Mapping[str, object]
     ) -> None:
         """All was scored; without a summary if there was nothing to score."""
-        self._event(
+        self.event(
             "finished",
             run=str(folder),
             answered=run.n_items - run.outcomes["failed"],
@@ -102,20 +72,13 @@ class ExamTeller:
             **more,
         )
 
-    def _event(self, event: str, **content: object) -> None:
-        if self.as_json:
-            line = msgspec.json.encode({"event": event, "model": self.model, **content})
-            print(line.decode(), file=self.out, flush=True)
-
 
 def live_line(model: str, now: Progress) -> str:
     """
     >>> live_line("openai:tiny", Progress(812, 4292, 3, 17.25, 201.7, 91_000, 0.5))
     'openai:tiny: 812 of 4292, 17.2/s, 3:21 left, 91k tokens, 0.50 of money, 3 failed'
     """
-    minutes, seconds = divmod(int(now.eta_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    left = f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    left = clock_words(now.eta_s)
     parts = [f"{model}: {now.done} of {now.n_items}", f"{now.per_s:.1f}/s", f"{left} left"]
     if now.tokens:
         parts.append(f"{_thousands(now.tokens)} tokens")
@@ -159,11 +122,9 @@ def _ending(run: ExamRun) -> Sequence[str]:
     ]
     if run.stopped:
         lines.append(f"  stopped: {run.stopped}")
-    reasons = [(reason, n) for reason, n in grouped(run.failures).items()]
-    told = [each for each in reasons if not each[0].startswith("not asked:")]
-    lines += [f"  {n} failed: {reason}" for reason, n in told[:MOST_REASONS]]
-    if len(told) > MOST_REASONS:
-        lines.append(f"  and {len(told) - MOST_REASONS} more reasons, in run.json")
-    if failed:
-        lines.append("  the same command again asks exactly those that failed")
-    return lines
+    told = {
+        reason: n
+        for reason, n in grouped(run.failures).items()
+        if not reason.startswith("not asked:")
+    }
+    return [*lines, *failure_lines(told, failed)]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,7 +16,10 @@ from groundfault.engine.running import Progress
 from groundfault.records import Summary
 from groundfault.runs import Run
 
-__all__ = ["Teller", "ending", "grouped"]
+__all__ = ["LiveTeller", "Teller", "clock_words", "ending", "failure_lines", "grouped"]
+
+P = TypeVar("P", bound=NamedTuple)
+"""How far a run is."""
 
 EVERY_S = 1.0
 LIVE_EVERY_S = 0.1
@@ -24,7 +28,7 @@ DELAY_S = 2.0
 MOST_REASONS = 5
 
 
-class Teller:
+class LiveTeller(Generic[P]):
     """Tells about one model's run: events on standard output, or words on standard error."""
 
     def __init__(self, model: str, *, as_json: bool) -> None:
@@ -44,29 +48,46 @@ class Teller:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
 
+    def progress(self, now: P) -> None:
+        """Something was answered."""
+        clock = time.monotonic()
+        if self.as_json:
+            if clock - self.told >= EVERY_S:
+                self.told = clock
+                self.event("progress", **now._asdict())
+        elif clock - self.began >= DELAY_S and clock - self.told >= LIVE_EVERY_S:
+            self.told = clock
+            if sys.stderr.isatty():
+                self.live = True
+                sys.stderr.write(f"\r\x1b[K{self.live_line(now)}")
+                sys.stderr.flush()
+
+    def live_line(self, now: P) -> str:
+        """How far it is, on one line."""
+        raise NotImplementedError
+
+    def event(self, event: str, **content: object) -> None:
+        """For machines, if they listen."""
+        if self.as_json:
+            line = msgspec.json.encode({"event": event, "model": self.model, **content})
+            print(line.decode(), file=self.out, flush=True)
+
+
+class Teller(LiveTeller[Progress]):
+    """Of a run that is asked for masks."""
+
+    def live_line(self, now: Progress) -> str:
+        return live_line(self.model, now)
+
     def started(self, run: Run) -> None:
         """The run begins or goes on."""
-        self._event(
+        self.event(
             "started",
             benchmark=run.benchmark,
             n_items=run.n_items,
             n_images=run.n_images,
             settings=run.settings,
         )
-
-    def progress(self, now: Progress) -> None:
-        """A batch was answered."""
-        clock = time.monotonic()
-        if self.as_json:
-            if clock - self.told >= EVERY_S:
-                self.told = clock
-                self._event("progress", **now._asdict())
-        elif clock - self.began >= DELAY_S and clock - self.told >= LIVE_EVERY_S:
-            self.told = clock
-            if sys.stderr.isatty():
-                self.live = True
-                sys.stderr.write(f"\r\x1b[K{live_line(self.model, now)}")
-                sys.stderr.flush()
 
     def ended(self, run: Run) -> None:
         """All was asked."""
@@ -75,7 +96,7 @@ class Teller:
 
     def finished(self, run: Run, folder: Path, summary: Summary) -> None:
         """All was scored."""
-        self._event(
+        self.event(
             "finished",
             run=str(folder),
             answered=run.n_items - run.outcomes["failed"],
@@ -87,23 +108,25 @@ class Teller:
             summary=summary,
         )
 
-    def _event(self, event: str, **content: object) -> None:
-        if self.as_json:
-            line = msgspec.json.encode({"event": event, "model": self.model, **content})
-            print(line.decode(), file=self.out, flush=True)
-
 
 def live_line(model: str, now: Progress) -> str:
     """
     >>> live_line("sam3", Progress(812, 4292, 3, 17.25, 201.7))
     'sam3: 812 of 4292, 17.2 images/s, 3:21 left, 3 failed'
     """
-    minutes, seconds = divmod(int(now.eta_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    left = f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
     failed = f", {now.failed} failed" if now.failed else ""
-    rate = f"{now.images_per_s:.1f} images/s, {left} left"
+    rate = f"{now.images_per_s:.1f} images/s, {clock_words(now.eta_s)} left"
     return f"{model}: {now.done} of {now.n_items}, {rate}{failed}"
+
+
+def clock_words(duration_s: float) -> str:
+    """
+    >>> clock_words(201.7), clock_words(7261)
+    ('3:21', '2:01:01')
+    """
+    minutes, seconds = divmod(int(duration_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def ending(run: Run) -> str:
@@ -114,14 +137,17 @@ def ending(run: Run) -> str:
         lines.append(f"  {run.outcomes['unparsed']} of them could not be read and count as wrong")
     if run.probe.startswith("not"):
         lines.append("  its coordinates were not probed: the model does not offer it")
-    reasons = grouped(run.failures)
-    for reason, n in list(reasons.items())[:MOST_REASONS]:
-        lines.append(f"  {n} failed: {reason}")
+    return "\n".join([*lines, *failure_lines(grouped(run.failures), failed)])
+
+
+def failure_lines(reasons: Mapping[str, int], failed: int) -> list[str]:
+    """Why so many failed, the most frequent reason first, and what to do about it."""
+    lines = [f"  {n} failed: {reason}" for reason, n in list(reasons.items())[:MOST_REASONS]]
     if len(reasons) > MOST_REASONS:
         lines.append(f"  and {len(reasons) - MOST_REASONS} more reasons, in run.json")
     if failed:
         lines.append("  the same command again asks exactly those that failed")
-    return "\n".join(lines)
+    return lines
 
 
 def grouped(failures: Mapping[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ import msgspec
 
 from groundfault.compare import Comparison, compare_runs
 from groundfault.records import Estimate
-from groundfault.registry import names
+from groundfault.registry import BASELINES, names
 from groundfault.report.page.exam_answers import ExamMaterial
 from groundfault.report.page.exam_sections import exam_sections, find
 from groundfault.report.page.exam_tables import exam_latex, took_table
@@ -44,7 +44,6 @@ from groundfault.report.tables import Table
 __all__ = ["ChapterPage", "chapter_page"]
 
 RESAMPLES = 10_000
-BASELINES = ("oracle", "blind", "always-yes", "random")
 MOST_RANKED = 6
 """Beyond so many models only Overall is ranked: pairs grow with their square."""
 SECTIONS = (

@@ -8,7 +8,7 @@ import msgspec
 
 from groundfault.records import Estimate
 from groundfault.report.page.drawing import SERIES, Canvas, Figure, Scale, nice_ticks, shortened
-from groundfault.report.page.figures import WIDTH, Format
+from groundfault.report.page.figures import WIDTH, Format, ends_of, rows_on_axis, tick_words
 
 __all__ = ["Line", "Stack", "effects", "letters", "question_map", "ranking", "stacks", "yes_marks"]
 
@@ -41,12 +41,7 @@ def ranking(
     """From best to worst, with intervals; a paper's models stand apart, as hollow marks."""
     canvas = Canvas()
     left, right, row = 138.0, WIDTH - 44, 17.0
-    ends = [
-        end
-        for line in (*ours, *published)
-        for end in (line.estimate.value, line.estimate.low, line.estimate.high)
-        if end is not None
-    ]
+    ends = ends_of(line.estimate for line in (*ours, *published))
     ticks = nice_ticks(0.0, max(ends, default=1.0) or 1.0)
     scale = Scale(ticks[0], ticks[-1], left, right)
     y = 4.0
@@ -63,13 +58,8 @@ def ranking(
             _ranked(canvas, line, scale, y + row / 2, text)
             y += row
     for tick in ticks:
-        canvas.text(scale(tick), y + 14, _bare(text, tick), "s mid")
+        canvas.text(scale(tick), y + 14, tick_words(text, tick), "s mid")
     return canvas.figure(name, title, WIDTH, y + 20)
-
-
-def _bare(text: Format, value: float) -> str:
-    words = text(value)
-    return words.rstrip("0").rstrip(".") if "." in words else words
 
 
 def _ranked(canvas: Canvas, line: Line, scale: Scale, y: float, text: Format) -> None:
@@ -98,28 +88,16 @@ def effects(
 ) -> Figure:
     """Differences with intervals about a line at zero; to the right is better."""
     canvas = Canvas()
-    left, right, row = 104.0, WIDTH - 52, 15.0
-    ends = [
-        end
-        for _, lines in groups
-        for line in lines
-        for end in (line.estimate.value, line.estimate.low, line.estimate.high)
-        if end is not None
-    ]
+    left, right = 104.0, WIDTH - 52
+    ends = ends_of(line.estimate for _, lines in groups for line in lines)
     most = max([0.05, *map(abs, ends)])
     ticks = nice_ticks(-most, most)
     scale = Scale(ticks[0], ticks[-1], left, right)
-    y = 11.0
-    for label, lines in groups:
-        canvas.text(0, y, label, "i strong")
-        top, bottom = y + 6, y + 8 + row * len(lines)
-        for tick in ticks:
-            canvas.line(scale(tick), top, scale(tick), bottom, "axis" if tick == 0 else "grid")
-        for k, line in enumerate(lines):
-            _effect(canvas, line, scale, top + 8 + row * k, left, text)
-        y = bottom + 22
-    for tick in ticks:
-        canvas.text(scale(tick), y - 9, _bare(text, tick), "s mid")
+
+    def draw(line: Line, top: float) -> None:
+        _effect(canvas, line, scale, top + 8, left, text)
+
+    y = rows_on_axis(canvas, groups, ticks, scale, text, draw)
     canvas.text(scale(ticks[0]), y + 6, "← misleads", "s")
     canvas.text(scale(ticks[-1]), y + 6, "helps →", "s end")
     return canvas.figure(name, title, WIDTH, y + 12)

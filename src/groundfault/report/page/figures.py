@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -33,14 +33,19 @@ __all__ = [
     "Strip",
     "bars",
     "curves",
+    "ends_of",
     "leads_map",
     "radar",
     "reliability",
+    "rows_on_axis",
     "spread",
     "surface_map",
+    "tick_words",
 ]
 
 WIDTH = 320.0
+ROW = 15.0
+T = TypeVar("T")
 Format = Callable[[float], str]
 
 
@@ -57,34 +62,56 @@ def bars(
 ) -> Figure:
     """Horizontal bars with 95 % whiskers, grouped; every bar has its name and its value."""
     canvas = Canvas()
-    ends = [
-        end
-        for _, members in groups
-        for bar in members
-        for end in (bar.estimate.value, bar.estimate.low, bar.estimate.high)
-        if end is not None
-    ]
+    ends = ends_of(bar.estimate for _, members in groups for bar in members)
     ticks = nice_ticks(min([0.0, *ends]), max([0.0, *ends]) or 1.0)
-    left, right, row = 104.0, WIDTH - 44, 15.0
+    left, right = 104.0, WIDTH - 44
     scale = Scale(ticks[0], ticks[-1], left, right)
-    y = 11.0
-    for label, members in groups:
-        canvas.text(0, y, label, "i strong")
-        top, bottom = y + 6, y + 8 + row * len(members)
-        for tick in ticks:
-            canvas.line(scale(tick), top, scale(tick), bottom, "axis" if tick == 0 else "grid")
-        for k, bar in enumerate(members):
-            _bar(canvas, bar, scale, top + 3 + row * k, left, text)
-        y = bottom + 22
-    for tick in ticks:
-        canvas.text(scale(tick), y - 9, _tick(text, tick), "s mid")
+
+    def draw(bar: Bar, top: float) -> None:
+        _bar(canvas, bar, scale, top + 3, left, text)
+
+    y = rows_on_axis(canvas, groups, ticks, scale, text, draw)
     return canvas.figure(name, title, WIDTH, y - 4)
 
 
-def _tick(text: Format, value: float) -> str:
+def ends_of(estimates: Iterable[Estimate]) -> list[float]:
+    """Everything that an axis has to reach: values and the ends of their intervals."""
+    return [
+        end
+        for estimate in estimates
+        for end in (estimate.value, estimate.low, estimate.high)
+        if end is not None
+    ]
+
+
+def rows_on_axis(
+    canvas: Canvas,
+    groups: Sequence[tuple[str, Sequence[T]]],
+    ticks: Sequence[float],
+    scale: Scale,
+    text: Format,
+    draw: Callable[[T, float], None],
+) -> float:
+    """Rows in groups with their headings, on one axis with its numbers below; `draw` is given a
+    row and its top. Returns where the next group would stand."""
+    y = 11.0
+    for label, members in groups:
+        canvas.text(0, y, label, "i strong")
+        top, bottom = y + 6, y + 8 + ROW * len(members)
+        for tick in ticks:
+            canvas.line(scale(tick), top, scale(tick), bottom, "axis" if tick == 0 else "grid")
+        for k, member in enumerate(members):
+            draw(member, top + ROW * k)
+        y = bottom + 22
+    for tick in ticks:
+        canvas.text(scale(tick), y - 9, tick_words(text, tick), "s mid")
+    return y
+
+
+def tick_words(text: Format, value: float) -> str:
     """A number of an axis, without digits that say nothing.
 
-    >>> _tick(lambda value: f"{value:.3f}", 0.5)
+    >>> tick_words(lambda value: f"{value:.3f}", 0.5)
     '0.5'
     """
     words = text(value)
