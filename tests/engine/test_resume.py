@@ -263,7 +263,7 @@ def test_workers_do_not_outlive_a_killed_run(
     process = subprocess.Popen(
         command(folder, tmp_path / "runs", "--workers", "2"), stderr=subprocess.DEVNULL
     )
-    while process.poll() is None and not log.exists():
+    while process.poll() is None and not (log.exists() and log.read_text()):
         time.sleep(0.01)
     process.kill()
     process.wait()
