@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pycocotools import mask as coco_mask
 
 from groundfault import cli
 
 # On CI the same examples every time, so that a red run means a changed program; elsewhere new ones.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# A busy machine is no failure anywhere.
+settings.register_profile(
+    "ours",
+    derandomize=bool(os.environ.get("CI")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("ours")
 
 SIDE_PX = 40
 OFFSET = 1_000_000_000

@@ -574,7 +574,7 @@ def test_long_texts_are_read_in_time_that_grows_with_them(piece: str) -> None:
     for mode in MODES:
         said = passage(text, mode)
         read_yes_no(said), read_number(said), read_range(said), read_option(said, ("red", "blue"))
-    assert time.process_time() - start < 5  # a quadratic pattern took 40 s
+    assert time.process_time() - start < 20  # a quadratic pattern took 40 s
 
 
 ONES = (

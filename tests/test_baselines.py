@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from groundfault import registry
-from groundfault.benchmarks import cafe
+from groundfault.benchmarks import cafe, folder
 from groundfault.engine import predict, score_run
 from groundfault.errors import UsageError
 from groundfault.evaluate import summarise
@@ -27,6 +27,7 @@ from groundfault.records import (
     Role,
 )
 from groundfault.runs import read_predictions
+from groundfault.world.presets import BuildSettings, build
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,16 @@ def test_oracle_is_perfect(benchmark: Benchmark, tmp_path: Path) -> None:
     metrics = overall(benchmark, Oracle(), tmp_path)
     assert metrics["cgF1"].value == 1.0
     assert metrics["IL-FPR"].value == 0.0 and metrics["TA-TP"].value == 80
+
+
+def test_oracle_is_perfect_in_a_crowd(tmp_path: Path) -> None:
+    """The misleading phrases are true of the neighbours, and the oracle finds those."""
+    build("cafe", 6, tmp_path / "world", BuildSettings(seed=1, crowd=2, size_px=256))
+    crowd = folder.read(tmp_path / "world")
+    assert sum(len(item.regions) for item in crowd.items if item.role is Role.NEGATIVE) >= 4
+    metrics = overall(crowd, Oracle(), tmp_path / "run")
+    assert metrics["IL-FPR"].value == 0.0 and metrics["SoftSwap"].value == 0.0
+    assert metrics["positive_micro_F1"].value == 1.0 and metrics["TA-TP"].value == 6
 
 
 def test_always_yes_accepts_everything(benchmark: Benchmark, tmp_path: Path) -> None:

@@ -136,6 +136,18 @@ def test_a_run_is_not_asked_again(run: Run, tmp_path: Path) -> None:
         assert point.metrics["cgF1"].value == expected
 
 
+def test_a_model_is_asked_as_eval_asks_it(run: Run, tmp_path: Path) -> None:
+    data, _ = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
+    out = ("--data", data, "--bootstrap", 0, "--out", tmp_path / "runs")
+    assert run("calibrate", "oracle", *out, "--no-probe", "--timeout", 7).code == 0
+    noted = read_run(tmp_path / "runs" / "oracle").settings
+    assert (noted["probe"], noted["timeout_s"], noted["batch"]) == (False, 7.0, 0)
+    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    there = ("--engine", "ray", "--ray-address", "127.0.0.1:1")
+    refused = run("calibrate", "always-yes", *out, *there)
+    assert refused.code == 2 and "Ray at 127.0.0.1:1 cannot be reached" in refused.err
+
+
 def test_the_published_point_is_shown(run: Run, tmp_path: Path) -> None:
     data, dump = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
     out = ("--bootstrap", 0, "--out", tmp_path / "runs")

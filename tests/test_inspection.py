@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from tests.test_reactbench_format import PICTURES, QUESTIONS, SAMPLES
 
 from groundfault import convert
-from groundfault.benchmarks import cafe, folder, fprefcoco
+from groundfault.benchmarks import cafe, folder, fprefcoco, reactbench
 from groundfault.coco import Result
 from groundfault.errors import UsageError
 from groundfault.evaluate import summarise, write_results
@@ -385,6 +386,32 @@ def test_a_benchmark_folder(tmp_path: Path) -> None:
     assert "items.parquet is missing" in finding.problem
 
 
+def test_an_exam_and_its_native_files(tmp_path: Path) -> None:
+    exam, native = tmp_path / "exam", tmp_path / "native"
+    reactbench.write_native(reactbench.write(exam, SAMPLES, QUESTIONS, PICTURES), native)
+    for path, format in (
+        (exam, "exam"),
+        (exam / "exam.json", "exam"),
+        (native, "native exam"),
+        (native / "counting.json", "native exam"),
+    ):
+        report = inspect(path)
+        assert (report.format, report.sound, report.findings) == (format, True, ())
+        assert report.counts["samples"] == report.counts["samples of tracing"] * 4 == 4
+        assert report.counts["questions"] == 44
+        assert report.counts["YN questions of tracing"] == 6
+        assert report.counts["MC questions of counting"] == 2
+    (exam / "images" / "erasure.png").write_bytes(b"another")
+    (finding,) = inspect(exam).findings
+    assert "it is about other content" in finding.problem
+    rows = json.loads((native / "counting.json").read_bytes())
+    write_file(native / "counting.json", rows[:-1])
+    (finding,) = inspect(native).findings
+    assert finding.problem == "it has 7 questions; counting has 8"
+    predictions = write_file(native / "counting.json", results())
+    assert inspect(predictions).format == "results"
+
+
 def test_scores(tmp_path: Path) -> None:
     content = {
         "images": [{"id": 1, "text_input": "dog", "height": 6, "width": 8}],
@@ -482,7 +509,8 @@ def records(part: str) -> st.SearchStrategy[Any]:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     st.fixed_dictionaries(

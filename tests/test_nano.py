@@ -58,12 +58,13 @@ def test_phrases_asked_together_get_what_each_gets_alone(model: Nano) -> None:
 
 def test_a_picture_is_seen_once_and_asked_about_often(model: Nano) -> None:
     assert isinstance(model, Encoder)
-    image = render(sample_scene(3, 2)).image
-    seen = model.encode(image)
-    for phrases in (["dog"], ["tree", "bronze sculpture"]):
-        assert model.segment_encoded(seen, phrases) == model.segment(image, phrases)
+    images = [render(sample_scene(3, 2)).image, render(sample_scene(3, 3)).image[:200]]
+    seen = model.encode(images)
+    for phrases in ([["dog"], ["cat"]], [["tree", "bronze sculpture"], []]):
+        expected = [model.segment(*each) for each in zip(images, phrases, strict=True)]
+        assert model.segment_encoded(seen, phrases) == expected
     with pytest.raises(UsageError, match="a phrase is text"):
-        model.segment_encoded(seen, [3])  # type: ignore[list-item]
+        model.segment_encoded(seen, [["dog"], [3]])  # type: ignore[list-item]
 
 
 def test_a_crowd_comes_back_as_instances(model: Nano) -> None:

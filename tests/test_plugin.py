@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-index", "--disable-pip-version-check", "--target", where / "packages",
         where / "source",
     ]  # fmt: skip
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert ended.returncode == 0, ended.stderr
     return where / "packages"
 
@@ -73,7 +73,7 @@ def coloured_set(where: Path) -> Path:
 def program(installed: Path, *words: object) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
     command = [*PROGRAM, *map(str, words)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
 
 
 def test_it_is_listed_and_evaluated(installed: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from groundfault.evaluate import read_results, summarise, write_results
 from groundfault.records import Outcome
 from groundfault.report.page import exam_cards, write_figures, write_report
 from groundfault.report.page.exam_answers import exam_material
-from groundfault.report.page.exam_cards import make_cards
+from groundfault.report.page.exam_cards import exam_asked, make_cards
 from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.pictures import Pictures
 from groundfault.runs import write_run
@@ -112,6 +112,9 @@ def answer(question: Question, mode: Mode, model: str, k: int) -> Answered:
     known: dict[str, Any] = {"item_id": question.id, "mode": mode, "latency_s": 0.5}
     if k % 37 == 5:
         return Answered(outcome=Outcome.FAILED, reason="time-out", **known)
+    if k == 4:
+        refused = {"judge": "openai:judge", "judge_text": "refused: by a filter"}
+        return Answered(outcome=Outcome.OK, text="A", verdict="unjudged", **refused, **known)
     if k % 23 == 7:
         why = "says nothing that can be read as an answer"
         return Answered(outcome=Outcome.UNPARSED, text="Hm.", reason=why, **known)
@@ -153,8 +156,10 @@ def written_run(
         tokens_out=20 * len(rows), cost=0.25, latency_s={"median": 0.5, "p95": 1.25},
         judged=Marker(
             name="openai:judge", prompt_hash="f00d", canaries=10, canaries_missed=1,
-            warnings=("the judge was wrong about 1 of 10 canaries",),
+            warnings=("the judge was wrong about 1 of 10 canaries",), tokens=4321, cost=0.5,
+            unjudged=1,
         ),
+        attributed=Marker(name="openai:judge", tokens=1000, cost=0.25),
     )  # fmt: skip
     write_run(out, run)
     return out
@@ -211,7 +216,9 @@ def test_numbers_stand_with_intervals_and_published_rows(runs: list[Path], page:
 
 def test_what_it_took_and_who_judged(page: Page) -> None:
     n = 2 * PER_TASK * sum(map(len, LAYOUT.values()))
-    assert f"{1000 * n:,} {20 * n:,} 0.25 0.50 s 1.25 s openai:judge, rule" in page.text
+    assert f"{1000 * n:,} {20 * n:,} 0.25 0.50 s 1.25 s openai:judge, rule 5,321 0.75" in page.text
+    assert "judged by judges' tokens cost" in page.text
+    assert "openai:weak: its judge refused 1 answers" in page.text
     assert "answers failed and are left out" in page.text
     assert "openai:weak: the judge was wrong about 1 of 10 canaries" in page.text
     assert "f00d" in page.text
@@ -233,6 +240,7 @@ def test_answers_stand_beside_question_and_truth(page: Page) -> None:
     assert "sub-cause SC1 Part-Whole Completion" in page.text
     assert "by openai:judge" in page.text
     assert "not read" in page.text
+    assert "not judged by openai:judge refused: by a filter" in page.text
     assert "time-out" in page.text
     assert page.source.count('class="compare"') > 0
     assert re.search(r"A one B two C three D four", page.text.replace(" the truth", ""))
@@ -298,7 +306,8 @@ def test_beside_masks_each_keeps_its_own(runs: list[Path], tmp_path: Path) -> No
 def cards_of(runs: list[Path], max_cases: int) -> exam_cards.Cards:
     [chapter] = chapters(load_runs(runs))
     material = exam_material(chapter)
-    return make_cards([(chapter, material)], max_cases=max_cases, pictures=Pictures())
+    asked = exam_asked(chapter, material)
+    return make_cards([asked], max_cases=max_cases, pictures=Pictures())
 
 
 def test_the_worst_questions_of_every_slot_come_first(runs: list[Path]) -> None:
@@ -412,21 +421,19 @@ def test_slider_and_blink(opened: Any) -> None:
     )
     assert float(opened.execute_script(cut, card)) == 50
     card.find_element("css selector", ".ways input").send_keys(keys.ARROW_RIGHT)
-    assert float(opened.execute_script(cut, card)) == 51
+    wait_until(lambda: float(opened.execute_script(cut, card)) == 51)
     opened.execute_script("arguments[0].focus()", card)
     card.send_keys(keys.ENTER)
     stage = opened.find_element("id", "enlarged-case")
-    assert stage.is_displayed()
-    opened.switch_to.active_element.send_keys("b")
+    wait_until(stage.is_displayed)
     before, after = stage.find_elements("css selector", ".pair figure")
-    assert before.is_displayed()
-    assert not after.is_displayed()
-    opened.switch_to.active_element.send_keys("b")  # who wants no motion turns them by hand
-    assert after.is_displayed()
-    assert not before.is_displayed()
-    opened.switch_to.active_element.send_keys("d")
-    assert before.is_displayed()
-    assert after.is_displayed()
+    for key, expected in (
+        ("b", [True, False]),
+        ("b", [False, True]),  # who wants no motion turns them by hand
+        ("d", [True, True]),
+    ):
+        opened.switch_to.active_element.send_keys(key)
+        wait_until(lambda now=expected: [before.is_displayed(), after.is_displayed()] == now)
     opened.switch_to.active_element.send_keys(keys.ESCAPE)
     assert opened.get_log("browser") == []
 
@@ -435,15 +442,16 @@ def test_keys_walk_over_answers(opened: Any) -> None:
     keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
     cards = opened.find_elements("css selector", "#answer-cards .card:not([hidden])")
     cards[0].send_keys(keys.ARROW_DOWN)
-    assert opened.switch_to.active_element == cards[1]
+    wait_until(lambda: opened.switch_to.active_element == cards[1])
     cards[1].send_keys(keys.ENTER)
-    assert opened.find_element("id", "place").text.startswith("2 of")
+    place = opened.find_element("id", "place")
+    wait_until(lambda: place.text.startswith("2 of"))
     stage = opened.find_element("id", "enlarged-case")
     assert stage.find_element("css selector", ".more-known").is_displayed()
     opened.switch_to.active_element.send_keys(keys.ARROW_RIGHT)
-    assert opened.find_element("id", "place").text.startswith("3 of")
+    wait_until(lambda: place.text.startswith("3 of"))
     opened.switch_to.active_element.send_keys(keys.ESCAPE)
-    assert opened.switch_to.active_element == cards[2]
+    wait_until(lambda: opened.switch_to.active_element == cards[2])
 
 
 def test_nothing_sticks_out_on_a_phone(opened: Any) -> None:

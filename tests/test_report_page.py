@@ -323,6 +323,21 @@ def test_other_settings_are_another_chapter(example_runs: list[Path], tmp_path: 
     assert [chapter.apart for chapter in found] == ["τ 0.3", "τ 0.7"]
 
 
+def test_baselines_are_drawn_but_neither_lead_nor_are_told_about(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    baseline = Path(shutil.copytree(example_runs[0], tmp_path / "always-yes"))
+    page = page_of([baseline, *example_runs], tmp_path / "report.html")
+    assert "always-yes: AFPR" in page.text
+    assert "always-yes leads" not in page.text
+    assert re.search(r"Hardest by AFPR: [^(]*\(gullible", page.text)
+    assert "from τ 0.3 to 0.7" in page.text.lower()
+    assert "(always-yes)" not in page.text
+    assert "always-yes’s scores" not in page.text
+    alone = page_of([baseline, example_runs[0]], tmp_path / "alone.html")
+    assert "Who has the lowest" not in alone.text
+
+
 def test_own_thresholds_are_told(example_runs: list[Path], tmp_path: Path) -> None:
     strict = score_example(tmp_path / "strict", 60, t=0.8)[1]
     page = page_of([example_runs[0], strict], tmp_path / "report.html")
@@ -361,8 +376,33 @@ def test_dose_and_split_appear_if_the_cases_have_them(
     page = page_of([run], tmp_path / "1.html")
     assert "AFPR by dose" in page.text
     assert "By split" in page.text
+    assert "AFPR by dose: SM" in page.text
+    assert "not asked at every dose" not in page.text
+    kinds = pq.read_table(example_runs[0] / "cases.parquet").column("intervention").to_pylist()
+    late = [1.0 if kind == "OC" else k // 4 % 2 + 0.0 for k, kind in enumerate(kinds)]
+    page = page_of(
+        [with_column(example_runs[0], tmp_path / "4", "dose", late)], tmp_path / "4.html"
+    )
+    assert "OC · ontological conflict: not asked at every dose" in page.text
     words = with_column(example_runs[0], tmp_path / "3", "dose", ["much"] * 60)
     assert "by dose" not in page_of([words], tmp_path / "2.html").text
+
+
+def test_the_dose_is_said_to_do_what_it_does(example_runs: list[Path], tmp_path: Path) -> None:
+    cells = pq.read_table(example_runs[0] / "cases.parquet").column("negative_cell").to_pylist()
+    fooled = [cell == "TA-FP" for cell in cells]
+    assert 5 < sum(fooled) < 55
+    doses = {"rises": fooled, "falls": [not f for f in fooled]}
+    doses["stays within its bands"] = [k % 2 == 0 for k in range(60)]
+    for number, (way, strong) in enumerate(doses.items()):
+        values = [0.75 if s else 0.25 for s in strong]
+        run = with_column(example_runs[0], tmp_path / str(number), "dose", values)
+        page = page_of([run], tmp_path / f"{number}.html")
+        said = [
+            w for w in doses if f"From the weakest dose to the strongest, AFPR {w}" in page.text
+        ]
+        assert said == [way]
+        assert "at dose 0," not in page.text
 
 
 def test_weaker_doses_and_controls_stay_out_of_the_headline(
@@ -530,19 +570,31 @@ def test_figures_are_files(
 
     monkeypatch.setattr(html, "import_module", absent)
     written = write_figures(example_runs, tmp_path / "figures")
-    assert {path.suffix for path in written} == {".svg"}
+    assert {path.suffix for path in written} == {".svg", ".tex"}
     assert {"cafe-bars-AFPR.svg", "cafe-winner-ACSR.svg"} <= {path.name for path in written}
     from xml.etree import ElementTree
 
-    for path in written:
+    for path in (path for path in written if path.suffix == ".svg"):
         ElementTree.parse(path)
         assert "var(" not in path.read_text()
+
+
+def test_first_tables_are_latex(example_runs: list[Path], tmp_path: Path) -> None:
+    written = {path.name: path for path in write_figures(example_runs, tmp_path)}
+    assert {f"cafe-table-{row}.tex" for row in ("Overall", "SM", "CC", "OC")} <= set(written)
+    latex = written["cafe-table-Overall.tex"].read_text()
+    assert "Overall, 60 cases" in latex and r"AFPR $\downarrow$" in latex
+    for run in load_runs(example_runs):
+        [line] = [line for line in latex.splitlines() if line.lstrip().startswith(run.name)]
+        value = run.summary.rows["Overall"].metrics["AFPR"].value
+        assert value is not None and f"{100 * value:.1f}" in line
+        assert r"\scriptsize [" in line
 
 
 def test_figures_for_papers(halluseg_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     written = write_figures([halluseg_run], tmp_path)
-    starts = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+    starts = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF", ".tex": b"\\begin{table}"}
     assert {path.suffix for path in written} == set(starts)
     assert all(path.read_bytes().startswith(starts[path.suffix]) for path in written)
 
@@ -574,6 +626,7 @@ def chromium(profile: Path) -> Iterator[Any]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    started.set_script_timeout(300)
     try:
         yield started
     finally:
@@ -611,7 +664,7 @@ def choose(browser: Any, name: str, value: str, form: str = "filters") -> None:
     )
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 5.0) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -625,7 +678,7 @@ def test_it_opens_without_complaints_and_asks_for_nothing(opened: Any) -> None:
     by_page = [s["request"]["url"] for s in sent if s["documentURL"].endswith("report.html")]
     assert {url.partition(":")[0] for url in by_page} <= {"file", "data"}
     script = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
-    assert opened.execute_script(script) < 5000  # 0.2 s here; a busy machine is no failure
+    assert opened.execute_script(script) < 60_000  # 0.2 s here; a busy machine is no failure
 
 
 def test_pictures_are_there(opened: Any) -> None:
@@ -639,6 +692,11 @@ def test_pictures_are_there(opened: Any) -> None:
         picture.src = document.querySelector('image[href]').getAttribute('href');
     """
     assert opened.execute_async_script(decodes) == SIDE_PX
+
+
+def test_labels_of_filters_stand_in_a_line(opened: Any) -> None:
+    script = "return [...document.querySelectorAll('#filters label')].map(e=>e.offsetTop)"
+    assert len(set(opened.execute_script(script))) == 1
 
 
 def test_filters_and_search(opened: Any) -> None:
@@ -667,28 +725,28 @@ def test_keys_walk_enlarge_and_close(opened: Any) -> None:
     keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
     cards = opened.find_elements("css selector", ".card:not([hidden])")
     cards[0].send_keys(keys.ARROW_RIGHT)
-    assert opened.switch_to.active_element == cards[1]
+    wait_until(lambda: opened.switch_to.active_element == cards[1])
     cards[1].send_keys(keys.ENTER)
-    dialog = opened.find_element("id", "enlarged")
-    assert dialog.is_displayed()
-    assert opened.find_element("id", "place").text.startswith("2 of")
+    dialog, place = (opened.find_element("id", name) for name in ("enlarged", "place"))
+    wait_until(dialog.is_displayed)
+    wait_until(lambda: place.text.startswith("2 of"))
     opened.switch_to.active_element.send_keys(keys.ARROW_RIGHT)
-    assert opened.find_element("id", "place").text.startswith("3 of")
+    wait_until(lambda: place.text.startswith("3 of"))
     opened.switch_to.active_element.send_keys(keys.ESCAPE)
-    assert not dialog.is_displayed()
-    assert opened.switch_to.active_element == cards[2]
+    wait_until(lambda: not dialog.is_displayed())
+    wait_until(lambda: opened.switch_to.active_element == cards[2])
 
 
 def test_the_enlarged_case_shows_every_run(opened: Any) -> None:
     keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
     cards = opened.find_elements("css selector", ".card:not([hidden])")
     cards[0].send_keys(keys.ENTER)
-    runs = opened.find_elements("css selector", "#enlarged-case .other-runs .other")
-    assert len(runs) == 2
+    runs = "#enlarged-case .other-runs .other"
+    wait_until(lambda: len(opened.find_elements("css selector", runs)) == 2)
     large = "return document.querySelector('#enlarged-case .large').dataset.run"
     before = opened.execute_script(large)
     opened.switch_to.active_element.send_keys(keys.ARROW_DOWN)
-    assert opened.execute_script(large) != before
+    wait_until(lambda: opened.execute_script(large) != before)
     missing = (
         "return document.querySelectorAll('#enlarged-case image:not([href]),"
         " #enlarged-case .picture:not(:has(.target))').length"
@@ -792,6 +850,38 @@ def test_episodes_without_their_benchmark_have_words_only(agent_run: Path, tmp_p
     assert "<image" not in page.source
 
 
+def test_an_address_leads_to_its_episode(browser: Any, agent_run: Path, tmp_path: Path) -> None:
+    def seen() -> list[str]:
+        articles = browser.find_elements("css selector", ".episode")
+        return [one.get_attribute("id") for one in articles if one.is_displayed()]
+
+    write_report([agent_run], tmp_path / "report.html", max_cases=6)
+    page = (tmp_path / "report.html").as_uri()
+    browser.get(f"{page}#episode-3")
+    assert seen() == ["episode-3"]
+    assert browser.switch_to.active_element.get_attribute("id") == "episode-3"
+    script = "return document.activeElement.getBoundingClientRect().top"
+    assert abs(browser.execute_script(script)) < 900
+    assert browser.execute_script("return document.forms['episode-filters'].episode.value") == "3"
+    browser.execute_script("location.hash = '#episode-1'")
+    wait_until(lambda: seen() == ["episode-1"])
+    browser.back()
+    wait_until(lambda: seen() == ["episode-3"])
+    browser.execute_script("location.hash = '#episode-none'")
+    assert seen() == ["episode-3"] and browser.get_log("browser") == []
+
+
+def test_only_its_own_scripts_run(opened: Any) -> None:
+    opened.execute_script("""
+        const foreign = document.createElement("script");
+        foreign.textContent = "document.title = 'mine'";
+        document.body.append(foreign);
+    """)
+    assert opened.title != "mine"
+    [complaint] = opened.get_log("browser")
+    assert "Content Security Policy" in complaint["message"]
+
+
 def test_stepping_through_an_episode(browser: Any, agent_run: Path, tmp_path: Path) -> None:
     write_report([agent_run], tmp_path / "report.html", max_cases=6)
     browser.get((tmp_path / "report.html").as_uri())
@@ -804,7 +894,7 @@ def test_stepping_through_an_episode(browser: Any, agent_run: Path, tmp_path: Pa
     steps = article.find_elements("css selector", ".step")
     assert [step.is_displayed() for step in steps] == [True, *[False] * (len(steps) - 1)]
     article.send_keys(keys.ARROW_RIGHT)
-    assert [step.is_displayed() for step in steps][:2] == [False, True]
+    wait_until(lambda: [step.is_displayed() for step in steps][:2] == [False, True])
     assert not article.find_elements("css selector", "image:not([href])")
     other = "1" if article.get_attribute("id") == "episode-0" else "0"
     choose(browser, "episode", other, "episode-filters")

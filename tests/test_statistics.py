@@ -116,3 +116,13 @@ def test_ties_share_ranks() -> None:
         {"a": 0.1, "b": 0.11, "c": 0.5}, lambda x, y: "c" in (x, y), higher_is_better=False
     )
     assert ranks == {"a": 1, "b": 1, "c": 3}
+
+
+def test_two_ties_in_a_row_are_no_tie() -> None:
+    """Of 4, 11, 26 and 50, only 11 and 26, and 26 and 50, cannot be told apart."""
+    values = {"a": 4.0, "b": 11.0, "c": 26.0, "d": 50.0}
+    ties = ({"b", "c"}, {"c", "d"})
+    ranks = statistics.shared_ranks(values, lambda x, y: {x, y} not in ties, higher_is_better=False)
+    assert ranks == {"a": 1, "b": 2, "c": 2, "d": 3}
+    told = statistics.shared_ranks(values, lambda x, y: {x, y} == {"b", "d"}, higher_is_better=True)
+    assert told == {"a": 1, "b": 2, "c": 1, "d": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -101,6 +102,27 @@ def test_raising_a_threshold_never_adds_aligned_false_positives(drawn: Any) -> N
 def test_no_pairs_is_undefined() -> None:
     values = target_aware.metrics(np.zeros(len(target_aware.COLUMNS)))
     assert all(np.isnan(value) for value in values.values())
+
+
+@pytest.mark.parametrize(
+    ("target_iou", "own_iou", "cell"),
+    [(0.0, 0.9, "TN"), (0.0, 0.1, "UA-FP"), (0.9, 0.0, "TA-FP"), (0.4, 0.4, "TA-FP")],
+)
+def test_a_mask_on_what_the_misleading_phrase_is_true_of_is_no_false_positive(
+    target_iou: float, own_iou: float, cell: str
+) -> None:
+    overlaps, pairs = overlaps_of([([(0.6, 0.9)], [(0.8, target_iou)])])
+    (truth,) = overlaps.truths
+    truth = msgspec.structs.replace(
+        truth,
+        n_objects=np.array([0, 2]),
+        iou=np.array([0.0, own_iou]),
+        row_start=np.array([0, 0, 2]),
+    )
+    overlaps = msgspec.structs.replace(overlaps, truths=(truth,))
+    scores = target_aware.score(overlaps, pairs, t=0.5, tau=0.3)
+    assert target_aware.NEGATIVE_CELLS[scores.negative_cell[0]] == cell
+    assert scores.soft_swap[0] == (cell != "TN")
 
 
 def test_unparsed_is_never_a_true_negative() -> None:

@@ -302,6 +302,18 @@ def test_contact_sheet_is_written(tmp_path: Path) -> None:
         assert page.width == 9 * 68
     with pytest.raises(UnknownName, match="contexts"):
         draw_sheet("context", path)
+    with pytest.raises(UsageError, match="64 to 4096"):
+        draw_sheet("contexts", path, size_px=0)
+
+
+def test_a_sheet_is_a_png_whatever_its_name_and_makes_room_for_long_captions(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "new" / "doses.txt"
+    draw_sheet("doses", path, size_px=64)
+    with Image.open(path) as page:
+        assert page.format == "PNG"
+        assert page.height == 4 * (64 + 2 + 2 * 15)  # "attribute 0.25" takes two lines
 
 
 @pytest.mark.skipif(

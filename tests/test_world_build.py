@@ -35,13 +35,22 @@ def test_all_presets_side_by_side(run: Any, tmp_path: Path) -> None:
     assert exam.card.content_hash in ran.out
     edited = [c for c in folder.read(out / "cafe").cases if c.intervention != "control"]
     assert len(cafe.read([native / "cafe" / "annotations.json"]).cases) == len(edited)
-    assert "not kept: Dropped: 4 controls" in ran.out
+    assert "native files: Dropped: 4 controls" in ran.out
+    assert f"with the pictures in {out}/PRESET/images" in ran.out
     quads = native / "halluseg"
     assert len(halluseg.read(quads / "results.json", quads / "data").cases) == 4
     asked = saco.read([native / "clean" / "annotations.json"]).items
     assert len(asked) == len(folder.read(out / "clean").items)
     assert {case.tags.get("split") for case in edited} == {"seen"}
     assert names(tmp_path) == {"b", "native"}
+
+
+def test_cases_that_a_weak_dose_does_not_make_are_named(run: Any, tmp_path: Path) -> None:
+    command = ("world", "build", "--preset", "cafe", "--n", 3, "--size", 64, "--workers", 1)
+    weak = run(*command, "--dose", "0.2,0.25", "--out", tmp_path / "weak")
+    assert "cafe: 4 cases" in weak.out
+    assert weak.out.count("note: no OC at dose 0.2, 0.25") == 1
+    assert "note:" not in run(*command, "--dose", "0.5", "--out", tmp_path / "half").out
 
 
 def test_one_preset_is_the_same_alone(run: Any, tmp_path: Path) -> None:
@@ -116,9 +125,12 @@ def test_knobs_are_checked_and_noted(run: Any, tmp_path: Path, preset: str) -> N
         (("--preset", "halluseg", "--dose", "0.5"), "--dose goes with cafe, not with halluseg"),
         (("--preset", "cafe", "--split", "unseen-pairs"), "Did you mean 'unseen-pair'"),
         (("--preset", "cafe", "--dose", "2"), "it goes from 0 (nothing) to 1"),
+        (("--preset", "cafe", "--dose", "much"), "'much' is no list of doses"),
         (("--preset", "cafe", "--dose", "0.5,0.5"), "each once"),
         (("--preset", "cafe", "--dose", "0:1:0.01"), "1 to 40 doses"),
         (("--preset", "cafe", "--crowd", "-1"), "0 or more"),
+        (("--preset", "cafe", "--crowd", "100"), "ask for a smaller crowd"),
+        (("--preset", "cafe", "--workers", "-2"), "1 or more processes"),
         (("--preset", "all", "--n", "0"), "at least one"),
     ],
 )

@@ -28,6 +28,7 @@ from groundfault.world.forms import COLOURS
 from groundfault.world.interventions import Intervention, change_attribute, remove
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.questions import TASKS, facts_of, questions_about
+from groundfault.world.questions.counting import count_of
 from groundfault.world.sampling import WorldSettings, crowd_scene, sample_scene
 from groundfault.world.scene import Scene, Thing
 
@@ -301,6 +302,38 @@ def test_no_constant_answer_wins() -> None:
                 assert most <= 0.7 * len(slot), (task, slot[0].number)
 
 
+@pytest.mark.parametrize("task", LAYOUT)
+def test_every_letter_is_right_equally_often(task: str) -> None:
+    cases = [
+        case
+        for kind in KINDS
+        for case, _ in asked(kind)
+        if TASKS[kind] == task and (task != "counting" or count_of(case) >= LEAST_COUNT)
+    ]
+    total: dict[int, Counter[str]] = {4: Counter(), 5: Counter()}
+    several = [questions_about(c, "s", seed=t, series=5, turn=t) for t, c in enumerate(cases[:30])]
+    for slot in zip(*several, strict=True):
+        for n in {len(question.options) for question in slot} - {0}:
+            letters = Counter(dict.fromkeys("ABCDE"[:n], 0))
+            letters.update(question.answer for question in slot)
+            assert max(letters.values()) - min(letters.values()) <= 1, (slot[0].number, letters)
+            total[n] += letters
+    for letters in filter(None, total.values()):
+        assert max(letters.values()) <= 1.25 * min(letters.values()), letters
+
+
+def test_no_letter_of_a_sample_tells_another() -> None:
+    case = asked("erasure")[0][0]
+    several = [questions_about(case, "s", seed=0, series=1, turn=turn) for turn in range(200)]
+    letters = ["".join(q.answer for q in questions if q.options) for questions in several]
+    for first in range(4):
+        for other in range(first):
+            pairs = Counter((each[other], each[first]) for each in letters)
+            assert len(pairs) == 16 and max(pairs.values()) <= 28, (other, first, pairs)
+    alike = Counter(len(set(each)) for each in letters)
+    assert alike[4] < 40, "not each letter once"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_wording_varies_with_the_seed_only(kind: str) -> None:
     case, questions = max(asked(kind), key=lambda one: len(one[0].counterfactual.things))
@@ -350,6 +383,10 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     assert told == [(k, 8) for k in range(1, 9)]
     assert reactbench.read(tmp_path / "one") == one
     assert [sample.task for sample in one.samples] == [*LAYOUT, *LAYOUT]
+    slots = [(q.number, q.answer, q.sample_id) for q in one.questions if q.options]
+    assert len(slots) == 26
+    for number, letter, sample_id in slots[:13]:  # and in its second turn another letter is right
+        assert (number, letter, f"{int(sample_id) + 4:06d}") not in slots
     other = build_exam(4, tmp_path / "other", seed=4, size_px=96, workers=1)
     assert other.card.content_hash != one.card.content_hash
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other", "two"]

@@ -58,8 +58,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """How the model ended: "stop", "length" (cut off), "content_filter", or as the server says."""
     parsed: str | None = None
     """What it says: "yes", "B", "20", "18-22"; of a short answer, the words that were judged."""
-    verdict: Verdict | None = None
-    """None where it could not be read, failed, or was not judged yet."""
+    verdict: Verdict | Literal["unjudged"] | None = None
+    """None where it could not be read, failed, or was not judged yet; "unjudged" where the judge
+    will not judge it: not scored, bounded like a failed one."""
     judge: str = ""
     """Who gave the verdict: "rule", or the model that judged."""
     judge_text: str = ""

@@ -15,7 +15,7 @@ import msgspec
 from groundfault import __version__
 from groundfault.benchmarks.folder import content_hash
 from groundfault.config import OPERATING_POINTS
-from groundfault.engine.running import CHECKPOINTS
+from groundfault.engine.running import CHECKPOINTS, PLACEMENT
 from groundfault.engine.scoring import results_of
 from groundfault.errors import UsageError
 from groundfault.overlaps import compare_predictions
@@ -29,7 +29,7 @@ __all__ = ["FILE", "PUBLISHED", "Calibration", "calibrate", "operating_points", 
 FILE = "calibration.json"
 PUBLISHED = "published"
 """Instead of a place: the thresholds of the paper."""
-MAY_DIFFER = ("data", "device")
+MAY_DIFFER = ("data", "device", PLACEMENT)
 """Parts of a run's identity: calibration has data of its own; a device hardly changes a score."""
 
 OVERALL = "Overall"

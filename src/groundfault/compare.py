@@ -78,7 +78,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[PairTest, ...]
     mcnemar: tuple[McNemar, ...]
     ranks: dict[str, dict[str, dict[str, int]]]
-    """Row → metric → run → rank; runs that cannot be told apart share one."""
+    """Row → metric → run → rank: one more than how many runs are better beyond chance."""
     notes: tuple[str, ...] = ()
 
 

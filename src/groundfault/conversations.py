@@ -21,6 +21,7 @@ from groundfault.records import Outcome
 
 __all__ = [
     "LONGEST_MESSAGE",
+    "REFUSED",
     "TEMPORARY",
     "AnswererOptions",
     "Asked",
@@ -37,6 +38,8 @@ __all__ = [
 
 LONGEST_MESSAGE = 300
 """Characters of a server's own words that a reason repeats."""
+REFUSED = "refused: "
+"""How the reason of a reply begins that a model or its server will not give."""
 TEMPORARY = frozenset({408, 409, 425, 429})
 """HTTP statuses below 500 that a second try may get past."""
 
@@ -187,9 +190,9 @@ def said(
     """A model's words as a reply: whole, or unparsed with the reason why they are no answer."""
     reason = ""
     if refusal:
-        reason = f"refused: {refusal[:LONGEST_MESSAGE]}"
+        reason = f"{REFUSED}{refusal[:LONGEST_MESSAGE]}"
     elif filtered or finish == "content_filter":
-        reason = "refused: stopped by the server's content filter"
+        reason = f"{REFUSED}stopped by the server's content filter"
     elif finish == "length":
         reason = "truncated" + (f" after {tokens_out} tokens" if tokens_out is not None else "")
     elif not text.strip():

@@ -94,7 +94,7 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.agent.loading:load", "an LLM that verifies a segmenter: agent:A+B"
         ),
         "worker": Entry(
-            "groundfault.models.worker:load", "a model in an environment of its own: worker:lisa"
+            "groundfault.models.worker:load", "a script of yours: worker:/path/to/mine.py"
         ),
         "oracle": Entry("groundfault.models.baselines:oracle", "answers from the annotations"),
         "blind": Entry("groundfault.models.baselines:blind", "answers from the words alone"),

@@ -198,14 +198,16 @@ def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
 def shared_ranks(
     values: Mapping[str, float], told_apart: Callable[[str, str], bool], *, higher_is_better: bool
 ) -> dict[str, int]:
-    """Ranks in which a model shares the rank of the best one it cannot be told apart from.
+    """Rank of each model: one more than how many are better and can be told apart from it.
+
+    Those in the first rank cannot be told apart; further down, each stands by what is above it.
 
     >>> shared_ranks({"a": 3, "b": 2.9, "c": 1}, lambda x, y: "c" in (x, y), higher_is_better=True)
     {'a': 1, 'b': 1, 'c': 3}
     """
-    ordered = sorted(values, key=lambda name: values[name], reverse=higher_is_better)
-    ranks: dict[str, int] = {}
-    for place, name in enumerate(ordered, start=1):
-        tied = next((ahead for ahead in ordered[: place - 1] if not told_apart(ahead, name)), None)
-        ranks[name] = ranks[tied] if tied is not None else place
-    return ranks
+    sign = 1 if higher_is_better else -1
+
+    def beats(other: str, name: str) -> bool:
+        return sign * values[other] > sign * values[name] and told_apart(other, name)
+
+    return {name: 1 + sum(beats(other, name) for other in values) for name in values}

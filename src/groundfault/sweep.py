@@ -36,8 +36,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def parse_grid(text: str) -> tuple[float, ...]:
-    """Thresholds from "0.5", "0.2,0.5" or "start:stop:step".
+def parse_grid(text: str, of: str = "thresholds") -> tuple[float, ...]:
+    """Thresholds, or what else `of` calls them, from "0.5", "0.2,0.5" or "start:stop:step".
 
     >>> parse_grid("0.3:0.9:0.3")
     (0.3, 0.6, 0.9)
@@ -52,7 +52,7 @@ def parse_grid(text: str) -> tuple[float, ...]:
         return tuple(round(start + step * k, 10) for k in range(count))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise UsageError(
-            f"'{text}' is no list of thresholds; write 0.5 or 0.2,0.5 or 0.05:0.95:0.05"
+            f"'{text}' is no list of {of}; write 0.5 or 0.2,0.5 or 0.05:0.95:0.05"
         ) from None
 
 

@@ -73,15 +73,21 @@ class EncodingSquares(Squares):
 
     def __init__(self) -> None:
         super().__init__()
-        self.encodes = 0
+        self.encodes: list[int] = []
+        """How many images in each call."""
 
-    def encode(self, image: NDArray[np.uint8]) -> Any:
-        self.encodes += 1
-        return image.shape[0]
+    def encode(self, images: Sequence[NDArray[np.uint8]]) -> list[Any]:
+        self.encodes.append(len(images))
+        return [image.shape[0] for image in images]
 
-    def segment_encoded(self, encoded: Any, phrases: Sequence[str]) -> list[Prediction]:
-        self.calls.append(tuple(phrases))
-        return [self.one(phrase, encoded) for phrase in phrases]
+    def segment_encoded(
+        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        self.calls += map(tuple, phrases)
+        return [
+            [self.one(phrase, side_px) for phrase in own]
+            for side_px, own in zip(encoded, phrases, strict=True)
+        ]
 
 
 class Lines:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.parts import SELECT, Squares, picture
+from tests.agent.parts import REPORT, SEGMENT, SELECT, Squares, picture
 from tests.asking.chat_server import ChatServer, Request, Response, completion, error
+from tests.engine.conftest import painted_set
 
 from groundfault import registry
-from groundfault.agent import Agent, Settings, replay, trace_of
+from groundfault.agent import Agent, Settings, differences, replay, trace_of
 from groundfault.agent.dialling import Dialled
 from groundfault.agent.loading import load
 from groundfault.agent.scripted import call
 from groundfault.asking import Patience
+from groundfault.benchmarks import folder
 from groundfault.conversations import AnswererOptions
+from groundfault.engine import folder_name
 from groundfault.errors import UsageError
 from groundfault.models.openai_compatible import openai
 from groundfault.protocols import ModelOptions
@@ -25,11 +28,10 @@ from groundfault.records import Outcome, Prediction
 
 pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
 
-QUICK = Patience(
-    timeout_s=5.0, connect_s=1.0, attempts=2, first_wait_s=0.01, longest_wait_s=0.02, outage_s=0.5
-)
+QUICK = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=0.02)
 KEY = "sk-test-5ecret5ecret5ecret"
 IMAGES = [picture(seed) for seed in range(4)]
+SHORT = "not asked: what is left of the budget of {} does not pay for another episode"
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +71,7 @@ def verified(
 
 def test_episodes_over_http() -> None:
     with ChatServer(sound, delay_s=0.01) as server:
+        server.wait_for(2)
         found, speaker = verified(server, IMAGES, price="1/2")
         assert [p.outcome for p in found] == [Outcome.OK, Outcome.ABSTAINED] * len(IMAGES)
         assert server.most_at_once > 1
@@ -123,13 +126,35 @@ def test_what_was_paid_for_is_not_paid_for_again() -> None:
 def test_the_budget_ends_it_in_failures() -> None:
     with ChatServer(sound) as server:
         found, _ = verified(server, IMAGES, budget="700 tokens", concurrency=1)
-        assert len(server.requests) == 6  # of 110 tokens each
+        assert len(server.requests) == 5  # of 110 tokens each; a third episode may take 275
         outcomes = [p.outcome for p in found]
         assert outcomes[:2] == [Outcome.OK, Outcome.ABSTAINED]
         assert outcomes[2:] == [Outcome.FAILED] * 6
-        assert found[-1].reason == "not asked: the budget of 700 tokens is used up"
+        assert {p.reason for p in found[2:]} == {SHORT.format("700 tokens")}
         more, _ = verified(server, IMAGES)  # with more money, from where it stopped
         assert Outcome.FAILED not in [p.outcome for p in more] and len(server.requests) == 20
+
+
+def test_a_small_budget_finishes_what_it_begins() -> None:
+    def behave(request: Request) -> Response:
+        segmented = len(request.body["messages"]) > 2
+        return Response(content=completion(REPORT if segmented else SEGMENT))
+
+    with ChatServer(behave, delay_s=0.01) as server:
+        found, _ = verified(server, IMAGES, budget="1200 tokens")
+        assert len(server.requests) == 10  # of 110 tokens each, two in an episode
+    assert [p.outcome for p in found].count(Outcome.ABSTAINED) == 5
+    assert [p.reason for p in found].count(SHORT.format("1200 tokens")) == 3
+
+
+def test_stored_episodes_need_no_budget() -> None:
+    with ChatServer(sound) as server:
+        verified(server, IMAGES[1:])
+        asked = len(server.requests)
+        found, _ = verified(server, IMAGES, budget="100 tokens", concurrency=1)
+    assert len(server.requests) == asked + 1
+    assert [p.outcome for p in found[:2]] == [Outcome.FAILED] * 2
+    assert Outcome.FAILED not in [p.outcome for p in found[2:]]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +197,47 @@ def test_an_answer_cut_short_costs_a_turn() -> None:
     trace = trace_of(found[0])
     assert found[0].outcome is Outcome.ABSTAINED and trace is not None
     assert len(trace.turns) == 3 and "(truncated after 10 tokens)" in trace.turns[0].problem
+    assert differences(trace, replay(trace, IMAGES[0]).trace()) == []
+
+
+def test_native_calls_without_arguments_or_cut_short() -> None:
+    def behave(request: Request) -> Response:
+        turn = sum(message["role"] == "assistant" for message in request.body["messages"])
+        name, arguments, finish = (
+            ("segment_phrase", '{"text_pro', "length"),
+            ("segment_phrase", {"text_prompt": "tiger"}, "tool_calls"),
+            ("report_no_mask", None, "tool_calls"),
+        )[turn]
+        function = {"name": name, "arguments": arguments}
+        calls = [{"id": "x", "type": "function", "function": function}]
+        return Response(content=completion(None, finish, tool_calls=calls))
+
+    with ChatServer(behave) as server:
+        found, _ = verified(server, IMAGES[:1], calls="native")
+    trace = trace_of(found[0])
+    assert found[0].outcome is Outcome.ABSTAINED and trace is not None
+    assert [turn.problem for turn in trace.turns[1:]] == ["", ""]
+    assert "(truncated after 10 tokens)" in trace.turns[0].problem
+
+
+def test_a_budget_in_money_needs_prices() -> None:
+    paid = openai("stub", AnswererOptions(base_url="http://127.0.0.1:9/v1"))
+    with pytest.raises(UsageError, match="needs prices"):
+        Dialled(paid, Settings(budget="5"))
+    Dialled(paid, Settings(budget="5", price="1/2"))
+    Dialled(paid, Settings(budget="2M tokens"))
+
+
+def test_pictures_count_where_a_server_does_not_count_tokens() -> None:
+    def behave(request: Request) -> Response:
+        content = json.loads(sound(request).content)
+        return Response(content=json.dumps({**content, "usage": None}).encode())
+
+    with ChatServer(behave) as server:
+        found, speaker = verified(server, IMAGES[:1], budget="4k tokens", concurrency=1)
+    assert speaker.purse.requests == len(server.requests) < 5
+    assert found[0].reason == "not asked: the budget of 4000 tokens is used up"
+    assert found[-1].reason == SHORT.format("4000 tokens")
 
 
 def _squares(argument: str, options: ModelOptions) -> Squares:
@@ -192,4 +258,59 @@ def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "temperature" not in server.requests[0].body
     assert "5 at most" in server.requests[0].body["messages"][0]["content"]
     with pytest.raises(UsageError, match="cannot hold a conversation with pictures"):
-        load("squares+oracle", ModelOptions())
+        load("nothing+oracle", ModelOptions())
+
+
+# On the command line.
+
+
+class Nothing:
+    def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
+        return [Prediction(item_id="", outcome=Outcome.ABSTAINED) for _ in phrases]
+
+
+def _nothing(argument: str, options: ModelOptions) -> Nothing:
+    return Nothing()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Any, ...]:
+    """eval of eight items, with a segmenter `nothing` that finds nothing."""
+    monkeypatch.setitem(registry.KINDS["models"], "nothing", registry.Entry(f"{__name__}:_nothing"))
+    images = tmp_path / "images"
+    folder.write(painted_set(images, 4), tmp_path / "data", images_from=images)
+    return (
+        "eval", tmp_path / "data", "--bootstrap", 0, "--no-probe", "--out", tmp_path / "runs",
+        "--model",
+    )  # fmt: skip
+
+
+def test_a_run_goes_on_with_more_money(run: Any, command: tuple[Any, ...], tmp_path: Path) -> None:
+    with ChatServer(sound) as server:
+        spec = f"agent:nothing+openai:stub,base_url={server.url},turns=5"
+        short = run(*command, f"{spec},budget=700 tokens,concurrency=1")
+        asked = len(server.requests)
+        assert "3 of 8 answered" in short.err and asked == 6
+        again = run(*command, f"{spec},price=1/2,budget=5")
+        assert "8 of 8 answered" in again.err and len(server.requests) == 16
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [folder_name(spec)]
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ("nothing+openai:stub,budget=many", "budget 'many'"),
+        ("nothing+openai:stub,budget=5", "needs prices"),
+        ("nothing+openai:stub,price=1", "price '1'"),
+        ("nothing+oracle", "cannot hold a conversation"),
+        ("nothing+hf:some/model,calls=native", "in this process"),
+        ("nothing+scripted:acept", "Did you mean 'accept'"),
+        ("oracle+openai:stub", "looks at no picture"),
+    ],
+)
+def test_what_cannot_work_leaves_nothing_behind(
+    run: Any, command: tuple[Any, ...], tmp_path: Path, model: str, problem: str
+) -> None:
+    ran = run(*command, f"agent:{model}")
+    assert ran.code == 2 and problem in ran.err
+    assert not (tmp_path / "runs").exists()

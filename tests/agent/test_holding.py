@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from groundfault.agent.loading import load, parse
 from groundfault.agent.scripted import accept, call, reject
 from groundfault.agent.segmenting import Worker
 from groundfault.agent.speaking import Said
-from groundfault.engine import Plan, predict
+from groundfault.engine import Plan, folder_name, predict
 from groundfault.engine.identity import model_identity
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.protocols import BatchSegmenter, ModelOptions, Probeable, Segmenter
@@ -93,6 +94,14 @@ def test_who_accepts_everything_is_the_segmenter() -> None:
     one.close()
 
 
+def test_who_accepts_everything_looks_only_where_it_can() -> None:
+    for examine, turns in ((True, 3), (False, 2)):
+        with agent(accept, examine=examine) as one:
+            trace = trace_of(one.segment(IMAGES[0], ["posts 2"])[0])
+        assert trace is not None and trace.ending == "select"
+        assert len(trace.turns) == turns and not any(turn.problem for turn in trace.turns)
+
+
 def wanderer(view: View) -> str:
     """Three phrases per conversation, one of them common to all."""
     if view.turn == 1:
@@ -109,9 +118,23 @@ def test_an_image_is_encoded_once_for_all_turns_and_both_phrases() -> None:
     one.segment_batch(IMAGES, PHRASES)
     assert not one._worker._known and not one._worker._encoded  # images are let go of
     one.close()
-    assert segmenter.encodes == len(IMAGES)
+    assert sum(segmenter.encodes) == len(IMAGES)
     asked = [phrase for phrases in segmenter.calls for phrase in phrases]
     assert asked.count("thing") == len(IMAGES)
+
+
+def test_images_that_wait_together_are_encoded_together() -> None:
+    segmenter = EncodingSquares()
+    worker = Worker(segmenter)
+    scenes = list(map(Scene, IMAGES, PHRASES))[:3]
+
+    async def ask(phrase: str, scenes: Sequence[Scene]) -> None:
+        await asyncio.gather(*(worker.segment(scene, phrase) for scene in scenes))
+
+    asyncio.run(ask("thing", scenes[:1]))
+    asyncio.run(ask("other thing", scenes))
+    worker.close()
+    assert segmenter.encodes == [1, 2]
 
 
 def test_a_plain_segmenter_is_asked_for_both_phrases_at_once() -> None:
@@ -170,11 +193,13 @@ def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
 
     class Counted:
         now = most = 0
+        end = time.monotonic() + 60
 
         async def say(self, messages: Any) -> Said:
             self.now += 1
             self.most = max(self.most, self.now)
-            await asyncio.sleep(0.2)
+            while self.most < len(benchmark.items) and time.monotonic() < self.end:
+                await asyncio.sleep(0.01)
             self.now -= 1
             lines = sum(message["role"] == "assistant" for message in messages)
             text = (SEGMENT, REPORT)[lines]
@@ -413,6 +438,19 @@ def test_a_recipe_with_more_money_is_the_same_agent(tmp_path: Path) -> None:
 
     assert identity('budget = "5"') == identity('budget = "10"') == identity("concurrency = 4")
     assert identity("turns = 3") != identity("turns = 4")
+
+
+def test_a_run_is_named_by_what_answers_depend_on(tmp_path: Path) -> None:
+    spec = f"agent:nano-base+hf:{tmp_path},turns=3"
+    (tmp_path / "weights").write_bytes(b"one")
+    same = f"agent:nano-base+hf:{tmp_path},price=1/2,turns=3,concurrency=4,fresh=yes"
+    assert folder_name(same) == folder_name(spec) != folder_name(spec.replace("turns=3", "turns=4"))
+    assert model_identity(same, ModelOptions()) == model_identity(spec, ModelOptions())
+    assert model_identity(spec, ModelOptions())["model"] == spec
+    before = model_identity(spec, ModelOptions())
+    (tmp_path / "weights").write_bytes(b"two")
+    assert model_identity(spec, ModelOptions())["model file"] != before["model file"]
+    assert folder_name("openai:gpt,budget=5") == "openai-gpt-budget-5"  # no name of a model
 
 
 def test_checkpoints_of_both_are_noted() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 import time
+import traceback
 
 import pytest
 from tests.agent.parts import Squares, agent, picture
@@ -59,7 +61,7 @@ def test_from_several_threads_at_once() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(300)
     assert {number: len(p[0].masks) for number, p in found.items()} == {n: n for n in range(1, 9)}
 
 
@@ -86,19 +88,28 @@ def test_an_interruption_ends_the_conversations() -> None:
 
     def interrupt() -> None:
         assert speaker.asked.wait(60)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        user, end = threading.main_thread().ident or 0, time.monotonic() + 60
+        while not _waits_for_a_result(user):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        signal.pthread_kill(user, signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have ignored it
     try:
         with Agent(Squares(), speaker, Settings()) as one:
-            user = threading.Thread(target=interrupt)
-            user.start()
+            interrupting = threading.Thread(target=interrupt)
+            interrupting.start()
             with pytest.raises(KeyboardInterrupt):
                 one.segment(picture(), ["tiger"])
             assert speaker.ended.is_set()  # before the caller went on
-            user.join()
+            interrupting.join()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _waits_for_a_result(thread: int) -> bool:
+    frames = traceback.extract_stack(sys._current_frames()[thread])
+    return any(frame.name == "result" for frame in frames)
 
 
 def test_a_loop_gives_what_is_raised_and_can_be_closed_twice() -> None:

@@ -266,17 +266,17 @@ def test_one_phrase_in_two_spellings_is_one_phrase(one: str, other: str) -> None
 
 def test_many_keys_take_no_time() -> None:
     keys = ",".join(f'"{number}":1' for number in range(3000))
-    started = time.perf_counter()
+    started = time.process_time()
     text = f'<tool>{{"name": "report_no_mask", "parameters": {{{keys}}}}}</tool>'
     assert isinstance(read_reply(text).call, Broken)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_reading_takes_linear_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("<think>" * 4500, "<tool>" * 5000, "<think><tool></think>" * 1500):
         read_reply(text)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_native_calls_there_and_back() -> None:
@@ -287,6 +287,15 @@ def test_native_calls_there_and_back() -> None:
     two = written("", [("report_no_mask", "{}"), ("report_no_mask", "{}")])
     problem = read_reply(two).call
     assert isinstance(problem, Broken) and "2 tool calls" in problem.problem
+    doubled = written("", [("segment_phrase", '{"text_prompt": "a", "text_prompt": "b"}')])
+    problem = read_reply(doubled).call
+    assert isinstance(problem, Broken) and "'text_prompt' twice" in problem.problem
+
+
+def test_corrections_of_native_calls_do_not_ask_for_the_text_form() -> None:
+    for text in ("I am done.", written("", [("report_no_mask", "{broken")]), "<tool>{</tool>"):
+        problem = read_reply(text, native=True).call
+        assert isinstance(problem, Broken) and "<tool>" not in problem.problem
 
 
 def test_native_conversation() -> None:

@@ -167,6 +167,21 @@ def test_the_demo_on_the_command_line(demo: Path, run: Any, tmp_path: Path) -> N
     assert shown.code == 0 and (tmp_path / "steps.html").read_text().count("<article") == 2
 
 
+def test_some_episodes_on_the_command_line(demo: Path, run: Any, tmp_path: Path) -> None:
+    traces, html = tmp_path / "traces", tmp_path / "steps.html"
+    run("agent", "import", demo, "--out", traces)
+    first = run("agent", "steps", traces, "--out", html, "--most", 1)
+    assert first.code == 0 and "the first 1" in first.err
+    assert html.read_text().count("<article") == 1
+    name = next(trace for trace, _ in read_traces(traces) if trace.endswith("positive"))
+    assert run("agent", "steps", traces, "--out", html, "--item", name).code == 0
+    assert html.read_text().count("<article") == 1 and name in html.read_text()
+    for arguments in ([traces, "--item", "none"], [tmp_path / "nowhere"]):
+        refused = run("agent", "steps", *arguments, "--out", tmp_path / "no.html")
+        assert refused.code == 2 and "holds no trace" in refused.err
+    assert not (tmp_path / "no.html").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

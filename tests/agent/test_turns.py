@@ -106,7 +106,7 @@ def test_numbers_are_those_of_the_newest_result() -> None:
 
 def test_numbers_that_do_not_exist_are_not_examined() -> None:
     episode = hold(SEGMENT, call("examine_masks", mask_indices=[9, 2, 2]), n_masks=2)
-    assert "close-ups of mask 2, in this order. There is no mask 9." in told(episode)
+    assert "close-ups of mask 2, in this order. Not there: mask 9." in told(episode)
     assert len(episode.messages[-1]["content"]) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from groundfault.asking import Patience, run_exam
@@ -9,6 +10,7 @@ from groundfault.conversations import AnswererOptions
 from groundfault.models.openai_compatible import openai
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored under nohup
     exam, url, out, store, concurrency = sys.argv[1:]
     options = AnswererOptions(base_url=url)
     run = run_exam(
@@ -20,6 +22,6 @@ if __name__ == "__main__":
         modes=("std", "cot"),
         concurrency=int(concurrency),
         responses=store,
-        patience=Patience(timeout_s=20, first_wait_s=0.05),
+        patience=Patience(first_wait_s=0.05),
     )
     print(run.state)

@@ -11,6 +11,8 @@ import functools
 import hashlib
 import json
 import random
+import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HOUR_S = 3600.0
+LONGEST_S = 120.0
 
 
 @dataclass
@@ -139,15 +142,23 @@ class ChatServer:
         self, behave: Callable[[Request], Response] = sound, *, delay_s: float = 0.0
     ) -> None:
         self.behave, self.delay_s = behave, delay_s
+        self.ready: Callable[[Request], bool] = lambda request: True
+        """No request is answered before this is true of it."""
         self.requests: list[Request] = []
         self.most_at_once = self.at_once = 0
         self.port = 0
+        self._place = socket.socket()
+        """Bound but deaf: while the server is down nobody else gets its port."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> ChatServer:
+        if sys.platform == "linux":  # elsewhere two cannot be bound to one port
+            self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._place.bind(("127.0.0.1", 0))
+            self.port = self._place.getsockname()[1]
         self._thread.start()
         self.start()
         return self
@@ -155,8 +166,9 @@ class ChatServer:
     def __exit__(self, *_: object) -> None:
         self.die()
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(LONGEST_S)
         self._loop.close()
+        self._place.close()
 
     @property
     def url(self) -> str:
@@ -168,12 +180,24 @@ class ChatServer:
         return Counter(request.key for request in self.requests)
 
     def start(self) -> None:
-        """Listen, on the port of before if there was one."""
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        """Listen, always on the same port."""
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(LONGEST_S)
 
     def die(self) -> None:
         """Stop listening and close every connection."""
-        asyncio.run_coroutine_threadsafe(self._die(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._die(), self._loop).result(LONGEST_S)
+
+    def wait_for(self, n: int) -> None:
+        """Answer nobody before n ask at once, or a minute has passed."""
+        end = time.monotonic() + 60
+        self.ready = lambda request: self.most_at_once >= n or time.monotonic() > end
+
+    def wait_until_left(self) -> None:
+        """Until every client is gone, and all that it sent has been read."""
+        end = time.monotonic() + LONGEST_S
+        while self._connections:
+            assert time.monotonic() < end, "some client is still there"
+            time.sleep(0.005)
 
     async def _start(self) -> None:
         self._server = await asyncio.start_server(
@@ -223,6 +247,10 @@ class ChatServer:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
+            while not self.ready(request):
+                if reader.at_eof() or reader.exception():
+                    return False
+                await asyncio.sleep(0.002)
             response = self.behave(request)
             await asyncio.sleep(self.delay_s + response.wait_s)
         finally:

@@ -246,6 +246,57 @@ def _is_short(exam: Exam, item: str) -> bool:
     return question.type == "SA" and not item.startswith("counting")
 
 
+def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    """By its status, by its content filter, or only when it is asked again."""
+    refused = {"erasure0:Q5", "attribute1:Q7", "tracing2:Q8"}
+    unclear = Response(content=completion("Well."))
+
+    def behave(request: Request) -> Response:
+        words = json.dumps(request.body)
+        if "erasure0:Q5" in words:
+            return error(400, "content management policy")
+        if "attribute1:Q7" in words:
+            return Response(content=completion("", "content_filter"))
+        if "tracing2:Q8" in words:
+            return unclear if len(request.body["messages"]) == 2 else error(400, "policy")
+        return judging(request)
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(behave) as judge:
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 0 and "openai:judge refused to judge 3 answers" in ran.err, ran.err
+        folder, asked = tmp_path / "openai-tiny", len(judge.requests)
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
+        assert len(judge.requests) == asked, "refused for good: not asked again"
+    kept = {item: answer for (item, _), answer in answers(folder).items()}
+    assert {item for item, answer in kept.items() if answer.verdict == "unjudged"} == refused
+    assert {kept[item].outcome for item in refused} == {Outcome.OK}
+    assert "content management policy" in kept["erasure0:Q5"].judge_text
+    noted = read_json(folder / "run.json", ExamRun).judged
+    assert noted is not None and noted.unjudged == 3
+    summary, _ = read_results(folder)
+    assert any("3 were refused by the judge" in note for note in summary.notes)
+    short = {q.id for q in exam.questions if q.type == "SA"}
+    right = sum(odd(item, "std") for item in short - refused)
+    overall = summary.rows["Overall"].metrics["SA"]
+    assert (overall.n, overall.value) == (len(short) - 3, pytest.approx(right / (len(short) - 3)))
+    low, high = summary.bounds["Overall"]["SA"]
+    assert (low, high) == pytest.approx((right / len(short), (right + 3) / len(short)))
+
+
+@pytest.mark.parametrize("response", [error(400, "no such parameter"), error(401), error(500)])
+def test_a_judge_that_refuses_everything_is_down(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, response: Response
+) -> None:
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(lambda request: response) as judge:
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--patience", 0.5)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more, "--limit", 4)
+    assert ran.code == 2 and "the judge openai:judge does not answer" in ran.err
+    assert not (tmp_path / "openai-tiny" / "summary.json").exists()
+
+
 def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
     run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
 ) -> None:
@@ -318,6 +369,11 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
     assert "SC2 Activity-Entity Completion" in ran.out
     figure = (tmp_path / "sub-causes.svg").read_text()
     assert "Regular Shortcut Error" in figure and "100 %" in figure
+    (tmp_path / "sub-causes.svg").unlink()
+    with ChatServer(attributing) as why:
+        more = ("--attribute", spec, "--base-url", why.url, "--bootstrap", 0)
+        assert run("judge", tmp_path / "openai-tiny", *more).code == 0
+    assert (tmp_path / "sub-causes.svg").read_text() == figure
 
 
 def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
@@ -331,6 +387,43 @@ def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
     assert ran.code == 2 and "blind:openai:why" in ran.err
     assert run("eval", exam_dir, *MODEL, "--attribute", "oracle", "--out", tmp_path).code == 2
+
+
+def test_causes_that_a_model_refuses_to_name_are_left_open(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    def behave(request: Request) -> Response:
+        refuses = "erasure0:Q4" in request.last[0]
+        return error(400, "policy") if refuses else Response(content=completion("SC1"))
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(behave) as why:
+        more = ("--attribute", "openai:why", "--judge-base-url", why.url, "--mode", "cot")
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
+    wrong = [a for a in answers(tmp_path / "openai-tiny").values() if a.verdict == "wrong"]
+    assert all(a.cause_by == "openai:why" for a in wrong)
+    assert {a.item_id for a in wrong if a.cause is None} == {"erasure0:Q4"}
+
+
+def test_a_run_without_one_answer_says_so_and_asks_again(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    state = {"sick": True}
+    pupil = Pupil(exam, odd)
+
+    def behave(request: Request) -> Response:
+        return error(400, "not today") if state["sick"] else pupil(request)
+
+    with ChatServer(behave) as server:
+        more = ("--mode", "std", "--limit", 1)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 2 and "answered not one of 12 questions" in ran.err, ran.err
+        folder = tmp_path / "openai-tiny"
+        assert {a.outcome for a in answers(folder).values()} == {Outcome.FAILED}
+        assert not (folder / "summary.json").exists()
+        assert run("judge", folder).code == 2
+        state["sick"] = False
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
+    assert {a.outcome for a in answers(folder).values()} == {Outcome.OK}
 
 
 def test_whoever_pays_is_asked_first(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:
@@ -359,6 +452,77 @@ def test_a_budget_stops_the_run_as_it_was_told_to(
         assert run_.outcomes["failed"] == 126 and run_.within_budget
         gate = evaluate(run, exam_dir, tmp_path, server.url, *more, "--fail-if", "failed>0")
         assert gate.code == 1 and len(server.requests) == 100
+
+
+def _spent(folder: Path) -> tuple[int, int]:
+    """Tokens of answers and of judgements, as run.json has them."""
+    noted = read_json(folder / "run.json", ExamRun)
+    assert noted.judged is not None
+    return noted.tokens_in + noted.tokens_out, noted.judged.tokens
+
+
+def test_a_budget_is_for_the_judge_too_and_leaves_enough_to_judge_what_was_answered(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *by, "--budget", "12000 tokens")
+        assert ran.code == 0, ran.err
+        folder = tmp_path / "openai-tiny"
+        answering, judged = _spent(folder)
+        assert judged == 110 * len(judge.requests) > 0
+        assert 6_000 < answering + judged <= 12_000
+        kept = answers(folder).values()
+        assert 0 < sum(answer.outcome is Outcome.FAILED for answer in kept) < 176
+        assert read_results(folder)[0].bounds, "n of N, with bounds"
+        assert evaluate(run, exam_dir, tmp_path, server.url, *by).code == 0
+    asked = [request.key for request in server.requests]
+    assert len(asked) == len(set(asked)) == 176
+    assert read_results(folder)[0].outcomes["failed"] == 0
+
+
+def test_a_judge_that_cannot_be_paid_scores_nothing_and_is_paid_once(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
+        folder = tmp_path / "openai-tiny"
+        by_rule = (folder / "summary.json").read_bytes()
+        again = ("judge", folder, "--judge", "openai:judge", "--base-url", judge.url)
+        ran = run(*again, "--budget", "0.0003", "--yes")
+        assert ran.code == 2 and "--judge-price" in ran.err and not judge.requests
+        ran = run(*again, "--budget", "0.0003", "--price", "10/10")  # of a request: 0.0011
+        assert ran.code == 2 and "nobody is there to agree" in ran.err and not judge.requests
+        ran = run(*again, "--budget", "0.022", "--price", "10/10", "--yes")
+        assert ran.code == 2 and "the budget of 0.022 of money is used up" in ran.err
+        assert "10 of " in ran.err and "pays only for the rest" in ran.err
+        assert len(judge.requests) == 20, "ten canaries and ten answers"
+        assert (folder / "summary.json").read_bytes() == by_rule
+        assert run(*again).code == 0
+    n_answers = sum(_is_short(exam, question.id) for question in exam.questions)
+    times = Counter(judge.times_asked.values())
+    assert times == {2: 10, 1: len({r.key for r in judge.requests}) - 10}, "canaries twice"
+    assert len(judge.requests) <= n_answers + 20
+
+
+def test_the_cost_of_judging_is_noted_run_by_run_within_one_budget(
+    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+) -> None:
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--judge-price", "1/1")
+        two = ("--model", "openai:second", "--mode", "std", "--limit", 4, "--yes")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *by, *two)
+        assert ran.code == 0, ran.err
+        tokens = [_spent(tmp_path / f"openai-{name}")[1] for name in ("tiny", "second")]
+        assert sum(tokens) == 110 * len(judge.requests)
+        assert tokens[1] == 1100, "the second answers alike: canaries only"
+        noted = read_json(tmp_path / "openai-second" / "run.json", ExamRun).judged
+        assert noted is not None and noted.cost == pytest.approx(1100e-6)
+        more = ("--budget", "5500 tokens", "--fresh")
+        assert evaluate(run, exam_dir, tmp_path / "b", server.url, *two, *more).code == 0
+    for name, failed in (("tiny", 0), ("second", 46)):
+        there = read_json(tmp_path / "b" / f"openai-{name}" / "run.json", ExamRun)
+        assert there.outcomes["failed"] == failed and there.within_budget == bool(failed)
 
 
 def test_events_tell_what_happened(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_a_circuit_lets_one_try_and_closes_with_a_sign_of_life() -> None:
             assert await circuit.passage(never) is False  # still closed
         circuit.failed("500", unreachable=False, tried=False)
         passing = [asyncio.create_task(circuit.passage(never)) for _ in range(5)]
+        await asyncio.wait(passing, timeout=60, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.sleep(0.1)
         assert [task.result() for task in passing if task.done()] == [True]
         circuit.alive()

@@ -7,6 +7,8 @@ Prints its address; "remove" on standard input takes the second node away, the e
 
 from __future__ import annotations
 
+import contextlib
+import random
 import socket
 import sys
 from typing import Any
@@ -17,7 +19,8 @@ AGENT_PORTS = (
     "dashboard_agent_listen_port",
     "runtime_env_agent_port",
 )
-"""Ray gives its agents 15 s to say which port they took, too little on a busy machine."""
+"""Ray gives its agents 15 s to say which port they took, too little on a busy machine. It does not
+pass on the third of these: it is said for the agent."""
 
 
 def node() -> dict[str, Any]:
@@ -31,19 +34,32 @@ def node() -> dict[str, Any]:
 
 
 def free_ports(n: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Below those that a system hands out, so that nobody gets one until Ray takes it."""
+    found: list[int] = []
+    for port in random.sample(range(20_000, 32_000), 1000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == n:
+            break
+    return found
 
 
 def main(folder: str) -> None:
-    from ray.cluster_utils import Cluster  # not where pytest looks for doctests in this file
+    from ray._private.node import Node  # not where pytest looks for doctests in this file
+    from ray._raylet import DASHBOARD_AGENT_LISTEN_PORT_NAME, persist_port
+    from ray.cluster_utils import Cluster
 
+    start = Node.start_raylet
+
+    def start_raylet(self: Any, *args: Any, **options: Any) -> None:
+        port = self.dashboard_agent_listen_port
+        persist_port(self._session_dir, self._node_id, DASHBOARD_AGENT_LISTEN_PORT_NAME, port)
+        start(self, *args, **options)
+
+    Node.start_raylet = start_raylet
     cluster = Cluster(initialize_head=True, head_node_args={**node(), "temp_dir": folder})
     second = cluster.add_node(**node())
-    cluster.wait_for_nodes(timeout=120)
+    cluster.wait_for_nodes(timeout=600)
     print(cluster.address, flush=True)
     for line in sys.stdin:
         assert line.strip() == "remove", line

@@ -172,6 +172,23 @@ def test_memory_errors_halve_the_phrases_of_one_image(painted: Made, tmp_path: P
     assert model.calls == [(1, 2), (1, 1), (1, 1)] * 3
 
 
+class Died(RuntimeError):
+    out_of_memory = False
+
+
+class Dying(Recorded):
+    def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
+        self.calls.append((1, len(phrases)))
+        raise Died("ended by signal 9 (often: out of memory)")
+
+
+def test_a_death_is_no_reason_to_ask_for_less(painted: Made, tmp_path: Path) -> None:
+    model = Dying()
+    found = ask(painted(2), model, tmp_path / "run")
+    assert {p.outcome for p in found.values()} == {Outcome.FAILED}
+    assert model.calls == [(1, 2)] * 2
+
+
 class Poisoned(Recorded):
     def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
         if image[0, 0, 0] == 2:
@@ -200,6 +217,7 @@ def test_bad_pictures_fail_with_their_reason(painted: Made, tmp_path: Path) -> N
     assert "No such file" in reasons[0]
     assert reasons[1] and "cannot identify" in reasons[2]
     assert "the picture is 5x5, its annotation 32x24" in reasons[3]
+    assert all(f"{n}.png'" in reasons[n] for n in range(4))
     assert found["4-blue"].outcome is Outcome.OK
 
 

@@ -11,9 +11,13 @@ import pytest
 from tests.conftest import Ran
 from tests.engine.conftest import painted_set
 
-from groundfault.benchmarks import cafe, halluseg, saco
+from groundfault.benchmarks import cafe, folder, halluseg, saco
+from groundfault.engine import folder_name
 from groundfault.engine.gates import parse_gate
+from groundfault.engine.identity import model_identity
+from groundfault.engine.scoring import metric_names
 from groundfault.evaluate import read_results
+from groundfault.protocols import ModelOptions
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.runs import read_predictions, read_run
 
@@ -112,6 +116,7 @@ def test_halluseg(run: Run, tmp_path: Path) -> None:
     )  # fmt: skip
     assert ran.code == 0, ran.err
     metrics = events(ran)[-1]["summary"]["rows"]["Overall"]["metrics"]
+    assert {*metrics} == {*metric_names(benchmark)}
     assert metrics["IoU_fact"]["value"] == 1.0 and metrics["IoU_visual"]["value"] == 1.0
     assert len(list(read_predictions(tmp_path / "runs" / "finder"))) == 8
 
@@ -163,13 +168,10 @@ def test_a_limit_is_the_first_cases(run: Run, benchmark_folder: Folder, tmp_path
         (["AFPR>0.2"], 0, ""),
         (["AFPR>=0"], 1, "fail-if AFPR>=0 holds: oracle has 0"),
         (["cgF1<0.5", "SM:cgF1 <= 1"], 1, "fail-if SM:cgF1 <= 1 holds"),
-        (["cgf1<0.5"], 2, "unknown metric 'cgf1'. Did you mean 'cgF1'"),
         (["SN:AFPR>0.2"], 2, "unknown row 'SN'"),
         (["OC:AFPR>0.2"], 2, "AFPR is undefined in row OC, which has 0 cases"),
         (["failed>0", "unparsed>0"], 0, ""),
         (["abstained>=2"], 1, "fail-if abstained>=2 holds: oracle has 2"),
-        (["SM:failed>0"], 2, "counted over the whole run; leave 'SM:' out"),
-        (["fail>0"], 2, "unknown metric 'fail'. Did you mean 'failed'"),
     ],
 )
 def test_exit_codes_for_ci(
@@ -189,7 +191,44 @@ def test_exit_codes_for_ci(
     assert (tmp_path / "runs" / "oracle" / "summary.json").is_file()
 
 
-@pytest.mark.parametrize("text", ["", "AFPR", "AFPR>", ">0.2", "AFPR=0.2", "a:b:AFPR>1", "AFPR>x"])
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("cgf1<0.5", "unknown metric 'cgf1'. Did you mean 'cgF1'"),
+        ("SM:CCMS>0", "unknown metric 'CCMS'"),
+        ("fail>0", "unknown metric 'fail'. Did you mean 'failed'"),
+        ("SM:failed>0", "counted over the whole run; leave 'SM:' out"),
+    ],
+)
+def test_a_condition_that_cannot_hold_is_refused_before_the_model_is_asked(
+    run: Run, benchmark_folder: Folder, tmp_path: Path, condition: str, message: str
+) -> None:
+    ran = run(
+        "eval", benchmark_folder(1), "--model", "oracle", "--fail-if", condition,
+        "--out", tmp_path / "runs",
+    )  # fmt: skip
+    assert ran.code == 2 and message in ran.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_metrics_of_a_benchmark_are_known_beforehand(run: Run, tmp_path: Path) -> None:
+    """With and without negatives; a benchmark of replaced objects is in `test_halluseg`."""
+    made = painted_set(tmp_path / "images", 2)
+    lone = tuple(item for item in made.items if item.role is Role.POSITIVE)
+    card = Card(name="saco", title="", source="", licence="", citation="", main_metric="cgF1")
+    for name, items in (("both", made.items), ("lone", lone)):
+        benchmark = Benchmark(card=card, cases=made.cases, items=items)
+        folder.write(benchmark, tmp_path / name, images_from=tmp_path / "images")
+        out = ("--bootstrap", 0, "--out", tmp_path / "runs" / name)
+        assert run("eval", tmp_path / name, "--model", "oracle", *out).code == 0
+        summary, _ = read_results(tmp_path / "runs" / name / "oracle")
+        assert {*metric_names(benchmark)} == {*summary.rows["Overall"].metrics}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "AFPR", "AFPR>", ">0.2", "AFPR=0.2", "a:b:AFPR>1", "AFPR>x", "AFPR>nan", "AFPR>inf"],
+)
 def test_conditions_that_are_none(text: str) -> None:
     with pytest.raises(Exception, match="give METRIC>NUMBER"):
         parse_gate(text)
@@ -219,6 +258,28 @@ def test_the_end_says_what_failed_and_how_to_retry(
 
 
 @pytest.mark.usefixtures("plugin")
+def test_a_run_without_an_answer_is_no_result(
+    run: Run, benchmark_folder: Folder, tmp_path: Path
+) -> None:
+    folder = benchmark_folder(2)
+    pictures = {path: path.read_bytes() for path in (folder / "images").iterdir()}
+    for path in pictures:
+        path.write_text("no picture")
+    command = ("eval", folder, "--bootstrap", 0, "--out", tmp_path / "runs", "--model", "finder")
+    ran = run(*command, "--model", "oracle")
+    assert ran.code == 2 and "finder: 0 of 4 answered" in ran.err
+    assert "error: finder: not one item was answered" in ran.err
+    assert (tmp_path / "runs" / "oracle" / "summary.json").is_file()  # it was asked all the same
+    assert not (tmp_path / "runs" / "finder" / "summary.json").exists()
+    assert read_run(tmp_path / "runs" / "finder").outcomes["failed"] == 4
+    finished = events(run(*command, "--json"))[-1]
+    assert (finished["answered"], finished["summary"]) == (0, None)
+    for path, content in pictures.items():
+        path.write_bytes(content)
+    assert run(*command).code == 0
+
+
+@pytest.mark.usefixtures("plugin")
 def test_other_options_are_not_mixed(run: Run, benchmark_folder: Folder, tmp_path: Path) -> None:
     command = ("eval", benchmark_folder(2), "--model", "finder", "--bootstrap", 0)
     out = ("--out", tmp_path / "runs")
@@ -244,6 +305,54 @@ def test_changed_files_of_a_model_are_noticed(
     dump.write_text(json.dumps([{**record, "score": 0.8}]))
     refused = run(*command)
     assert refused.code == 2 and "another model file" in refused.err
+
+
+WORKER = """
+import os
+from groundfault.workers.runtime import Answer
+def load(options):
+    if options["checkpoint"] == "nowhere":
+        raise RuntimeError("clone its repository first")
+    return Model()
+class Model:
+    model, versions = "mine/weights", {"torch": "1.13.1"}
+    def segment(self, picture, phrases):
+        if picture.rgb[0] == 1:
+            os.write(2, b"I do not like this one\\n")
+            os.kill(os.getpid(), 9)
+        return [Answer(outcome="abstained") for _ in phrases]
+"""
+
+
+def test_a_worker_that_cannot_load_ends_the_run_and_one_that_can_is_noted(
+    run: Run, benchmark_folder: Folder, tmp_path: Path
+) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(WORKER)
+    command = ("eval", benchmark_folder(4), "--bootstrap", 0, "--out", tmp_path / "runs", "--model")
+    refused = run(*command, f"worker:{script}:nowhere")
+    assert refused.code == 2 and "clone its repository first" in refused.err
+    ran = run(*command, f"worker:{script}:somewhere")
+    assert ran.code == 0 and "6 of 8 answered" in ran.err
+    made = read_run(tmp_path / "runs" / folder_name(f"worker:{script}:somewhere"))
+    assert made.identity["checkpoints"] == "mine/weights" and made.identity["model file"]
+    assert made.versions["worker's torch"] == "1.13.1"
+    [died] = made.failures
+    assert "signal 9" in died
+    log = tmp_path / "runs" / folder_name(f"worker:{script}:somewhere") / "worker-1.log"
+    assert log.read_text().count("--- worker mine, process") == 2  # it was started again
+    assert "I do not like this one" in log.read_text()
+
+
+def test_the_name_of_a_script_is_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = model_identity("worker:sesame", ModelOptions())
+    (tmp_path / "sesame").mkdir()
+    (tmp_path / "sesame" / "README").write_text("a clone, say")
+    (tmp_path / "sesame.json").write_text("{}")
+    assert model_identity("worker:sesame", ModelOptions()) == before
+    assert model_identity("worker:lisa:sesame", ModelOptions())["model file"]  # weights are
+    assert model_identity("replay:sesame", ModelOptions())["model file"]
 
 
 def test_ray_that_is_not_installed_is_named(

@@ -164,7 +164,7 @@ def test_it_is_found_by_name(
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=300,
+        timeout=1800,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith("success groundfault")

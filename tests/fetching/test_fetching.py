@@ -349,7 +349,9 @@ def test_files_may_come_from_elsewhere_and_the_token_does_not_go_there(
         assert served.tokens == {"Bearer hf_secret"} and store.tokens == {""}
 
 
-def test_a_killed_download_goes_on(served: DatasetHub, tmp_path: Path) -> None:
+def test_a_killed_download_goes_on(
+    served: DatasetHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """kill -9 in the middle of a large file loses at most the last 10 MB."""
     noise = np.random.default_rng(0).bytes(24_000_000)
     served.datasets[HALLUSEG].commits[FIRST]["test.zip"] = halluseg_zip({"test/big.png": noise})
@@ -357,9 +359,10 @@ def test_a_killed_download_goes_on(served: DatasetHub, tmp_path: Path) -> None:
     program = (
         "from groundfault import fetching; fetching.fetch('halluseg', agree=lambda offer: None)"
     )
+    monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "600")  # else a stall is asked for again
     process = subprocess.Popen([sys.executable, "-c", program])
     part = tmp_path / "cache/data/PLAN-Lab--HalluSegBench" / FIRST / "test.zip.part"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not (part.exists() and part.stat().st_size >= 20_000_000):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)

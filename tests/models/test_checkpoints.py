@@ -167,7 +167,7 @@ def test_every_default_has_a_licence() -> None:
         assert all(name in checkpoints.CHECKPOINTS for name in names)
         assert checkpoints.licences(model)
     assert checkpoints.licences("yoloe") == "AGPL-3.0"
-    assert checkpoints.licences("oracle") == ""
+    assert checkpoints.licences("oracle") == "no weights"
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

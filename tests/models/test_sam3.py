@@ -43,14 +43,14 @@ def test_a_picture_is_encoded_once_and_asked_about_often(
     model: sam3.Sam3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(model, Encoder)
-    image = picture(96, 64)
-    expected = [model.segment(image, ["a dog"]), model.segment(image, ["a cat", "a tree"])]
-    seen = model.encode(image)
+    images = [picture(96, 64), picture(50, 70)]
+    turns = ([["a dog"], []], [["a cat", "a tree"], ["a dog"]])
+    expected = [model.segment_batch(images, asked) for asked in turns]
+    seen = model.encode(images)
     monkeypatch.setattr(model.model, "get_vision_features", None)  # nothing is looked at again
-    found = [model.segment_encoded(seen, asked) for asked in (["a dog"], ["a cat", "a tree"])]
-    assert found == expected
+    assert [model.segment_encoded(seen, asked) for asked in turns] == expected
     with pytest.raises(ValueError, match="phrase 0 is empty"):
-        model.segment_encoded(seen, [" "])
+        model.segment_encoded(seen, [["a dog"], [" "]])
 
 
 @pytest.mark.parametrize(("bias", "outcome"), [(-12.0, Outcome.ABSTAINED), (12.0, Outcome.OK)])

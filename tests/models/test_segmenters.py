@@ -97,6 +97,7 @@ def test_is_a_batch_segmenter_that_names_its_checkpoints(model: Any, family: Fam
     assert isinstance(model, BatchSegmenter)
     assert len(model.checkpoints) == len(family.parts)
     assert all("@sha256:" in identity for identity in model.checkpoints)
+    assert tuple(model.placement) == ("cpu", "float32")
 
 
 @pytest.mark.parametrize("size", [(96, 64), (50, 80), (1, 1), (1, 300), (300, 1)])

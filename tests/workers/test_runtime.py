@@ -89,7 +89,7 @@ def other_pythons() -> list[str]:
             [python, "-c", "import sys; print(*sys.version_info[:2])"],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=120,
         )
         version = asked.stdout.strip()
         if asked.returncode == 0 and tuple(map(int, version.split())) >= OLDEST:
@@ -114,7 +114,7 @@ def test_a_worker_in_another_python(
     )
     monkeypatch.setenv("GROUNDFAULT_WORKER_PYTHON", python)
     picture = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
-    with worker.load(str(tmp_path / "bright.py"), ModelOptions(timeout_s=20)) as model:
+    with worker.load(str(tmp_path / "bright.py"), ModelOptions(timeout_s=120)) as model:
         (found,) = model.segment(picture, ["zebra"])
     assert found.masks == (encode(picture[:, :, 0] >= 128),)
 
@@ -131,6 +131,6 @@ for name in {sorted(worker.scripts())!r}:
     assert callable(importlib.import_module("groundfault.workers." + name).load), name
 """
     asked = subprocess.run(
-        [python, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=20
+        [python, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=120
     )
     assert asked.returncode == 0, asked.stderr

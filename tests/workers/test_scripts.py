@@ -140,9 +140,9 @@ def asked(
     pytest.importorskip("torch")
     monkeypatch.delenv("GROUNDFAULT_WORKER_PYTHON", raising=False)
     monkeypatch.setenv(f"GROUNDFAULT_WORKER_REPO_{name.upper()}", str(folder))
-    options = ModelOptions(device="cpu", dtype="float32", timeout_s=60.0)
+    options = ModelOptions(device="cpu", dtype="float32", timeout_s=600.0)
     with worker.load(f"{name}:{checkpoint}", options) as model:
-        model.load_s = 60.0
+        model.load_s = 600.0
         found = model.segment(PICTURE, ["the cup", "the zebra"])
         return model.about, found
 

@@ -11,12 +11,14 @@ import asyncio
 import hashlib
 from contextlib import ExitStack
 from os import PathLike
+from pathlib import Path
 
 from groundfault.agent.reading import written
 from groundfault.agent.settings import Settings
 from groundfault.agent.speaking import Messages, Said
+from groundfault.agent.spending import EpisodePurse, budget_and_price
 from groundfault.agent.wires import wire_to
-from groundfault.asking.budget import Purse, parse_budget, parse_price
+from groundfault.asking.budget import Purse
 from groundfault.asking.circuit import ServerDown
 from groundfault.asking.courier import Courier, GaveUp, Stopping
 from groundfault.asking.patience import Patience
@@ -45,22 +47,29 @@ class Dialled:
         self.patience = patience or Patience()
         self.responses_place = responses or default_place()
         self._wire = wire_to(served, settings)
-        self.purse = Purse(
-            parse_budget(settings.budget) if settings.budget else None,
-            parse_price(settings.price) if settings.price else None,
-        )
+        money = budget_and_price(settings, free=served.free)
+        self.purse, self.episodes = Purse(*money), EpisodePurse(*money)
         self.stopped = ""
         """Why nobody is asked any more."""
         self._courier: Courier | None = None
         self._closing = ExitStack()
         self._replies = self._refusals = 0
         self._under_way: dict[bytes, asyncio.Event] = {}
+        self._paid: dict[int, list[float]] = {}
+        """What the replies of each conversation under way took of the budget."""
 
     async def say(self, messages: Messages) -> Said:
         """The next reply, from the store if this very request was paid for before."""
         body = self._wire.body(messages)
         key = hashlib.sha256(f"{self.served.url}\n".encode() + body).digest()
         courier = await self._connected()
+        stored = self._stored(key)
+        if stored is not None:
+            return stored
+        if not await self._begun(messages):
+            left = f"what is left of the budget of {self.purse.budget}"
+            short = f"not asked: {left} does not pay for another episode"
+            return self._stored(key) or _failed(short)
         while key in self._under_way:
             await self._under_way[key].wait()
         done = self._under_way[key] = asyncio.Event()
@@ -69,6 +78,12 @@ class Dialled:
         finally:
             del self._under_way[key]
             done.set()
+
+    def over(self, messages: Messages) -> None:
+        """A conversation has ended."""
+        paid = self._paid.pop(id(messages), None)
+        if paid is not None:
+            self.episodes.end(paid)
 
     async def close(self) -> None:
         """Hang up; what was paid for is written."""
@@ -85,6 +100,15 @@ class Dialled:
             )
             await self._courier.__aenter__()
         return self._courier
+
+    async def _begun(self, messages: Messages) -> bool:
+        """Whether a conversation may be paid for: it was before, or there is enough for it."""
+        if id(messages) in self._paid:
+            return True
+        enough = await self.episodes.take()
+        if enough:
+            self._paid[id(messages)] = []
+        return enough
 
     def _stored(self, key: bytes) -> Said | None:
         stored = None if self.settings.fresh else self._responses.get(key)
@@ -120,7 +144,9 @@ class Dialled:
         finally:
             self.purse.give_back()
         self._replies += 1
-        self.purse.pay(Asked(item_id="", text=_all_words(messages)), delivered.reply)
+        before = self.purse.spent
+        self.purse.pay(_all_said(messages), delivered.reply)
+        self._paid[id(messages)].append(self.purse.spent - before)
         if self._responses.put(key, delivered.body, delivered.latency_s):
             asyncio.get_running_loop().call_soon(self._responses.flush)  # with those beside it
         return self._said(delivered.body, delivered.reply, delivered.latency_s)
@@ -133,7 +159,8 @@ class Dialled:
         text, reason, outcome = reply.text, reply.reason, reply.outcome
         calls = self._wire.calls(body)
         if calls:
-            text, reason, outcome = written(text, calls), "", Outcome.OK
+            reason = reason if reply.finish == "length" else ""  # no words are no fault of a call
+            text, outcome = written(text, calls), Outcome.OK
         known = reply.tokens_in is not None and reply.tokens_out is not None
         cost = reply.cost
         if known:
@@ -150,9 +177,17 @@ class Dialled:
         )
 
 
-def _all_words(messages: Messages) -> str:
-    """For a guess at tokens where the server does not count them."""
-    return "".join(m["content"] if isinstance(m["content"], str) else "" for m in messages)
+def _all_said(messages: Messages) -> Asked:
+    """Words and pictures, for a guess at tokens where the server does not count them."""
+    words, n_pictures = "", 0
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, str):
+            words += content
+            continue
+        words += "".join(part["text"] for part in content if part["type"] == "text")
+        n_pictures += sum(part["type"] != "text" for part in content)
+    return Asked(item_id="", text=words, pictures=(Path(),) * n_pictures)
 
 
 def _failed(reason: str) -> Said:

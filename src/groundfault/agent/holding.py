@@ -128,6 +128,10 @@ class Agent:
                     await loop.run_in_executor(self._draughtsmen, episode.see, *found)
         except Exception as problem:  # a mask of another size, say: this episode only
             episode.fail(failure(problem))
+        finally:
+            over = getattr(self.speaker, "over", None)
+            if over is not None:
+                over(episode.messages)
         if self.told is not None:
             self.told(episode)
         return episode.prediction()

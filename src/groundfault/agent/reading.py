@@ -102,8 +102,10 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
 
 
-def read_reply(text: str, allowed: Collection[str] = tuple(TOOLS)) -> Reply:
-    """The one call in a reply.
+def read_reply(
+    text: str, allowed: Collection[str] = tuple(TOOLS), *, native: bool = False
+) -> Reply:
+    """The one call in a reply; `native` if calls are the server's own and `written` wrote it.
 
     >>> reply = read_reply('<think>Look.</think><tool>{"name": "report_no_mask"}</tool>')
     >>> reply.thought, reply.call
@@ -117,20 +119,23 @@ def read_reply(text: str, allowed: Collection[str] = tuple(TOOLS)) -> Reply:
     calls, words = _cut_out(rest, "<tool>", "</tool>", open_end=True)
     thought = "\n".join(part.strip() for part in thoughts) or words.strip()
     if not calls:
-        return Reply(thought, "", Broken(f"There is no tool call in it. Write one as {_FORM}."))
+        remedy = "Call exactly one tool." if native else f"Write one as {_FORM}."
+        return Reply(thought, "", Broken(f"There is no tool call in it. {remedy}"))
     if len(calls) > 1:
         problem = f"There are {len(calls)} tool calls in it; exactly one per turn is allowed."
         return Reply(thought, "", Broken(problem))
-    return Reply(thought, *_read_call(calls[0], allowed))
+    return Reply(thought, *_read_call(calls[0], allowed, native=native))
 
 
-def _read_call(text: str, allowed: Collection[str]) -> tuple[str, Call | Broken]:
+def _read_call(text: str, allowed: Collection[str], *, native: bool) -> tuple[str, Call | Broken]:
     try:
         envelope = msgspec.json.decode(_unfenced(text).encode(), type=_Envelope)
     except msgspec.ValidationError as problem:
-        return "", Broken(f"The tool call is not of the form {_FORM}: {_plainly(problem)}.")
+        wrong = "unsound" if native else f"not of the form {_FORM}"
+        return "", Broken(f"The tool call is {wrong}: {_plainly(problem)}.")
     except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
-        return "", Broken(f"The tool call is not valid JSON ({problem}). Write it as {_FORM}.")
+        remedy = "" if native else f" Write it as {_FORM}."
+        return "", Broken(f"The tool call is not valid JSON ({problem}).{remedy}")
     doubled = _doubled_key(_unfenced(text))
     if doubled:
         return "", Broken(f"The tool call has '{_printable(doubled)[:40]}' twice; say it once.")
@@ -159,8 +164,10 @@ def written(thought: str, calls: Sequence[tuple[str, str]]) -> str:
     """
     parts = [f"<think>{thought}</think>"] if thought.strip() else []
     for name, arguments in calls:
+        arguments = arguments.strip()
+        parameters: Any = msgspec.Raw((arguments or "{}").encode("utf-8", "replace"))
         try:
-            parameters = msgspec.json.decode(arguments or "{}")
+            msgspec.json.decode(parameters)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             parameters = arguments  # is refused where calls are read, with the reason
         call = msgspec.json.encode({"name": name, "parameters": parameters}).decode()

@@ -36,6 +36,7 @@ def replay(trace: Trace, image: NDArray[np.uint8] | None = None) -> Episode:
                 item_id="",
                 outcome=Outcome.OK,
                 text=turn.said,
+                reason=turn.cut,
                 tokens_in=turn.tokens_in,
                 tokens_out=turn.tokens_out,
                 cost=turn.cost,

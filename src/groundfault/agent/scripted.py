@@ -1,6 +1,6 @@
 """Answerers that follow a rule instead of a model: for tests, benches and calibration.
 
-scripted:accept   segments the concept, examines and selects every mask: the segmenter itself
+scripted:accept   segments the concept, examines (if it can) and selects every mask: the segmenter
 scripted:reject   segments the concept, then always reports that it is not there
 """
 
@@ -18,7 +18,7 @@ from groundfault.errors import UnknownName
 from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome
 
-__all__ = ["POLICIES", "Scripted", "View", "accept", "call", "load", "reject"]
+__all__ = ["POLICIES", "Scripted", "View", "accept", "call", "load", "policy", "reject"]
 
 _QUERY = re.compile(re.escape(opening("\0")).replace("\0", "(.*)"), re.DOTALL)
 _FOUND = re.compile(r"segment_phrase found (?:nothing|(\d+) mask)")
@@ -36,6 +36,7 @@ class View(NamedTuple):
     """What the last tool said; "" at first."""
     n_masks: int | None
     """Of the newest segmentation; None before the first."""
+    may_examine: bool = True
 
 
 Policy = Callable[[View], str]
@@ -54,7 +55,7 @@ def accept(view: View) -> str:
     if not view.n_masks:
         return call("report_no_mask")
     everything = list(range(1, view.n_masks + 1))
-    if view.newest.startswith("segment_phrase"):
+    if view.may_examine and view.newest.startswith("segment_phrase"):
         return call("examine_masks", mask_indices=everything)
     return call("select_masks_and_return", final_answer_masks=everything)
 
@@ -92,9 +93,14 @@ class Scripted:
 
 def load(argument: str, options: ModelOptions) -> Scripted:
     """`scripted:accept`"""
-    if argument not in POLICIES:
-        raise UnknownName("script", argument, POLICIES)
-    return Scripted(POLICIES[argument])
+    return Scripted(policy(argument))
+
+
+def policy(name: str) -> Policy:
+    """The rule of that name."""
+    if name not in POLICIES:
+        raise UnknownName("script", name, POLICIES)
+    return POLICIES[name]
 
 
 def _view(messages: Messages) -> View:
@@ -108,6 +114,7 @@ def _view(messages: Messages) -> View:
         turn=1 + sum(m["role"] == "assistant" for m in messages),
         newest=told[-1] if told else "",
         n_masks=int(found[-1][1] or 0) if found else None,
+        may_examine="examine_masks" in _words(messages[0]),
     )
 
 

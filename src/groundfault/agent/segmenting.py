@@ -34,14 +34,16 @@ BATCH = 8
 
 @runtime_checkable
 class Encoder(Protocol):
-    """A segmenter that can keep what it has seen of an image."""
+    """A segmenter that can keep what it has seen of images, of whatever sizes."""
 
-    def encode(self, image: NDArray[np.uint8]) -> Any:
-        """What it needs of an image to be asked about it, any number of times."""
+    def encode(self, images: Sequence[NDArray[np.uint8]]) -> Sequence[Any]:
+        """What it needs of each image to be asked about it, any number of times."""
         ...
 
-    def segment_encoded(self, encoded: Any, phrases: Sequence[str]) -> Sequence[Prediction]:
-        """What `segment` gives for the image."""
+    def segment_encoded(
+        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Prediction]]:
+        """What `segment` gives for each image."""
         ...
 
 
@@ -115,9 +117,10 @@ class Worker:
 
     def _together(self, scenes: list[Scene]) -> list[list[Scene]]:
         """Images that go into one call: several of one size, if the segmenter takes several."""
-        if isinstance(self.segmenter, Encoder) or not isinstance(self.segmenter, BatchSegmenter):
+        keeps = isinstance(self.segmenter, Encoder)
+        if not keeps and not isinstance(self.segmenter, BatchSegmenter):
             return [[scene] for scene in scenes]
-        if getattr(self.segmenter, "any_sizes", False):
+        if keeps or getattr(self.segmenter, "any_sizes", False):
             starts = range(0, len(scenes), self.batch)
             return [scenes[start : start + self.batch] for start in starts]
         groups: list[list[Scene]] = []
@@ -147,16 +150,17 @@ class Worker:
 
     def _ask(self, scenes: list[Scene], phrases: list[list[str]]) -> Sequence[Sequence[Prediction]]:
         if isinstance(self.segmenter, Encoder):
-            return [self.segmenter.segment_encoded(self._encoding(scenes[0]), phrases[0])]
+            return self.segmenter.segment_encoded(self._encodings(self.segmenter, scenes), phrases)
         if len(scenes) > 1:
             assert isinstance(self.segmenter, BatchSegmenter)
             return self.segmenter.segment_batch([scene.image for scene in scenes], phrases)
         return [self.segmenter.segment(scenes[0].image, phrases[0])]
 
-    def _encoding(self, scene: Scene) -> Any:
-        found = self._encoded.get(scene)
-        if found is None:
-            assert isinstance(self.segmenter, Encoder)
-            found = self.segmenter.encode(scene.image)
-        self._encoded.keep(scene, found)
+    def _encodings(self, encoder: Encoder, scenes: list[Scene]) -> list[Any]:
+        new = [scene for scene in scenes if scene not in self._encoded]
+        seen = encoder.encode([scene.image for scene in new]) if new else []
+        fresh = dict(zip(new, seen, strict=True))
+        found = [fresh[scene] if scene in fresh else self._encoded[scene] for scene in scenes]
+        for scene, encoded in zip(scenes, found, strict=True):
+            self._encoded.keep(scene, encoded)
         return found

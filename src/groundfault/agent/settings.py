@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["Settings"]
+__all__ = ["CHANGE_NO_ANSWER", "Settings"]
+
+CHANGE_NO_ANSWER = ("budget", "price", "concurrency", "fresh")
+"""Settings that a run's name leaves out."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

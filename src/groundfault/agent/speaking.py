@@ -32,7 +32,8 @@ class Said(Prediction, frozen=True, kw_only=True):
 
 
 class Speaker(Protocol):
-    """Replies to conversations, many at a time."""
+    """Replies to conversations, many at a time. If it has a method `over(messages)`, it is told
+    which have ended."""
 
     async def say(self, messages: Messages) -> Said:
         """The next reply; one that did not come is `failed` with its reason."""

@@ -47,6 +47,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     said: str
     """The reply, word for word."""
+    cut: str = ""
+    """Why it is not whole, where the server says so."""
     thought: str = ""
     tool: str = ""
     """"" where no call could be read."""

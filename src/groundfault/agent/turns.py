@@ -125,10 +125,12 @@ class Episode:
             self.fail(said.reason or "the model gave no reply")
             return None
         text = said.text[: LONGEST_REPLY + 1].encode("utf-8", "replace").decode()
-        reply = read_reply(text, allowed_tools(self.settings))
+        native = self.settings.calls == "native"
+        reply = read_reply(text, allowed_tools(self.settings), native=native)
         self.messages.append({"role": "assistant", "content": text or "(nothing)"})
         self._now = Turn(
             said=text,
+            cut=said.reason,
             thought=reply.thought,
             tool=reply.tool,
             tokens_in=said.tokens_in,
@@ -267,7 +269,7 @@ class Episode:
         self.examined.update(now)
         words = f"examine_masks: close-ups of {_listed(now)}, in this order."
         if strange:
-            words += f" There is no {_listed(strange[:10])}."
+            words += f" Not there: {_listed(strange[:10])}."
         if later:
             words += f" At most {MOST_CLOSE_UPS} are shown at a time: without {_listed(later)}."
         self._answer(words, [self.scene.close_up(self.newest, index) for index in now])

@@ -125,7 +125,7 @@ def _inline(part: dict[str, Any]) -> dict[str, str]:
 
 class _Function(msgspec.Struct):
     name: str = ""
-    arguments: str | dict[str, Any] = ""
+    arguments: str | dict[str, Any] | None = None
 
 
 class _ToolCall(msgspec.Struct):
@@ -144,9 +144,11 @@ class _Completion(msgspec.Struct):
     choices: list[_Choice]
 
 
-def _as_json(arguments: str | dict[str, Any]) -> str:
-    """Servers differ: most give the JSON as a string, some the object itself."""
-    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+def _as_json(arguments: str | dict[str, Any] | None) -> str:
+    """Servers differ: most give the JSON as a string, some the object itself, some nothing."""
+    if isinstance(arguments, str):
+        return arguments
+    return msgspec.json.encode(arguments or {}).decode()
 
 
 def native_messages(messages: Messages) -> list[dict[str, Any]]:

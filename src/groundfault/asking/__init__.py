@@ -6,7 +6,15 @@ questionnaire; `read_answers` reads what a run has kept. `Conversing` is for jud
 in words, with the same care.
 """
 
-from groundfault.asking.budget import Budget, Estimate, Price, parse_budget, parse_price
+from groundfault.asking.budget import (
+    Allowance,
+    Budget,
+    Estimate,
+    Price,
+    Purse,
+    parse_budget,
+    parse_price,
+)
 from groundfault.asking.conversing import Conversing
 from groundfault.asking.patience import Patience
 from groundfault.asking.prompts import exam_questions, pope_questions
@@ -16,6 +24,7 @@ from groundfault.asking.running import ExamRun, Progress, run_exam, run_question
 from groundfault.asking.served import ask_served
 
 __all__ = [
+    "Allowance",
     "Budget",
     "Conversing",
     "Estimate",
@@ -23,6 +32,7 @@ __all__ = [
     "Patience",
     "Price",
     "Progress",
+    "Purse",
     "Responses",
     "ask_served",
     "default_place",

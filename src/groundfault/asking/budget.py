@@ -9,10 +9,12 @@ from collections.abc import Iterable
 import msgspec
 
 from groundfault.conversations import Asked, Reply
-from groundfault.errors import UsageError
+from groundfault.errors import GroundfaultError, UsageError
 
 __all__ = [
+    "Allowance",
     "Budget",
+    "BudgetUsedUp",
     "Estimate",
     "Price",
     "Purse",
@@ -122,30 +124,88 @@ def estimate(
     )
 
 
+class BudgetUsedUp(GroundfaultError):
+    """There was not enough for all that whoever marks answers should have replied to."""
+
+    def __init__(self, used_up: str, n_replies: int, n_asked: int) -> None:
+        super().__init__(
+            f"{used_up}: {n_replies} of {n_asked} replies came from who marks the answers, and "
+            "nothing is scored by a part of them. All are kept: the same command again, or with a "
+            "larger --budget, pays only for the rest"
+        )
+
+
+class Allowance:
+    """A budget that several purses live on: of the models that are asked and of their judges."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.in_money = budget.tokens is None
+        self.limit = float((budget.money if self.in_money else budget.tokens) or 0.0)
+        self.spent = 0.0
+        """In the budget's unit."""
+
+    def amount(self, tokens: int, cost: float | None) -> float:
+        """What a reply takes of it."""
+        return (cost or 0.0) if self.in_money else tokens
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """What replies took.
+
+    >>> Taken(900, 0.5) - Taken(400, 0.2) + Taken(100, None)
+    Taken(tokens=600, cost=None)
+    """
+
+    tokens: int
+    cost: float | None
+    """None where a price is not known."""
+
+    def __add__(self, more: Taken) -> Taken:
+        tokens = self.tokens + more.tokens
+        if self.cost is None or more.cost is None:
+            return Taken(tokens, None)
+        return Taken(tokens, self.cost + more.cost)
+
+    def __sub__(self, before: Taken) -> Taken:
+        return self + Taken(-before.tokens, None if before.cost is None else -before.cost)
+
+
 class Purse:
     """What was spent, and whether there is enough for one more.
 
     A request is begun if what was spent, what is under way and the request itself fit into the
     budget, each request counted as the mean of those before. So a run ends within a request or
-    two of its budget. The first one always goes: it says what a request takes.
+    two of its budget. The first one always goes: it says what a request takes. `aside`, in the
+    budget's unit, is kept for what each reply will cost further, which is its judging.
     """
 
-    def __init__(self, budget: Budget | None, price: Price | None) -> None:
-        self.budget, self.price = budget, price
-        self.limit: float | None = None
-        if budget is not None:
-            self.limit = budget.money if budget.tokens is None else float(budget.tokens)
+    def __init__(
+        self, budget: Budget | Allowance | None, price: Price | None, *, aside: float = 0.0
+    ) -> None:
+        self.allowance = Allowance(budget) if isinstance(budget, Budget) else budget
+        self.price, self.aside = price, aside
         self.tokens_in = self.tokens_out = self.requests = 0
         self.cost: float | None = 0.0
         """None as soon as a reply's price is not known."""
         self.spent = 0.0
-        """In the budget's unit."""
+        """Of the budget, in its unit."""
         self.under_way = 0
         self._changed = asyncio.Event()
 
+    @property
+    def budget(self) -> Budget | None:
+        """What it lives on, alone or with others."""
+        return None if self.allowance is None else self.allowance.budget
+
+    @property
+    def taken(self) -> Taken:
+        """By all replies so far."""
+        return Taken(self.tokens_in + self.tokens_out, self.cost)
+
     async def take(self) -> bool:
         """Begin a request; False if there is not enough for it."""
-        while self.limit is not None and not self._enough():
+        while self.allowance is not None and not self._enough(self.allowance):
             if not self.under_way:
                 return False
             self._changed.clear()
@@ -153,12 +213,13 @@ class Purse:
         self.under_way += 1
         return True
 
-    def _enough(self) -> bool:
-        assert self.limit is not None
+    def _enough(self, allowance: Allowance) -> bool:
         if not self.requests:
-            return not self.under_way and self.limit > 0
+            return not self.under_way and allowance.spent < allowance.limit
+        begun = self.under_way + 1
         mean = self.spent / self.requests
-        return self.spent + mean * (self.under_way + 1) <= self.limit * (1 + ROUNDING)
+        kept = self.aside * (self.requests + begun)
+        return allowance.spent + mean * begun + kept <= allowance.limit * (1 + ROUNDING)
 
     def give_back(self) -> None:
         """A request that was begun has ended, with or without a reply."""
@@ -176,8 +237,10 @@ class Purse:
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
         self.cost = None if self.cost is None or cost is None else self.cost + cost
-        in_money = self.budget is not None and self.budget.tokens is None
-        self.spent += (cost or 0.0) if in_money else tokens_in + tokens_out
+        if self.allowance is not None:
+            amount = self.allowance.amount(tokens_in + tokens_out, cost)
+            self.spent += amount
+            self.allowance.spent += amount
 
     def cost_of(self, said: float | None, tokens_in: int, tokens_out: int) -> float | None:
         """What the server says, or by price, or None."""

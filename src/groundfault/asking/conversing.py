@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from groundfault.answers import Answered
-from groundfault.asking.budget import Purse
+from groundfault.asking.budget import BudgetUsedUp, Price, Purse
 from groundfault.asking.here import ask_here
 from groundfault.asking.patience import Patience
 from groundfault.asking.responses import Responses, default_place
-from groundfault.asking.served import CONCURRENCY, ask_served
-from groundfault.conversations import Asked, InProcess, Served, Turn
+from groundfault.asking.served import CONCURRENCY, USED_UP, ask_served
+from groundfault.conversations import REFUSED, Asked, InProcess, Served, Turn
 from groundfault.errors import UsageError
-from groundfault.records import Prediction
+from groundfault.records import Outcome, Prediction
 
 __all__ = ["Conversing"]
 
@@ -25,8 +25,10 @@ __all__ = ["Conversing"]
 class Conversing:
     """The seam `protocols.Answerer` over a served model or one in this process.
 
-    A reply that did not come is a `failed` prediction with its reason; why the server was given
-    up, if it was, is in `stopped`.
+    A reply that did not come is a `failed` prediction with its reason; one that the server will
+    never give is `unparsed`, as a refusal is. Why the server was given up, if it was, is in
+    `stopped`. A purse that cannot pay for all of them raises BudgetUsedUp;
+    replies that it paid for are in the response store.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class Conversing:
         self.concurrency, self.patience, self.batch = concurrency, patience, batch
         self.purse = purse or Purse(None, None)
         """What it cost so far."""
+        if isinstance(answerer, Served) and answerer.free and self.purse.price is None:
+            self.purse.price = Price(0.0, 0.0)
         self.progress = progress
         """Told how many of how many conversations of a call have ended."""
         self.stopped = ""
@@ -54,6 +58,7 @@ class Conversing:
         files under `pictures`, of any of them, are shown with the last."""
         asked = [_asked(str(number), turns) for number, turns in enumerate(conversations)]
         found: dict[str, Answered] = {}
+        refused: set[str] = set()
 
         def keep(one: Asked, answer: Answered) -> None:
             found[one.item_id] = answer
@@ -72,10 +77,18 @@ class Conversing:
                     concurrency=min(self.concurrency, len(asked)),
                     patience=self.patience,
                 )
-            self.stopped = ending.stopped
+            self.stopped, refused = ending.stopped, ending.refused
+            if self.stopped == USED_UP.format(self.purse.budget):
+                replied = sum(answer.outcome is not Outcome.FAILED for answer in found.values())
+                raise BudgetUsedUp(self.stopped, replied, len(asked))
         else:
             ask_here(asked, self.answerer, keep, batch=self.batch)
-        return [_prediction(found[one.item_id]) for one in asked]
+        return [
+            _refused(found[one.item_id])
+            if one.item_id in refused
+            else _prediction(found[one.item_id])
+            for one in asked
+        ]
 
 
 def _asked(number: str, turns: Sequence[dict[str, Any]]) -> Asked:
@@ -94,4 +107,10 @@ def _asked(number: str, turns: Sequence[dict[str, Any]]) -> Asked:
 def _prediction(answer: Answered) -> Prediction:
     return Prediction(
         item_id=answer.item_id, outcome=answer.outcome, text=answer.text, reason=answer.reason
+    )
+
+
+def _refused(answer: Answered) -> Prediction:
+    return Prediction(
+        item_id=answer.item_id, outcome=Outcome.UNPARSED, reason=f"{REFUSED}{answer.reason}"
     )

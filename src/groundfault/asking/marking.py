@@ -16,6 +16,7 @@ import numpy as np
 
 from groundfault.answers import Answered
 from groundfault.asking import recording
+from groundfault.asking.budget import Taken
 from groundfault.asking.conversing import Conversing
 from groundfault.asking.papers import ExamPaper, Paper
 from groundfault.asking.running import Answerer, ExamRun, Marker
@@ -62,6 +63,11 @@ class ModelJudge:
         """The judge with canaries."""
         return Canaried(self.judge, anew=LlmJudge(self.anew, self.spec))
 
+    @property
+    def taken(self) -> Taken:
+        """By all judgements so far, canaries included."""
+        return self.asked.purse.taken + self.anew.purse.taken
+
     def marker(self, canaried: Canaried | None = None) -> Marker:
         """What a run notes about it."""
         found = Marker(
@@ -77,8 +83,6 @@ class ModelJudge:
             canaries=len(canaried.judgements),
             canaries_missed=sum(said.verdict != canary.verdict for canary, said in pairs),
             warnings=tuple(canaried.drift()),
-            tokens=sum(c.purse.tokens_in + c.purse.tokens_out for c in (self.asked, self.anew)),
-            cost=_together(self.asked.purse.cost, self.anew.purse.cost),
         )
 
 
@@ -87,11 +91,6 @@ def server_of(answerer: Answerer) -> str:
     if isinstance(answerer, Served):
         return answerer.url
     return "+".join(getattr(answerer, "checkpoints", ()))
-
-
-def _together(*costs: float | None) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
 
 
 def read_exam_run(folder: AnyPath) -> ExamRun:
@@ -104,6 +103,8 @@ def read_exam_run(folder: AnyPath) -> ExamRun:
         raise UsageError(f"{folder}: holds no answers in words; give a run of an exam")
     if run.state == "running":
         raise UsageError(f"{folder}: was cut short; run its eval command again, then judge it")
+    if run.outcomes["failed"] == run.n_items:
+        raise UsageError(f"{folder}: not one question was answered; run its eval command again")
     return run
 
 
@@ -140,9 +141,15 @@ def judge_run(
 def _judged_by(
     judge: ModelJudge, paper: Paper, rows: Iterable[Answered]
 ) -> tuple[list[Answered], Marker]:
-    canaried = judge.canaried()
+    canaried, before = judge.canaried(), judge.taken
     judged = paper.judge(rows, canaried)
-    return judged, judge.marker(canaried)
+    marker = _with_cost(judge.marker(canaried), judge.taken - before)
+    unjudged = sum(row.verdict == "unjudged" for row in judged)
+    return judged, msgspec.structs.replace(marker, unjudged=unjudged)
+
+
+def _with_cost(marker: Marker, taken: Taken) -> Marker:
+    return msgspec.structs.replace(marker, tokens=taken.tokens, cost=taken.cost)
 
 
 def _is_judged_by(judge: ModelJudge, run: ExamRun, rows: Sequence[Answered]) -> bool:
@@ -186,6 +193,7 @@ def attribute_run(
         raise UsageError(f"sub-causes are those of ReactBench's tasks; {paper.name} has none")
     folder = Path(folder)
     images = None if spec.startswith("blind:") else paper.images
+    before = asked.purse.taken
     with recording.locked(folder):
         try:
             found = causes.attribute(paper.exam, rows, asked, spec, images=images)
@@ -208,9 +216,8 @@ def attribute_run(
             name=spec,
             prompt_hash=causes.prompt_hash(),
             server=server_of(asked.answerer),
-            tokens=asked.purse.tokens_in + asked.purse.tokens_out,
-            cost=asked.purse.cost,
         )
+        marker = _with_cost(marker, asked.purse.taken - before)
         recording.replace_answers(folder, rows)
         run = msgspec.structs.replace(run, attributed=marker)
         write_run(folder, run)
@@ -278,7 +285,8 @@ def _judged_counts(paper: ExamPaper, rows: Iterable[Answered], judge: str) -> Fl
     for row in rows:
         question = asked[row.item_id]
         sample = samples[question.sample_id]
-        if row.judge == judge and is_judged_in_words(sample, question):
+        decided = row.judge == judge and row.verdict != "unjudged"
+        if decided and is_judged_in_words(sample, question):
             mode, task = metric.MODES.index(row.mode), metric.TASKS.index(sample.task)
             counts[place[sample.id], mode, task] += 1
     return counts.reshape(len(samples), -1)

@@ -14,7 +14,7 @@ import msgspec
 from groundfault import __version__
 from groundfault.answers import Answered, Mode
 from groundfault.asking import recording
-from groundfault.asking.budget import Budget, Estimate, Price, Purse, estimate
+from groundfault.asking.budget import Allowance, Budget, Estimate, Price, Purse, estimate
 from groundfault.asking.here import ask_here
 from groundfault.asking.patience import Patience
 from groundfault.asking.pictures import Pictures
@@ -45,6 +45,8 @@ class Marker(msgspec.Struct, frozen=True, kw_only=True):
     canaries: int = 0
     """Asked anew in this run."""
     canaries_missed: int = 0
+    unjudged: int = 0
+    """Answers that it refused to judge."""
     warnings: tuple[str, ...] = ()
     tokens: int = 0
     """Of requests in the last session; stored replies take none."""
@@ -118,8 +120,9 @@ def run_questions(
     options: AnswererOptions | None = None,
     concurrency: int = CONCURRENCY,
     patience: Patience | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Allowance | None = None,
     price: Price | None = None,
+    aside: float = 0.0,
     responses: AnyPath | None = None,
     fresh: bool = False,
     resume: bool = True,
@@ -134,12 +137,15 @@ def run_questions(
 
     `name` is the answerer's spec, `load` makes it, only if there is something to ask. `identity`
     is what its answers depend on besides, `settings` what the run notes besides. `responses`
-    is the response store, by default the user's; `fresh` asks anew what it has. `read` turns an
-    answer into one that is read, before it is kept. `confirm` sees an estimate before a run that
-    somebody pays for, and may call it off. A folder with answers of another identity is refused.
+    is the response store, by default the user's; `fresh` asks anew what it has. `budget` may be
+    one that others live on too, and `aside` is what is kept of it for judging each answer.
+    `read` turns an answer into one that is read, before it is kept. `confirm` sees an estimate
+    before a run that somebody pays for, and may call it off. A folder with answers of another
+    identity is refused.
     """
     options, out = options or AnswererOptions(), Path(out)
-    if budget is not None and budget.money is not None and price is None:
+    purse = Purse(budget, price, aside=aside)
+    if purse.budget is not None and purse.budget.money is not None and price is None:
         raise UsageError("a budget in money needs prices: give --price IN/OUT per million tokens")
     run = ExamRun(
         model=name,
@@ -159,7 +165,6 @@ def run_questions(
         if started is not None:
             started(run)
         if session.n_pending:
-            purse = Purse(budget, price)
             session.ask(
                 load(),
                 _Means(options, concurrency, patience, purse, responses, fresh, confirm),

@@ -39,6 +39,8 @@ class Ending(msgspec.Struct, kw_only=True):
     from_store: int = 0
     retries: int = 0
     outages: int = 0
+    refused: set[str] = msgspec.field(default_factory=set)
+    """Items that the server will not answer, however often it is asked."""
     rewritten: int = 0
     """Pictures that could not be sent as they are."""
 
@@ -149,6 +151,8 @@ class _Interview:
                 self._stop(str(problem))
             elif self.refusals >= ONLY_REFUSALS and not self.replies:
                 self._stop(f"the first {self.refusals} requests were refused: {problem}")
+            else:
+                self.ending.refused.add(asked.item_id)
             return _failed(asked, str(problem))
         except ServerDown as problem:
             self._stop(str(problem))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.engine.sources import Source
+    from groundfault.report.agent_traces import Shown
     from groundfault.runs import Run
 
 Data = Annotated[
@@ -23,6 +25,8 @@ Annotations = Annotated[
     list[Path] | None, typer.Option("--annotations", help="cafe, saco: annotation JSON.")
 ]
 Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")]
+MOST_EPISODES = 60
+"""In one file: with pictures of 1,024 pixels they take about 1 MB each."""
 
 
 def costs(
@@ -56,23 +60,42 @@ def costs(
 def steps(
     run: Annotated[Path, typer.Argument(help="Folder of an agent's run, or of imported traces.")],
     out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("steps.html"),
+    item: Annotated[
+        list[str] | None, typer.Option("--item", help="Only this item or trace; repeat.")
+    ] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Episodes.")] = MOST_EPISODES,
     data: Data = "",
     annotations: Annotations = None,
     images: Images = None,
 ) -> None:
-    """Every episode of a run as one HTML file to step through; it opens offline."""
+    """The episodes of a run as one HTML file to step through; it opens offline."""
+    from msgspec.structs import replace
+
     from groundfault.report.agent_traces import from_folder, from_run, write_page
     from groundfault.runs import read_run
 
+    wanted = set(item or ())
+    episodes: Iterator[Shown]
     if not (run / "run.json").is_file():
-        write_page(out, run.name, from_folder(run))
+        title = run.name
+        episodes = (one for one in from_folder(run) if not wanted or one.name in wanted)
     else:
         kept = read_run(run)
         source = _source(run, kept, data, annotations, images)
         if source.images is None:
             raise UsageError("give the folder of the pictures with --images")
-        write_page(out, kept.model, from_run(run, source.images, source.benchmark))
-    print(f"written: {out}; open it in a browser", file=sys.stderr)
+        items = tuple(i for i in source.benchmark.items if not wanted or i.id in wanted)
+        title = kept.model
+        asked = replace(source.benchmark, items=items)
+        episodes = from_run(run, source.images, asked)
+    shown = list(islice(episodes, most))
+    missing = sorted(wanted - {one.name for one in shown}) if len(shown) < most else []
+    if not shown or missing:
+        raise UsageError(f"{run}: holds no trace{' of ' if missing else ''}{', '.join(missing)}")
+    write_page(out, title, shown)
+    rest = next(episodes, None) is not None
+    more = f"; the first {most}, for others --item or --most" if rest else ""
+    print(f"written: {out}{more}; open it in a browser", file=sys.stderr)
 
 
 def import_(

@@ -9,7 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundfault.cli.options import AsJson, Format, FormatOption, Seed, add_commands, print_json
+from groundfault.cli.options import (
+    TIMEOUT_S,
+    AsJson,
+    Batch,
+    Device,
+    Dtype,
+    Engine,
+    EngineOption,
+    Format,
+    FormatOption,
+    Offline,
+    Probe,
+    RayAddress,
+    Revision,
+    Seed,
+    Timeout,
+    Workers,
+    add_commands,
+    print_json,
+)
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +52,17 @@ def calibrate(
         list[Path] | None, typer.Option("--annotations", help="cafe, saco: annotation JSON.")
     ] = None,
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Images at once.")] = 4,
-    workers: Annotated[int, typer.Option("--workers", min=0, help="Copies of the model.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")] = "auto",
-    dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
-    revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
-    offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
+    engine: EngineOption = Engine.local,
+    workers: Workers = 0,
+    ray_address: RayAddress = "",
+    batch: Batch = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    revision: Revision = "",
+    offline: Offline = False,
     yes: Annotated[bool, typer.Option("--yes", help="Fetch large sets without asking.")] = False,
+    timeout: Timeout = None,
+    probe: Probe = True,
     bootstrap: Annotated[
         int, typer.Option("--bootstrap", min=0, help="Resamples at every t; 0 for none.")
     ] = 1000,
@@ -80,8 +103,21 @@ def calibrate(
     if stored is None:
         assert out is not None
         stored = folder = out / folder_name(model)
-        options = ModelOptions(device=device, dtype=dtype, revision=revision, offline=offline)
-        plan = Plan(batch=batch, workers=workers, device=device)
+        options = ModelOptions(
+            device=device,
+            dtype=dtype,
+            revision=revision,
+            offline=offline,
+            timeout_s=timeout or TIMEOUT_S,
+        )
+        plan = Plan(
+            engine=engine.value,
+            workers=workers,
+            batch=batch or 0,
+            ray_address=ray_address,
+            device=device,
+            probe=probe,
+        )
         run = _asked(model, folder, source, options, plan)
     found = choose(source.benchmark, run, stored, bootstrap=bootstrap, seed=seed or 0)
     write_json(folder / FILE, found)

@@ -6,7 +6,6 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,25 +13,37 @@ import typer
 
 from groundfault.cli import exam_options, exams
 from groundfault.cli.options import (
+    TIMEOUT_S,
     AsJson,
+    Batch,
     Bootstrap,
+    Device,
+    Dtype,
+    Engine,
+    EngineOption,
     Format,
     FormatOption,
     Iou,
     Metric,
+    Offline,
+    Probe,
     Published,
+    RayAddress,
+    Revision,
     Seed,
     Shown,
     T,
     Tau,
+    Timeout,
     VariantOption,
+    Workers,
     add_commands,
     finish,
     print_json,
     resolve_settings,
     show_published,
 )
-from groundfault.errors import UsageError
+from groundfault.errors import GroundfaultError, UsageError
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
@@ -41,16 +52,8 @@ if TYPE_CHECKING:
     from groundfault.engine.sources import Source
     from groundfault.fetching import Files, Offer
     from groundfault.protocols import ModelOptions
-    from groundfault.records import Summary
+    from groundfault.records import Benchmark, Summary
     from groundfault.runs import Run
-
-
-TIMEOUT_S = 600.0
-
-
-class Engine(StrEnum):
-    local = "local"
-    ray = "ray"
 
 
 def eval_(
@@ -80,38 +83,22 @@ def eval_(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N cases.")
     ] = None,
-    engine: Annotated[
-        Engine, typer.Option("--engine", help="Where the model runs.")
-    ] = Engine.local,
-    workers: Annotated[
-        int, typer.Option("--workers", min=0, help="Copies of the model. [1; ray: one per GPU]")
-    ] = 0,
-    ray_address: Annotated[
-        str, typer.Option("--ray-address", help="Of a Ray cluster; else one is started here.")
-    ] = "",
-    batch: Annotated[
-        int | None,
-        typer.Option("--batch", min=1, help="Images at once, for models that can. [4; agent: 16]"),
-    ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")] = "auto",
-    dtype: Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")] = "auto",
-    revision: Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")] = "",
-    offline: Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")] = False,
+    engine: EngineOption = Engine.local,
+    workers: Workers = 0,
+    ray_address: RayAddress = "",
+    batch: Batch = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    revision: Revision = "",
+    offline: Offline = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Fetch large sets, pay for answers, without asking.")
     ] = False,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout", min=0.1, help="Seconds for a model outside this process. [600; exams: 120]"
-        ),
-    ] = None,
+    timeout: Timeout = None,
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True,
-    probe: Annotated[
-        bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
-    ] = True,
+    probe: Probe = True,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -142,6 +129,7 @@ def eval_(
     concurrency: exam_options.Concurrency = None,
     budget: exam_options.Budget_ = "",
     price: exam_options.Price_ = "",
+    judge_price: exam_options.JudgePrice = "",
     fresh: exam_options.Fresh = False,
     max_tokens: exam_options.MaxTokens = None,
     temperature: exam_options.Temperature = "",
@@ -153,9 +141,10 @@ def eval_(
     import gc
 
     from groundfault.calibration import operating_points
-    from groundfault.engine import Plan, folder_name
-    from groundfault.engine.gates import parse_gate
+    from groundfault.engine import Plan, first_cases, folder_name
+    from groundfault.engine.gates import check_gate, parse_gate
     from groundfault.engine.identity import model_identity
+    from groundfault.engine.scoring import metric_names
     from groundfault.engine.sources import read_source
     from groundfault.protocols import ModelOptions
 
@@ -175,6 +164,7 @@ def eval_(
         "--concurrency": concurrency,
         "--budget": budget,
         "--price": price,
+        "--judge-price": judge_price,
         "--fresh": fresh,
         "--max-tokens": max_tokens,
         "--temperature": temperature,
@@ -207,6 +197,7 @@ def eval_(
             patience_s=patience,
             budget=budget,
             price=price,
+            judge_price=judge_price,
             fresh=fresh,
             resume=resume,
             yes=yes,
@@ -238,6 +229,9 @@ def eval_(
         data=data,
         fetch=functools.partial(fetch_published, offline=offline, yes=yes),
     )
+    asked = source.benchmark if limit is None else first_cases(source.benchmark, limit)
+    for gate in gates:
+        check_gate(gate, metric_names(asked))
     if calibration and t is not None:
         raise UsageError("--calibration and --t both set the threshold; give one of them")
     if calibration:
@@ -253,14 +247,15 @@ def eval_(
         resume=resume,
         probe=probe,
     )
-    results = {}
+    results: dict[str, tuple[Run, Summary]] = {}
     with interruptible():
         for spec, folder in folders.items():
-            results[spec] = _evaluate(
+            run, summary = _evaluate(
                 spec,
                 folder,
                 identities[spec],
                 source,
+                asked,
                 limit,
                 plan,
                 options,
@@ -268,6 +263,14 @@ def eval_(
                 shown,
                 calibration,
             )
+            if summary is not None:
+                results[spec] = run, summary
+    unanswered = [spec for spec in folders if spec not in results]
+    if unanswered:
+        raise GroundfaultError(
+            f"{', '.join(unanswered)}: not one item was answered, so there is nothing to score; "
+            "run.json has the reasons, and the same command asks again"
+        )
     _check_gates(gates, results)
 
 
@@ -324,28 +327,28 @@ def _evaluate(
     folder: Path,
     identity: dict[str, str],
     source: Source,
+    asked: Benchmark,
     limit: int | None,
     plan: Plan,
     options: ModelOptions,
     settings: ScoreSettings,
     shown: Shown,
     calibration: str,
-) -> tuple[Run, Summary]:
-    """Ask one model, score it, say how it went."""
+) -> tuple[Run, Summary | None]:
+    """Ask one model, score it, say how it went. Where nothing was answered there is no score."""
     import functools
 
     import msgspec
 
     from groundfault import registry
     from groundfault.calibration import operating_points
-    from groundfault.engine import first_cases, predict, score_run
+    from groundfault.engine import predict, score_run
     from groundfault.engine.telling import Teller
     from groundfault.evaluate import summarise, write_results
     from groundfault.records import Summary
     from groundfault.scoring import replacement
     from groundfault.store import read_json
 
-    asked = source.benchmark if limit is None else first_cases(source.benchmark, limit)
     teller = Teller(spec, as_json=shown.as_json)
     with teller.asking():
         run = predict(
@@ -368,6 +371,9 @@ def _evaluate(
             progress=teller.progress,
         )
     teller.ended(run)
+    if run.n_items and run.outcomes["failed"] == run.n_items:
+        teller.finished(run, folder, None)
+        return run, None
     if calibration:
         points = operating_points({spec: run.identity}, calibration, source.benchmark)
         settings = msgspec.structs.replace(settings, t=points[spec])
@@ -468,7 +474,8 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders written by score --out or eval.")],
     out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
     images: Annotated[
-        Path | None, typer.Option("--images", help="Benchmark folder with the pictures.")
+        Path | None,
+        typer.Option("--images", help="Benchmark folder with the pictures; POPE: COCO's."),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")

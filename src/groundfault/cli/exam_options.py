@@ -12,7 +12,7 @@ from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.answers import Mode
-    from groundfault.asking import Budget, Patience, Price
+    from groundfault.asking import Allowance, Patience, Price
     from groundfault.conversations import AnswererOptions
     from groundfault.judges.card import JudgeCard
 
@@ -50,10 +50,14 @@ Concurrency = Annotated[
     int | None, typer.Option("--concurrency", min=1, help="Exams: questions at a time. [96]")
 ]
 Budget_ = Annotated[
-    str, typer.Option("--budget", help="Exams: stop at 5 (money) or '200k tokens'.")
+    str,
+    typer.Option("--budget", help="Exams: stop at 5 (money) or '200k tokens', judges included."),
 ]
 Price_ = Annotated[
     str, typer.Option("--price", help="Exams: IN/OUT, money per million tokens, as 0.4/1.6.")
+]
+JudgePrice = Annotated[
+    str, typer.Option("--judge-price", help="Exams: of judge and --attribute. [--price]")
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Exams: ask again what was asked before.")]
 MaxTokens = Annotated[
@@ -80,8 +84,10 @@ class Means(NamedTuple):
     card: JudgeCard | None
     concurrency: int
     patience: Patience
-    budget: Budget | None
+    budget: Allowance | None
+    """For everybody that the command asks."""
     price: Price | None
+    judge_price: Price | None
     fresh: bool
     resume: bool
     yes: bool
@@ -99,6 +105,7 @@ def make_means(
     patience_s: float | None = None,
     budget: str = "",
     price: str = "",
+    judge_price: str = "",
     fresh: bool = False,
     resume: bool = True,
     yes: bool = False,
@@ -108,7 +115,7 @@ def make_means(
     **place: Any,
 ) -> Means:
     """The options in their own types; `place` is where and how a local model runs."""
-    from groundfault.asking import Patience, parse_budget, parse_price
+    from groundfault.asking import Allowance, Patience, parse_budget, parse_price
     from groundfault.asking.served import CONCURRENCY
     from groundfault.conversations import AnswererOptions
     from groundfault.judges.card import JudgeCard
@@ -143,8 +150,9 @@ def make_means(
         card=None if card is None else read_json(card, JudgeCard),
         concurrency=concurrency or CONCURRENCY,
         patience=patience,
-        budget=parse_budget(budget) if budget else None,
+        budget=Allowance(parse_budget(budget)) if budget else None,
         price=parse_price(price) if price else None,
+        judge_price=parse_price(judge_price) if judge_price else None,
         fresh=fresh,
         resume=resume,
         yes=yes,

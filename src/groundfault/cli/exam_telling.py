@@ -47,8 +47,16 @@ class ExamTeller(LiveTeller[Progress]):
     def judged(self, run: ExamRun) -> None:
         """Every answer has a verdict."""
         self.event("judged", judge=run.judged, outcomes=run.outcomes)
-        for warning in run.judged.warnings if run.judged else ():
+        if run.judged is None:
+            return
+        for warning in run.judged.warnings:
             print(f"warning: {warning}", file=sys.stderr)
+        if run.judged.unjudged:
+            print(
+                f"warning: {run.judged.name} refused to judge {run.judged.unjudged} answers; they "
+                "are not scored, and `bounds` says what they could change",
+                file=sys.stderr,
+            )
 
     def finished(
         self, run: ExamRun, folder: Path, summary: Summary | None, more: Mapping[str, object]

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 EXAM, POPE = "reactbench", "pope"
 TOKENS_PER_JUDGEMENT = 400
+TOKENS_PER_CAUSE = 700
+"""Without pictures."""
 
 
 class Marked(NamedTuple):
@@ -40,7 +42,7 @@ class Marked(NamedTuple):
     run: ExamRun
     rows: list[Answered]
     summary: Summary | None
-    """None where it was stopped before anything was answered."""
+    """None where nothing was answered."""
     corrected: Mapping[str, Mapping[str, Value]]
 
 
@@ -86,6 +88,7 @@ def evaluate(
     asked = {spec: modes_of(spec, paper, means) for spec in folders}
     judge = load_judge(means, sum(paper.n_judged(modes) for modes in asked.values()))
     causes = load_attributing(means, dict.fromkeys(asked, paper), asked)
+    check_prices(means, judge, causes)
     marked: dict[str, Marked] = {}
     for spec, folder in folders.items():
         marked[spec] = _evaluate(
@@ -93,7 +96,7 @@ def evaluate(
         )
     if not shown.as_json:
         show_tables(paper, marked, settings, shown)
-        _write_cause_figure(out, paper, marked)
+        write_cause_figure(out, paper, marked)
     _report_stops(marked)
     return {
         spec: (each.run, each.summary) for spec, each in marked.items() if each.summary is not None
@@ -129,7 +132,8 @@ def _evaluate(
     from groundfault.cli.exam_telling import ExamTeller
 
     teller = ExamTeller(spec, as_json=shown.as_json)
-    run = _ask(spec, folder, paper, modes, means, teller)
+    aside = _kept_aside(means, paper, modes, judge, causes)
+    run = _ask(spec, folder, paper, modes, means, teller, aside)
     teller.ended(run)
     marked = mark(folder, run, paper, judge, causes, means, settings, teller)
     tell(marked, paper, settings, shown, teller)
@@ -154,6 +158,7 @@ def _ask(
     modes: Sequence[Mode],
     means: Means,
     teller: ExamTeller,
+    aside: float,
 ) -> ExamRun:
     import functools
 
@@ -177,6 +182,7 @@ def _ask(
             patience=means.patience,
             budget=means.budget,
             price=means.price,
+            aside=aside,
             fresh=means.fresh,
             resume=means.resume,
             identity=answerer_identity(spec),
@@ -197,10 +203,10 @@ def mark(
     settings: ScoreSettings,
     teller: ExamTeller,
 ) -> Marked:
-    """Judge, attribute and score the answers of a run; nothing if it was stopped before any."""
+    """Judge, attribute and score the answers of a run; nothing if there are none."""
     from groundfault.asking import marking
 
-    if run.outcomes["failed"] == run.n_items and run.stopped and not run.within_budget:
+    if _is_unanswered(run):
         return Marked(folder, run, [], None, {})
     run, rows = marking.judge_run(folder, run, paper, judge)
     teller.judged(run)
@@ -223,7 +229,8 @@ def load_judge(means: Means, n_answers: int) -> ModelJudge | None:
 
     if means.judge == RULE or not n_answers:
         return None
-    asked = converse(means.judge, means, f"judging with {means.judge}", n_answers)
+    tokens = n_answers * TOKENS_PER_JUDGEMENT
+    asked = converse(means.judge, means, f"judging with {means.judge}", n_answers, tokens)
     return ModelJudge(means.judge, asked, _anew(asked))
 
 
@@ -237,14 +244,25 @@ def load_attributing(
     if not reasoned:
         raise UsageError("--attribute is about chains of thought: give --mode cot or both")
     n = sum(paper.questions(("cot",)).n_items for paper in reasoned)
-    return converse(means.attribute, means, f"sub-causes with {means.attribute}", n)
+    tokens = sum(_cause_tokens(means, paper) for paper in reasoned)
+    return converse(means.attribute, means, f"sub-causes with {means.attribute}", n, tokens)
 
 
-def converse(spec: str, means: Means, about: str, n_most: int) -> Conversing:
-    """Conversations with a model that marks answers, once whoever pays has agreed."""
+def _cause_tokens(means: Means, paper: Paper) -> int:
+    """What naming the causes of all answers takes, were they all wrong."""
+    from groundfault.asking.budget import PICTURE_TOKENS
+
+    asked = list(paper.questions(("cot",)).asked())
+    n_shown = 0 if means.attribute.startswith("blind:") else sum(len(q.pictures) for q in asked)
+    return len(asked) * TOKENS_PER_CAUSE + n_shown * PICTURE_TOKENS
+
+
+def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> Conversing:
+    """Conversations with a model that marks answers, once whoever pays has agreed; `n_most` of
+    them, which take about so many tokens."""
     import msgspec
 
-    from groundfault.asking import Conversing
+    from groundfault.asking import Conversing, Purse
     from groundfault.asking.answerers import load_answerer
     from groundfault.conversations import Served
 
@@ -257,14 +275,17 @@ def converse(spec: str, means: Means, about: str, n_most: int) -> Conversing:
         temperature=None if means.options.temperature is None else 0.0,
     )
     answerer = load_answerer(spec, options)
+    price = means.judge_price
     if isinstance(answerer, Served) and not answerer.free:
-        tokens = n_most * TOKENS_PER_JUDGEMENT
-        print(f"{about}: at most {n_most} answers, about {tokens} tokens", file=sys.stderr)
-        agree(f"Ask {spec}?", free=means.yes or _is_local(answerer.url))
+        price = price or means.price
+        money = "" if price is None else f", {price.of(tokens, 0):.2f} of money"
+        print(f"{about}: at most {n_most} answers, about {tokens} tokens{money}", file=sys.stderr)
+        agree(f"Ask {spec}?", free=means.yes or (price is None and _is_local(answerer.url)))
     return Conversing(
         answerer,
         concurrency=means.concurrency,
         patience=means.patience,
+        purse=Purse(means.budget, price),
         batch=options.batch,
         progress=_progress(about),
     )
@@ -272,11 +293,12 @@ def converse(spec: str, means: Means, about: str, n_most: int) -> Conversing:
 
 def _anew(asked: Conversing) -> Conversing:
     """The same model, asked anew what it was asked before."""
-    from groundfault.asking import Conversing
+    from groundfault.asking import Conversing, Purse
 
     return Conversing(
         asked.answerer,
         fresh=True,
+        purse=Purse(asked.purse.allowance, asked.purse.price),
         concurrency=asked.concurrency,
         patience=asked.patience,
         batch=asked.batch,
@@ -310,6 +332,48 @@ def agree(question: str, *, free: bool) -> None:
         raise UsageError("called off before anything was asked")
 
 
+def check_prices(means: Means, judge: ModelJudge | None, causes: Conversing | None = None) -> None:
+    """A budget in money is kept only where all prices are known."""
+    if means.budget is None or not means.budget.in_money:
+        return
+    for asked in (judge.asked if judge else None, causes):
+        if asked is not None and _is_paid(asked) and asked.purse.price is None:
+            raise UsageError(
+                "a budget in money needs the prices of who judges: give --judge-price IN/OUT per "
+                "million tokens, or --price to groundfault judge"
+            )
+
+
+def _is_paid(asked: Conversing) -> bool:
+    from groundfault.conversations import Served
+
+    return isinstance(asked.answerer, Served)
+
+
+def _kept_aside(
+    means: Means,
+    paper: Paper,
+    modes: Sequence[Mode],
+    judge: ModelJudge | None,
+    causes: Conversing | None,
+) -> float:
+    """What is kept of the budget with each answer, so that those who mark it can be paid."""
+    budget = means.budget
+    if budget is None:
+        return 0.0
+    marking: list[tuple[Conversing, int]] = []
+    if judge is not None:
+        marking.append((judge.asked, paper.n_judged(modes) * TOKENS_PER_JUDGEMENT))
+    if causes is not None and "cot" in modes:
+        marking.append((causes, _cause_tokens(means, paper)))
+    amounts = [
+        budget.amount(tokens, asked.purse.cost_of(None, tokens, 0))
+        for asked, tokens in marking
+        if _is_paid(asked)
+    ]
+    return sum(amounts) / paper.questions(modes).n_items
+
+
 def _is_here(spec: str, means: Means) -> bool:
     """Whether a model is on a server of one's own, and no price says otherwise."""
     if means.price is not None:
@@ -341,15 +405,26 @@ def _is_local(url: str) -> bool:
     return address.is_loopback or address.is_private
 
 
+def _is_unanswered(run: ExamRun) -> bool:
+    """Whether every question failed, and not because the budget was too small."""
+    return run.outcomes["failed"] == run.n_items and not run.within_budget
+
+
 def _report_stops(marked: Mapping[str, Marked]) -> None:
-    """End with 2 if a run was cut short by anything but its own budget."""
+    """End with 2 if a run was cut short by anything but its own budget, or has no answer at all."""
     stopped = {
-        spec: each.run.stopped
+        spec: f"was stopped: {each.run.stopped}"
         for spec, each in marked.items()
         if each.run.stopped and not each.run.within_budget
     }
+    unanswered = {
+        spec: f"answered not one of {each.run.n_items} questions"
+        for spec, each in marked.items()
+        if _is_unanswered(each.run)
+    }
+    stopped = unanswered | stopped
     for spec, reason in stopped.items():
-        print(f"error: {spec} was stopped: {reason}", file=sys.stderr)
+        print(f"error: {spec} {reason}", file=sys.stderr)
     if stopped:
         print("answers are kept: the same command goes on where this one ended", file=sys.stderr)
         raise typer.Exit(2)
@@ -444,7 +519,8 @@ def _more(paper: Paper, marked: Marked, settings: ScoreSettings) -> dict[str, ob
     }
 
 
-def _write_cause_figure(out: Path, paper: Paper, marked: Mapping[str, Marked]) -> None:
+def write_cause_figure(out: Path, paper: Paper, marked: Mapping[str, Marked]) -> None:
+    """A stacked bar of sub-causes per model, if there are any."""
     from groundfault.asking.papers import ExamPaper
     from groundfault.report.exam_figures import cause_figure
     from groundfault.report.page.drawing import standalone

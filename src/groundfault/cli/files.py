@@ -35,7 +35,7 @@ def convert(
     for note in benchmark.notes:
         print(f"note: {note}")
     for note in lost:
-        print(f"not kept: {note}")
+        print(note)
 
 
 def inspect(

@@ -52,6 +52,8 @@ def judge(
     temperature: exam_options.Temperature = "",
     timeout: Timeout = None,
     patience: exam_options.Patience_ = None,
+    budget: exam_options.Budget_ = "",
+    price: exam_options.Price_ = "",
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     seed: Seed = None,
@@ -77,6 +79,8 @@ def judge(
         temperature=temperature,
         timeout_s=timeout,
         patience_s=patience,
+        budget=budget,
+        judge_price=price,
         yes=yes,
     )
     shown = Shown(as_json, format_, metric, published)
@@ -87,6 +91,7 @@ def judge(
     n = sum(papers[folder].n_judged(run.modes) for folder, run in stored.items())
     model = exams.load_judge(means, n)
     causes = exams.load_attributing(means, papers, {f: run.modes for f, run in stored.items()})
+    exams.check_prices(means, model, causes)
     marked: dict[str, exams.Marked] = {}
     for folder, run in stored.items():
         teller = ExamTeller(run.model, as_json=as_json)
@@ -96,6 +101,9 @@ def judge(
     if not as_json:
         first = papers[runs[0]]
         exams.show_tables(first, marked, settings, shown)
+        for out in dict.fromkeys(folder.resolve().parent for folder in runs):
+            beside = {k: m for k, m in marked.items() if m.folder.resolve().parent == out}
+            exams.write_cause_figure(out, first, beside)
 
 
 def _name(folder: Path, run: ExamRun, known: dict[str, exams.Marked]) -> str:
@@ -142,6 +150,8 @@ def judge_card(
     temperature: exam_options.Temperature = "",
     timeout: Timeout = None,
     patience: exam_options.Patience_ = None,
+    budget: exam_options.Budget_ = "",
+    price: exam_options.Price_ = "",
     yes: Yes = False,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
@@ -161,12 +171,15 @@ def judge_card(
         temperature=temperature,
         timeout_s=timeout,
         patience_s=patience,
+        budget=budget,
+        judge_price=price,
         yes=yes,
     )
     labelled, about = _labels(labels, exam)
     if limit is not None and limit < len(labelled):
         labelled = [labelled[k * len(labelled) // limit] for k in range(limit)]
     model = exams.load_judge(means, len(labelled))
+    exams.check_prices(means, model)
     card = make_card(model.judge if model else RuleJudge(), labelled, labels=about)
     if out is not None:
         write_json(out, card)

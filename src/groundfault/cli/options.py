@@ -59,6 +59,11 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class Engine(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
 Annotations = Annotated[
     list[Path],
     typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
@@ -91,6 +96,31 @@ GRID_HELP = "Thresholds: start:stop:step, or a,b,c."
 TGrid = Annotated[str, typer.Option("--t", help=GRID_HELP)]
 SweepBootstrap = Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")]
 SweepOut = Annotated[Path | None, typer.Option("--out", help="Folder for sweep.json.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="Where the model runs.")]
+Workers = Annotated[
+    int, typer.Option("--workers", min=0, help="Copies of the model. [1; ray: one per GPU]")
+]
+RayAddress = Annotated[
+    str, typer.Option("--ray-address", help="Of a Ray cluster; else one is started here.")
+]
+Batch = Annotated[
+    int | None,
+    typer.Option("--batch", min=1, help="Images at once, for models that can. [4; agent: 16]"),
+]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps.")]
+Dtype = Annotated[str, typer.Option("--dtype", help="float32, bfloat16, float16.")]
+Revision = Annotated[str, typer.Option("--revision", help="Of a hub checkpoint.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Only what is on this disk.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", min=0.1, help="Seconds for a model outside this process. [600; exams: 120]"
+    ),
+]
+Probe = Annotated[
+    bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
+]
+TIMEOUT_S = 600.0
 Published = Annotated[
     bool, typer.Option("--published", help="Add what the papers report, for comparison.")
 ]

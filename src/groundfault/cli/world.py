@@ -80,7 +80,7 @@ def world_build(
     settings = BuildSettings(
         seed=seed,
         size_px=size,
-        doses=parse_grid(dose),
+        doses=parse_grid(dose, of="doses"),
         crowd=crowd,
         controls=controls,
         split=split_named(split),
@@ -108,7 +108,8 @@ def world_build(
     print("\n".join(lines))
     print(f"written: {out}")
     if native is not None:
-        print(f"native files: {native}, with the pictures in the images folder of {out}")
+        pictures = out / ("PRESET/images" if preset == "all" else "images")
+        print(f"native files: {native}, with the pictures in {pictures}")
 
 
 def _check_apart(out: Path, native: Path) -> None:
@@ -159,6 +160,7 @@ def _build(
     return [
         f"{preset}: {len(built.cases)} cases, {len(built.items)} items",
         f"content hash: {built.card.content_hash}",
+        *(_too_weak(n, settings) if preset == "cafe" else ()),
         *(_write_native(built, native) if native is not None else ()),
     ]
 
@@ -173,7 +175,18 @@ def _write_native(built: Benchmark, folder: Path) -> list[str]:
         built, notes = _without_controls(built)
     target = folder if format_ == "halluseg" else folder / "annotations.json"
     notes += write_any(built, format_, target, split=format_ == "cafe")
-    return [f"not kept: {note}" for note in notes]
+    return [f"native files: {note}" for note in notes]
+
+
+def _too_weak(n: int, settings: BuildSettings) -> list[str]:
+    """Doses that the third kind of case, OC, is not made at."""
+    from groundfault.world.phrases import SUBSTANCE_SINCE
+
+    weak = [f"{dose:g}" for dose in settings.doses if dose < SUBSTANCE_SINCE]
+    if n < 3 or not weak:
+        return []
+    since = f"a thing counts as its material from {SUBSTANCE_SINCE:g} on"
+    return [f"note: no OC at dose {', '.join(weak)}: {since}"]
 
 
 def _without_controls(built: Benchmark) -> tuple[Benchmark, list[str]]:

@@ -36,9 +36,9 @@ __all__ = ["Asker", "Model", "Prepared", "load_model"]
 
 Model = Segmenter | Baseline
 DECODERS = 2
+"""Threads that decode pictures: one picture takes 5 to 20 ms, less than a model takes."""
 BATCH = 4
 """Images at once, for models that can and have no wish of their own."""
-"""Threads that decode pictures: one picture takes 5 to 20 ms, less than a model takes."""
 LONGEST_REASON = 1000
 QUADS = frozenset({Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL})
 
@@ -57,10 +57,17 @@ class _Shown(NamedTuple):
     picture: Picture
 
 
-def load_model(load: Callable[[], Model], name: str) -> Model:
-    """Load a model; whatever keeps it from loading ends the run in one message."""
+def load_model(load: Callable[[], Model], name: str, folder: Path) -> Model:
+    """Load a model, and start it where it runs outside this process, its words kept in the run's
+    folder; whatever keeps it from that ends the run in one message."""
     try:
         model = load()
+        keep_log = getattr(model, "keep_log", None)
+        if callable(keep_log):
+            keep_log(folder)
+        start = getattr(model, "start", None)
+        if callable(start):
+            start()
     except (GroundfaultError, OSError):
         raise
     except Exception as problem:
@@ -109,7 +116,7 @@ class Asker:
             try:
                 shown.append(_Shown(task, picture.result()))
             except Exception as problem:  # on damaged files Pillow also asserts and fails to index
-                answers += _failed(task.items, problem)
+                answers += _failed(task.items, problem, picture=task.image)
         return answers + self._segment_all(shown)
 
     def close(self) -> None:
@@ -200,8 +207,11 @@ def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Answer]:
     return answers
 
 
-def _failed(items: Iterable[Item], problem: BaseException) -> list[Answer]:
-    reason = f"{type(problem).__name__}: {problem}"[:LONGEST_REASON]
+def _failed(items: Iterable[Item], problem: BaseException, *, picture: str = "") -> list[Answer]:
+    reason = f"{type(problem).__name__}: {problem}"
+    if picture not in reason:  # Pillow does not always say which
+        reason = f"{reason}, in '{picture}'"
+    reason = reason[:LONGEST_REASON]
     return [Answer(item_id=item.id, outcome=Outcome.FAILED, reason=reason) for item in items]
 
 
@@ -248,7 +258,11 @@ def _fitting(mask: Rle, item: Item) -> Rle:
 
 
 def _is_out_of_memory(problem: BaseException) -> bool:
-    """Python's own, torch's by its name (torch is not imported here), or one that says so."""
+    """Python's own, torch's by its name (torch is not imported here), or one that says so. A
+    problem may know better: of a process that died, nobody can say why."""
+    known = getattr(problem, "out_of_memory", None)
+    if known is not None:
+        return bool(known)
     named = any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
     return isinstance(problem, MemoryError) or named or "out of memory" in str(problem).lower()
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from groundfault.engine.asking import Asker, Model, load_model
+from groundfault.engine.identity import library_versions
 from groundfault.engine.probe import SKIPPED, ProbeFailed, probe
 from groundfault.engine.work import Batch, Task
 from groundfault.errors import GroundfaultError
@@ -45,6 +47,8 @@ class Equipment(NamedTuple):
 
     load: Callable[[], Model]
     name: str
+    folder: Path
+    """Of the run, for the words of a model that runs outside its worker."""
     images: str | PathLike[str] | None
     batch: int
     probe: bool
@@ -61,6 +65,12 @@ class Ready(msgspec.Struct, frozen=True):
     """Whether those may be of different sizes."""
     checkpoints: str = ""
     """What exactly was loaded, where the model says so."""
+    placement: str = ""
+    """The device and number format that it computes with, where the model says so."""
+    versions: dict[str, str] = {}
+    """Of the libraries that it runs with."""
+    looks: bool = True
+    """Whether it looks at pictures."""
 
 
 class Report(msgspec.Struct):
@@ -106,14 +116,25 @@ class Crew(Protocol):
 
 def equip(equipment: Equipment) -> tuple[Asker, Ready]:
     """Load the model and check its frame."""
-    model = load_model(equipment.load, equipment.name)
+    model = load_model(equipment.load, equipment.name, equipment.folder)
     asker = Asker(model, equipment.images, batch=equipment.batch)
     return asker, Ready(
         probe=probe(model) if equipment.probe and asker.segmenter else SKIPPED,
         at_once=asker.at_once,
         any_sizes=asker.any_sizes,
         checkpoints=", ".join(getattr(model, "checkpoints", ())),
+        placement=_placement(model),
+        versions={**library_versions(), **getattr(model, "worker_versions", {})},
+        looks=asker.segmenter is not None,
     )
+
+
+def _placement(model: Model) -> str:
+    """Which of several devices of a kind it is makes no difference."""
+    placement = getattr(model, "placement", None)
+    if placement is None:
+        return ""
+    return f"{placement.device.partition(':')[0]} {placement.dtype}"
 
 
 def ready_report(equipped: Callable[[], tuple[Asker, Ready]]) -> Report:

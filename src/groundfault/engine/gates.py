@@ -6,15 +6,16 @@ A name is a metric of the result, in the row Overall unless one is named, or an 
 
 from __future__ import annotations
 
+import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.records import Outcome, Summary
 
-__all__ = ["Gate", "gate_value", "parse_gate"]
+__all__ = ["Gate", "check_gate", "gate_value", "parse_gate"]
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -56,6 +57,8 @@ def parse_gate(text: str) -> Gate:
         if match is None:
             raise ValueError
         row, metric, comparison, limit = match.groups()
+        if not math.isfinite(float(limit)):  # which nothing is above or below
+            raise ValueError
         return Gate(text, (row or OVERALL).strip(), metric.strip(), comparison, float(limit))
     except ValueError:
         raise UsageError(
@@ -63,24 +66,28 @@ def parse_gate(text: str) -> Gate:
         ) from None
 
 
+def check_gate(gate: Gate, metrics: Collection[str]) -> None:
+    """Refuse a condition about what a result with these metrics does not have."""
+    if gate.metric in OUTCOMES and gate.row != OVERALL:
+        raise UsageError(
+            f"--fail-if '{gate.text}': outcomes are counted over the whole run; leave "
+            f"'{gate.row}:' out"
+        )
+    if gate.metric not in (*metrics, *OUTCOMES):
+        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES))
+
+
 def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> float:
     """The value that a condition is about; one that is unknown or undefined is refused.
 
     `outcomes` are a run's own, over its items: a summary may count cases.
     """
+    check_gate(gate, summary.rows[OVERALL].metrics)
     if gate.metric in OUTCOMES:
-        if gate.row != OVERALL:
-            raise UsageError(
-                f"--fail-if '{gate.text}': outcomes are counted over the whole run; leave "
-                f"'{gate.row}:' out"
-            )
         return float(outcomes.get(gate.metric, 0))
     if gate.row not in summary.rows:
         raise UnknownName("row", gate.row, summary.rows)
-    metrics = summary.rows[gate.row].metrics
-    if gate.metric not in metrics:
-        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES))
-    value = metrics[gate.metric].value
+    value = summary.rows[gate.row].metrics[gate.metric].value
     if value is None:
         raise UsageError(
             f"--fail-if '{gate.text}': {gate.metric} is undefined in row {gate.row}, which has "

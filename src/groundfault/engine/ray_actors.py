@@ -104,10 +104,15 @@ def _start(ray: Any, address: str) -> None:
     try:
         _call_at(address)
         ray.init(**where, logging_level="ERROR", log_to_driver=False)
-    except (OSError, RuntimeError, ValueError) as problem:
+    except Exception as problem:  # a start that takes too long is no more than that to Ray
+        if not address:
+            raise GroundfaultError(
+                f"Ray cannot be started on this machine ({problem}). Is it busy, or short of "
+                "memory? Try again, or use --workers without --engine ray"
+            ) from None
         raise UsageError(
-            f"Ray at {address or 'this machine'} cannot be reached ({problem}); start it with "
-            "`ray start --head`, or leave --ray-address away"
+            f"Ray at {address} cannot be reached ({problem}); start it with `ray start --head`, "
+            "or leave --ray-address away"
         ) from None
 
 

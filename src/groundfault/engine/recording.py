@@ -112,7 +112,8 @@ def tally(folder: Path, wanted: Iterable[str]) -> Tally:
 
 
 def clear(folder: Path) -> None:
-    """Remove a run's answers and scores."""
-    for pattern in ("predictions-*", ".predictions-*", "summary.json", "cases.parquet"):
+    """Remove a run's answers, scores and logs."""
+    stale = ("predictions-*", ".predictions-*", "summary.json", "cases.parquet", "worker-*.log")
+    for pattern in stale:
         for path in Path(folder).glob(pattern):
             path.unlink()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import platform
+import functools
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from groundfault import registry
 from groundfault.benchmarks.folder import content_hash
 from groundfault.engine.asking import Model
 from groundfault.engine.fleet import Crew, Equipment, Fleet, Ready, equip
 from groundfault.engine.here import ask_here
+from groundfault.engine.identity import library_versions, picture_sizes
 from groundfault.engine.probe import ProbeFailed
 from groundfault.engine.recording import Recorder, clear, settle, tally
 from groundfault.engine.work import Batch, Plan, batches, tasks
@@ -28,12 +28,13 @@ from groundfault.store import locked, write_bytes
 
 __all__ = ["Progress", "folder_name", "predict"]
 
-ALWAYS = ("groundfault", "numpy", "pillow", "pyarrow")
-IF_USED = ("onnxruntime", "ray", "torch", "transformers", "ultralytics")
-"""Libraries whose versions a run notes."""
 LONGEST_NAME = 100
 CHECKPOINTS = "checkpoints"
-"""The part of a run's identity that is known when the model is loaded."""
+PLACEMENT = "placement"
+LATE = (CHECKPOINTS, PLACEMENT)
+"""The parts of a run's identity that are known when the model is loaded."""
+PICTURES = "pictures"
+"""The setting that holds the sizes of a few pictures: answers about others are not mixed."""
 
 
 class Progress(NamedTuple):
@@ -48,11 +49,17 @@ class Progress(NamedTuple):
 
 
 def folder_name(spec: str) -> str:
-    """A model's spec as the name of its folder.
+    """A model's spec as the name of its folder; of its argument, what the registered callable's own
+    `run_name(argument)` keeps, if it has one.
 
     >>> folder_name("sam3:facebook/sam3")
     'sam3-facebook-sam3'
     """
+    name, _, argument = spec.partition(":")
+    factory = registry.load("models", name) if name in registry.names("models") else None
+    kept = getattr(factory, "run_name", None)
+    if callable(kept):
+        spec = f"{name}:{kept(argument)}"
     return re.sub(r"[^\w.+-]+", "-", spec).strip("-.")[-LONGEST_NAME:] or "model"
 
 
@@ -90,7 +97,14 @@ def predict(
         n_images=len({item.image for item in asked.items}),
         state="running",
     )
-    equipment = Equipment(load=load, name=name, images=images, batch=plan.batch, probe=plan.probe)
+    equipment = Equipment(
+        load=load,
+        name=name,
+        folder=folder.resolve(),
+        images=images,
+        batch=plan.batch,
+        probe=plan.probe,
+    )
     with locked(folder):
         run = _resumed(folder, run, resume=plan.resume)
         if started is not None:
@@ -109,12 +123,17 @@ def _resumed(folder: Path, run: Run, *, resume: bool) -> Run:
             )
         clear(folder)
         return run
-    known = {name: value for name, value in before.identity.items() if name == CHECKPOINTS}
+    known = {name: value for name, value in before.identity.items() if name in LATE}
     identity = known | run.identity
     _check_identity(folder, before.identity, identity)
     settle(folder)
     return msgspec.structs.replace(
-        run, identity=identity, seconds=before.seconds, probe=before.probe
+        run,
+        identity=identity,
+        settings={**run.settings, PICTURES: before.settings.get(PICTURES, {})},
+        versions=before.versions,
+        seconds=before.seconds,
+        probe=before.probe,
     )
 
 
@@ -147,6 +166,7 @@ class _Session:
     ) -> None:
         self.folder, self.run, self.plan, self.equipment = folder, run, plan, equipment
         self.tell = progress
+        self.items = asked.items
         self.tally = tally(folder, (item.id for item in asked.items))
         self.pending = tasks(asked.items, self.tally.answered)
         self.images_done = 0
@@ -155,6 +175,7 @@ class _Session:
 
     def carry_out(self) -> Run:
         """Ask what is left, and say how it ended."""
+        self._check_pictures()
         if self.pending:
             for stale in ("summary.json", "cases.parquet"):  # of fewer answers
                 (self.folder / stale).unlink(missing_ok=True)
@@ -206,11 +227,40 @@ class _Session:
     def _ready(self, ready: Ready) -> None:
         if not self.images_done:
             self.started = time.perf_counter()  # loading is not asking
-        identity = {**self.run.identity, CHECKPOINTS: ready.checkpoints}
-        if CHECKPOINTS in self.run.identity:
-            _check_identity(self.folder, self.run.identity, identity)
-        self.run = msgspec.structs.replace(self.run, identity=identity, probe=ready.probe)
+        found = {CHECKPOINTS: ready.checkpoints}
+        if ready.placement:
+            found[PLACEMENT] = ready.placement
+        known = self.run.identity
+        _check_identity(self.folder, known, {**known, **{k: found[k] for k in found if k in known}})
+        self.run = msgspec.structs.replace(
+            self.run,
+            identity={**known, **found},
+            settings={**self.run.settings, PICTURES: self.pictures if ready.looks else {}},
+            versions={**self.run.versions, **ready.versions},
+            probe=ready.probe,
+        )
         self._note("running")
+
+    @functools.cached_property
+    def pictures(self) -> dict[str, int]:
+        """Sizes of a few pictures, earlier sessions' too."""
+        known = msgspec.convert(self.run.settings.get(PICTURES) or {}, dict[str, int])
+        return known | picture_sizes(self.items, self.equipment.images)
+
+    def _check_pictures(self) -> None:
+        """Refuse pictures that are not those of the answers that are there; one that could not be
+        answered may have been mended."""
+        there = msgspec.convert(self.run.settings.get(PICTURES) or {}, dict[str, int])
+        answered = [
+            item for item in self.items if item.image in there and item.id in self.tally.answered
+        ]
+        for name, size in picture_sizes(answered, self.equipment.images).items():
+            if size != there[name]:
+                raise UsageError(
+                    f"{self.folder}: holds answers about another picture '{name}', of "
+                    f"{there[name]:,} bytes; it has {size:,} now. They are not mixed: give another "
+                    "--out, or --no-resume to start anew"
+                )
 
     def _report(self) -> None:
         if self.tell is None:
@@ -232,7 +282,7 @@ class _Session:
         self.run = msgspec.structs.replace(
             self.run,
             state=state,
-            versions=_versions(),
+            versions={**self.run.versions, **library_versions()},
             outcomes=dict(self.tally.outcomes),
             failures=dict(self.tally.failures),
             seconds=round(seconds if self.pending else self.earlier_s, 3),
@@ -249,13 +299,3 @@ def _crew(plan: Plan, equipment: Equipment, *, most: int) -> Crew:
     from groundfault.engine.processes import ProcessCrew
 
     return ProcessCrew(equipment, min(plan.workers, most))
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in (*ALWAYS, *(name for name in IF_USED if name in sys.modules)):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -7,13 +7,15 @@ from os import PathLike
 
 from groundfault.coco import Result
 from groundfault.errors import DataError
+from groundfault.metrics import pcs, target_aware
+from groundfault.metrics import replacement as replaced
 from groundfault.overlaps import compare_predictions
 from groundfault.records import Benchmark, Outcome, Role
 from groundfault.runs import SILENT, Answer, read_predictions
 from groundfault.scored import Scored
 from groundfault.scoring import phrases, replacement
 
-__all__ = ["results_of", "score_run"]
+__all__ = ["metric_names", "results_of", "score_run"]
 
 BATCH_RECORDS = 4096
 
@@ -36,16 +38,32 @@ def score_run(
             "no answer belongs to an item of the benchmark",
             remedy="check that the replayed results and the annotations are of the same benchmark",
         )
-    if any(item.role is Role.FACTUAL for item in benchmark.items):
+    if _replaces(benchmark):
         return replacement.score_benchmark(benchmark, answers, t=t)
-    paired = benchmark.card.name == "cafe" or any(
-        item.role is Role.NEGATIVE for item in benchmark.items
-    )
+    paired = _is_paired(benchmark)
     overlaps = compare_predictions(
         benchmark, results_of(answers), file=folder, iou=iou, need_target=paired
     )
     return phrases.score(
         benchmark, overlaps, t=t, tau=tau if paired else None, iou=iou, variant=variant
+    )
+
+
+def metric_names(benchmark: Benchmark) -> tuple[str, ...]:
+    """What `score_run` gives of a benchmark, known before anybody is asked."""
+    if _replaces(benchmark):
+        return replaced.METRICS
+    return (*pcs.METRICS, *target_aware.METRICS) if _is_paired(benchmark) else pcs.METRICS
+
+
+def _replaces(benchmark: Benchmark) -> bool:
+    return any(item.role is Role.FACTUAL for item in benchmark.items)
+
+
+def _is_paired(benchmark: Benchmark) -> bool:
+    """Whether phrases come as p⁺ and p⁻."""
+    return benchmark.card.name == "cafe" or any(
+        item.role is Role.NEGATIVE for item in benchmark.items
     )
 
 

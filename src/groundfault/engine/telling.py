@@ -94,8 +94,8 @@ class Teller(LiveTeller[Progress]):
         if not self.as_json:
             print(ending(run), file=sys.stderr)
 
-    def finished(self, run: Run, folder: Path, summary: Summary) -> None:
-        """All was scored."""
+    def finished(self, run: Run, folder: Path, summary: Summary | None) -> None:
+        """All was scored, unless nothing was answered."""
         self.event(
             "finished",
             run=str(folder),

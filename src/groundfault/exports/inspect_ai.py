@@ -145,7 +145,7 @@ def _finish(output: ModelOutput) -> str:
 
 
 def _score(row: Answered) -> Score:
-    value = {"right": CORRECT, "wrong": INCORRECT, None: NOANSWER}[row.verdict]
+    value = {"right": CORRECT, "wrong": INCORRECT}.get(row.verdict or "", NOANSWER)
     kept = msgspec.structs.replace(row, text="")  # the log has it
     return Score(
         value=value,

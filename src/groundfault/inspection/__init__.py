@@ -10,10 +10,17 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.folder import HEADER
 from groundfault.foreign import open_file
 from groundfault.inspection.annotations import inspect_object
-from groundfault.inspection.folders import inspect_benchmark_folder, inspect_scores
+from groundfault.inspection.folders import (
+    TASK_FILES,
+    inspect_benchmark_folder,
+    inspect_exam,
+    inspect_native_exam,
+    inspect_scores,
+)
 from groundfault.inspection.lists import inspect_list
 from groundfault.inspection.report import EXAMPLES, Finding, Report, unknown
 
@@ -42,10 +49,15 @@ def inspect(path: str | PathLike[str]) -> Report:
         head = file.read(4096)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
-        return inspect_list(path)
+        report = inspect_list(path)
+        if report.format == "unknown" and path.name in TASK_FILES:
+            return inspect_native_exam(path.parent)
+        return report
     if text.startswith(b"{"):
         if path.name in (HEADER, "summary.json") and (path.parent / "cases.parquet").is_file():
             return _inspect_directory(path.parent)
+        if path.name == reactbench.HEADER and (path.parent / reactbench.SAMPLES).is_file():
+            return inspect_exam(path.parent)
         return inspect_object(path)
     hint = next((hint for magic, hint in _MAGIC.items() if head.startswith(magic)), None)
     if not head:
@@ -60,6 +72,10 @@ def _inspect_directory(path: Path) -> Report:
         return inspect_scores(path)
     if (path / "results.json").is_file():
         return inspect(path / "results.json")
+    if (path / reactbench.HEADER).is_file():
+        return inspect_exam(path)
+    if any((path / name).is_file() for name in TASK_FILES):
+        return inspect_native_exam(path)
     names = sorted(entry.name for entry in path.iterdir())
     shown = ", ".join(names[:EXAMPLES]) + (" …" if len(names) > EXAMPLES else "")
     return unknown(path, f"a folder with {shown}" if names else "an empty folder")

@@ -1,18 +1,28 @@
-"""Folders that groundfault wrote: benchmarks and scores."""
+"""Folders that groundfault wrote: benchmarks, exams and scores."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from groundfault.benchmarks import folder
+from groundfault.benchmarks import folder, reactbench
 from groundfault.errors import GroundfaultError
 from groundfault.inspection.regions import mask_problem
 from groundfault.inspection.report import Draft, Report
 from groundfault.records import Benchmark, Summary
 from groundfault.store import read_json, read_table
 
-__all__ = ["inspect_benchmark_folder", "inspect_scores"]
+__all__ = [
+    "TASK_FILES",
+    "inspect_benchmark_folder",
+    "inspect_exam",
+    "inspect_native_exam",
+    "inspect_scores",
+]
+
+TASK_FILES = tuple(f"{task}.json" for task in reactbench.LAYOUT)
+"""What an exam's native files are called."""
 
 
 def inspect_benchmark_folder(path: Path) -> Report:
@@ -54,6 +64,48 @@ def _describe(draft: Draft, benchmark: Benchmark) -> None:
                 draft.add("unsound mask", f"item {item.id}: {problem}")
     for note in benchmark.notes:
         draft.add_other("info", note, benchmark.card.name, "nothing to do")
+
+
+def inspect_exam(path: Path) -> Report:
+    """Everything that reading checks: rows, pictures, content hash."""
+    draft = Draft(path, "exam")
+    try:
+        exam = reactbench.read(path)
+    except GroundfaultError as problem:
+        draft.add_refusal(problem)
+        return draft.report()
+    _describe_exam(draft, exam.samples, exam.questions)
+    for note in exam.card.notes:
+        draft.add_other("info", note, exam.card.name, "nothing to do")
+    return draft.report()
+
+
+def inspect_native_exam(path: Path) -> Report:
+    """The files of all tasks in a folder; pictures are elsewhere."""
+    draft = Draft(path, "native exam")
+    try:
+        _describe_exam(draft, *reactbench.read_native(path))
+    except GroundfaultError as problem:
+        draft.add_refusal(problem)
+    return draft.report()
+
+
+def _describe_exam(
+    draft: Draft, samples: Sequence[reactbench.Sample], questions: Sequence[reactbench.Question]
+) -> None:
+    draft.counts |= {
+        "samples": len(samples),
+        "images": sum(len(sample.images) for sample in samples),
+        "questions": len(questions),
+    }
+    for sample in samples:
+        draft.saw_value("image height_px", sample.height_px)
+        draft.saw_value("image width_px", sample.width_px)
+    task_of = {sample.id: sample.task for sample in samples}
+    for task, n in Counter(task_of.values()).items():
+        draft.count(f"samples of {task}", n)
+    for question in questions:
+        draft.count(f"{question.type} questions of {task_of[question.sample_id]}")
 
 
 def inspect_scores(path: Path) -> Report:

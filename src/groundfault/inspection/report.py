@@ -27,6 +27,8 @@ DESCRIPTIONS = {
     "halluseg": "HalluSegBench's list of cases",
     "results": "COCO results: predictions",
     "folder": "a groundfault benchmark folder",
+    "exam": "a groundfault exam folder (ReactBench)",
+    "native exam": "an exam as JSON, one file per task (ReactBench)",
     "scores": "a folder of scores written by groundfault",
     "unknown": "not a format we know",
 }
@@ -142,7 +144,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     format: str
-    """A name that `convert.read_any` takes, or "results", "scores", "unknown"."""
+    """A name that `convert.read_any` takes, or another of DESCRIPTIONS."""
     description: str
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     fields: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)

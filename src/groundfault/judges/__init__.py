@@ -2,7 +2,8 @@
 
 Yes/no, options, numbers and ranges are read by rule (`answers`) and compared with the truth. Short
 answers in words go to a judge: `rule.RuleJudge`, without a model, or `llm.LlmJudge`. What cannot be
-read, or what the judge cannot decide, becomes `unparsed`. Failed rows pass through as they are.
+read, or what the judge cannot decide, becomes `unparsed`; what it refuses to judge is `unjudged`.
+Failed rows pass through as they are.
 
 Everything is worked out anew from the stored text, so a run can be judged again by another judge.
 """
@@ -58,6 +59,8 @@ class Judgement(msgspec.Struct, frozen=True):
     verdict: Verdict | None
     text: str = ""
     """In its own words."""
+    refused: str = ""
+    """Why it will not judge this answer, which is no fault of the answer."""
 
 
 class AnswerJudge(Protocol):
@@ -183,6 +186,10 @@ def _why_not(said: str) -> str:
 
 
 def _judged(row: Answered, judgement: Judgement, name: str) -> Answered:
+    if judgement.refused:
+        return msgspec.structs.replace(
+            row, verdict="unjudged", judge=name, judge_text=judgement.refused
+        )
     if judgement.verdict is None:
         return msgspec.structs.replace(
             row,

@@ -1,7 +1,7 @@
 """How far a judge can be trusted: its agreement with labelled answers, and canaries in every run.
 
 A judge that cannot decide has not said "right", and an undecided answer is scored as wrong, so all
-figures are about right against not right:
+figures are about right against not right; what it refuses to judge is in none of them:
 
     sensitivity  share of the right answers that it calls right (recall)
     specificity  share of the wrong answers that it does not call right
@@ -27,6 +27,7 @@ from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
 from groundfault.judges.labelled import Labelled
+from groundfault.judges.llm import JudgeDown
 from groundfault.metrics import exam as metric
 from groundfault.records import Estimate
 from groundfault.scored import by_case
@@ -84,9 +85,11 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
 def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str = "") -> JudgeCard:
     """Have labelled answers judged and compare."""
     judgements = judge.judge_all([each.answer for each in labelled])
+    _check_willing(judge, judgements)
     pairs = [
         (each.answer.sample.task, each.verdict, judgement.verdict)
         for each, judgement in zip(labelled, judgements, strict=True)
+        if not judgement.refused
     ]
     tasks = {"Overall": agreement([(label, said) for _, label, said in pairs])}
     for task in LAYOUT:
@@ -99,6 +102,12 @@ def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str 
         labels=labels,
         tasks=tasks,
     )
+
+
+def _check_willing(judge: AnswerJudge, judgements: Sequence[Judgement]) -> None:
+    """A judge that refuses whatever it is shown is down."""
+    if judgements and all(each.refused for each in judgements):
+        raise JudgeDown(judge.name, judgements[0].refused)
 
 
 def agreement(pairs: Sequence[tuple[Verdict, Verdict | None]]) -> Agreement:
@@ -390,12 +399,14 @@ class Canaried:
         """One judgement per answer, in order; the canaries' are kept aside."""
         if self.anew is not None:
             self.judgements = list(self.anew.judge_all([each.answer for each in self.canaries]))
+            _check_willing(self.judge, self.judgements)
             return list(self.judge.judge_all(answers))
         shown = [*answers, *(canary.answer for canary in self.canaries)]
         order = np.random.default_rng(self.seed).permutation(len(shown)).tolist()
         mixed = self.judge.judge_all([shown[k] for k in order])
         back = dict(zip(order, mixed, strict=True))
         self.judgements = [back[k] for k in range(len(answers), len(shown))]
+        _check_willing(self.judge, self.judgements)
         return [back[k] for k in range(len(answers))]
 
     def drift(self) -> list[str]:

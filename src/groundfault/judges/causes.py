@@ -21,7 +21,7 @@ from groundfault.answers import Answered
 from groundfault.benchmarks.reactbench import Exam, Question, Sample, Task
 from groundfault.errors import UsageError
 from groundfault.judges import by_item
-from groundfault.judges.llm import ask
+from groundfault.judges.llm import JudgeDown, ask, refusal
 from groundfault.protocols import Answerer
 
 __all__ = ["CAUSES", "LABELS", "OTHER", "Attributed", "attribute", "distribution", "prompt_hash"]
@@ -150,8 +150,11 @@ def attribute(
     wrong = [row for row in rows if row.mode == "cot" and row.verdict == "wrong"]
     folder = None if images is None else Path(images)
     asked = [_conversation(*known[row.item_id], row, folder) for row in wrong]
-    texts = [reply.text for reply in ask(answerer, asked, model)]
-    unclear = [k for k, text in enumerate(texts) if _label(text) is None]
+    replies = ask(answerer, asked, model)
+    if replies and all(map(refusal, replies)):
+        raise JudgeDown(model, replies[0].reason)
+    texts = [reply.text for reply in replies]
+    unclear = [k for k, text in enumerate(texts) if not (_label(text) or refusal(replies[k]))]
     again = [
         [
             *asked[k],

@@ -1,7 +1,8 @@
 """A model as judge: it is shown question, reference, rubric and answer, and says one of two words.
 
 It never sees the picture. It is asked again once if it says anything else; after that the answer is
-undecided. A judge that cannot be reached stops the run: no answer is ever scored without it.
+undecided. An answer that it refuses to judge, by its server's content filter for instance, is not
+scored. A judge that cannot be reached stops the run: no answer is ever scored without it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 
 from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import Task
+from groundfault.conversations import REFUSED
 from groundfault.errors import GroundfaultError
 from groundfault.judges import Judgement, ShortAnswer
 from groundfault.protocols import Answerer
 from groundfault.records import Outcome, Prediction
 
-__all__ = ["JudgeDown", "LlmJudge", "ask"]
+__all__ = ["JudgeDown", "LlmJudge", "ask", "refusal"]
 
 Conversation = list[dict[str, Any]]
 
@@ -121,8 +123,8 @@ class LlmJudge:
 
     def _judged(self, conversations: Sequence[Conversation]) -> list[Judgement]:
         replies = ask(self.answerer, conversations, self.model)
-        judgements = [Judgement(_word(reply.text), reply.text) for reply in replies]
-        unclear = [k for k, judgement in enumerate(judgements) if judgement.verdict is None]
+        judgements = [Judgement(_word(r.text), r.text, refusal(r)) for r in replies]
+        unclear = [k for k, said in enumerate(judgements) if not (said.verdict or said.refused)]
         again = [
             [
                 *conversations[k],
@@ -133,7 +135,7 @@ class LlmJudge:
         ]
         for k, reply in zip(unclear, ask(self.answerer, again, self.model), strict=True):
             text = f"{judgements[k].text}\n{reply.text}"
-            judgements[k] = Judgement(_word(reply.text), text)
+            judgements[k] = Judgement(_word(reply.text), text, refusal(reply))
         return judgements
 
 
@@ -150,6 +152,11 @@ def ask(
         if reply.outcome is Outcome.FAILED:
             raise JudgeDown(model, reply.reason)
     return replies
+
+
+def refusal(reply: Prediction) -> str:
+    """Why a model or its server will not reply; "" if it does."""
+    return reply.reason if reply.reason.startswith(REFUSED) else ""
 
 
 def _word(text: str) -> Verdict | None:

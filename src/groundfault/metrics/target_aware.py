@@ -75,31 +75,50 @@ class PairScores(msgspec.Struct, frozen=True, eq=False):
 
 
 def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScores:
-    """Put every pair into its two cells."""
+    """Put every pair into its two cells.
+
+    Where p⁻ is true of something else in the picture (in a crowd), a mask on that is no false
+    positive, and its score is not held against p⁺.
+    """
     accepted = overlaps.score >= t
     aligned = overlaps.target_iou >= tau
+    astray = aligned | ~_on_own_objects(overlaps, pairs.negative, tau)
 
     def any_of(flags: Flags) -> Flags:
         return np.bincount(overlaps.item[flags], minlength=overlaps.n_items) > 0
 
+    def highest(flags: Flags) -> Floats:
+        scores = np.full(overlaps.n_items, -np.inf)
+        np.maximum.at(scores, overlaps.item[flags], overlaps.score[flags])
+        return np.where(np.isneginf(scores), 0.0, scores)
+
     hit, answered, near = any_of(accepted & aligned), any_of(accepted), any_of(aligned)
     unparsed = overlaps.outcome == UNPARSED
-    highest = np.full(overlaps.n_items, -np.inf)
-    np.maximum.at(highest, overlaps.item, overlaps.score)
-    highest[np.isneginf(highest)] = 0.0
-
     positive = np.select([unparsed, hit, answered, near], [3, 0, 1, 2], default=3)
-    negative = np.select([unparsed, hit, answered], [1, 0, 1], default=2)
+    negative = np.select([unparsed, hit, any_of(accepted & astray)], [1, 0, 1], default=2)
     failed = overlaps.outcome == FAILED
     p, n = pairs.positive, pairs.negative
+    positive_score = highest(np.ones(len(accepted), bool))[p]
+    negative_score = highest(astray)[n]
     return PairScores(
         positive_cell=positive[p],
         negative_cell=negative[n],
-        positive_score=highest[p],
-        negative_score=highest[n],
-        soft_swap=(highest[n] > highest[p]) | unparsed[n],
+        positive_score=positive_score,
+        negative_score=negative_score,
+        soft_swap=(negative_score > positive_score) | unparsed[n],
         counted=~(failed[p] | failed[n]),
     )
+
+
+def _on_own_objects(overlaps: Overlaps, items: Ints, tau: float) -> Flags:
+    """(predictions,) whether it lies on an object that its phrase is true of, for these items."""
+    found = np.zeros(len(overlaps.item), bool)
+    for truth in overlaps.truths:
+        if not truth.n_objects[items].any():
+            continue  # as in every published file
+        rows = np.repeat(np.arange(len(found)), np.diff(truth.row_start))
+        np.logical_or.at(found, rows, truth.iou >= tau)
+    return found & np.isin(overlaps.item, items)
 
 
 def impute(

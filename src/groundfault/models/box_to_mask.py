@@ -149,6 +149,7 @@ class DetectThenSegment:
         self, detector: Detector, segmenter: BoxToMask, *, checkpoints: tuple[str, ...] = ()
     ) -> None:
         self.detector, self.segmenter = detector, segmenter
+        self.placement = segmenter.placement
         self.checkpoints = checkpoints
 
     def segment(self, image: Image, phrases: Sequence[str]) -> list[Prediction]:

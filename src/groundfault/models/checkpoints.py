@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
 from groundfault.protocols import ModelOptions
+from groundfault.registry import BASELINES
+from groundfault.workers import SCRIPTS
 
 __all__ = [
     "CHECKPOINTS",
@@ -74,6 +76,16 @@ DEFAULTS = {
 }
 """Model name → the checkpoints it loads when none is named."""
 
+OTHERWISE = {
+    "nano-base": "Apache-2.0",
+    "nano-cft": "Apache-2.0",
+    "nano": "yours",
+    "agent": "of its two models",
+    "worker": "of your script",
+    **dict.fromkeys((*BASELINES, "replay"), "no weights"),
+}
+"""Model name → licence of weights that are no published checkpoint."""
+
 _SMALL_FILES = (".json", ".txt", ".model", ".jinja")
 
 
@@ -104,14 +116,20 @@ def named(model: str, argument: str) -> tuple[str, ...]:
 
 
 def licences(model: str) -> str:
-    """The licences of a model's default checkpoints, for lists.
+    """The licences of what a model loads when nothing is named, for lists.
 
     >>> licences("grounded-sam2")
     'Apache-2.0'
     >>> licences("sam3")
     'SAM License (gated)'
+    >>> licences("worker:openseed")
+    'code: Apache-2.0; weights: not stated apart'
     """
-    found = [CHECKPOINTS[name] for name in DEFAULTS.get(model, ())]
+    if model.startswith("worker:"):
+        return SCRIPTS[model.removeprefix("worker:")].licence
+    if model not in DEFAULTS:
+        return OTHERWISE.get(model, UNSURE)
+    found = [CHECKPOINTS[name] for name in DEFAULTS[model]]
     shown = [one.licence + (" (gated)" if one.gated else "") for one in found]
     return " + ".join(dict.fromkeys(shown))
 

@@ -100,10 +100,28 @@ class Nano:
     def segment(self, image: Bytes, phrases: Sequence[str]) -> list[Prediction]:
         """Masks with scores for each phrase: how well it fits × how surely it is there."""
         _check(phrases)
-        return self.segment_encoded(self.encode(image), phrases) if phrases else []
+        return self._answers(self._see(image), phrases) if phrases else []
 
-    def encode(self, image: Bytes) -> Seen:
-        """What is in a picture, before anything is asked about it."""
+    def encode(self, images: Sequence[Bytes]) -> list[Seen]:
+        """What is in pictures, before anything is asked about them."""
+        return [self._see(image) for image in images]
+
+    def segment_encoded(
+        self, seen: Sequence[Seen], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        """What `segment` says about each picture."""
+        for own in phrases:
+            _check(own)
+        return [self._answers(each, own) for each, own in zip(seen, phrases, strict=True)]
+
+    def frame_probe(self, image: Bytes) -> Bools:
+        """(h, w): the bright part of a picture, there and back through the network's square."""
+        seen = as_input(shrink(image)[None])[0].mean(0)
+        labels = np.zeros((SIDE_PX // 2, SIDE_PX // 2), np.int16)
+        bright: Bools = _enlarge(seen, labels, image.shape[0], image.shape[1]) == 0
+        return bright
+
+    def _see(self, image: Bytes) -> Seen:
         ground, where, *features = self._find.run(None, {"picture": as_input(shrink(image)[None])})
         foreground, labels = group(ground[0, 0], where[0])
         count = int(labels.max()) + 1
@@ -116,9 +134,9 @@ class Nano:
             [encode(masks == k) for k in range(count)],
         )
 
-    def segment_encoded(self, seen: Seen, phrases: Sequence[str]) -> list[Prediction]:
-        """What `segment` says about the picture."""
-        _check(phrases)
+    def _answers(self, seen: Seen, phrases: Sequence[str]) -> list[Prediction]:
+        if not phrases:
+            return []
         ids = word_numbers(phrases, self.words)
         fits, present = self._match.run(None, seen.features | {"ids": ids[None]})
         presence = _sigmoid(present[0])
@@ -127,13 +145,6 @@ class Nano:
             _prediction(seen.masks, scores[:, p], float(presence[p]), known=bool(ids[p].any()))
             for p in range(len(phrases))
         ]
-
-    def frame_probe(self, image: Bytes) -> Bools:
-        """(h, w): the bright part of a picture, there and back through the network's square."""
-        seen = as_input(shrink(image)[None])[0].mean(0)
-        labels = np.zeros((SIDE_PX // 2, SIDE_PX // 2), np.int16)
-        bright: Bools = _enlarge(seen, labels, image.shape[0], image.shape[1]) == 0
-        return bright
 
 
 def _check(phrases: Sequence[str]) -> None:

@@ -6,8 +6,7 @@ authors evaluate it. One picture, many phrases: the vision encoder runs once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,46 +78,38 @@ class Sam3:
     ) -> list[list[Prediction]]:
         """The same for several pictures, encoded together."""
         prompting.check_batch(images, phrases)
-        asked = [(number, phrase) for number, own in enumerate(phrases) for phrase in own]
-        found: list[list[Prediction]] = [[] for _ in images]
-        if not asked:
-            return found
-        seen = self._see(images)
-        sizes = [image.shape[:2] for image in images]
-        for (number, _), prediction in zip(asked, self._answers(seen, sizes, asked), strict=True):
-            found[number].append(prediction)
-        return found
+        if not any(phrases):
+            return [[] for _ in images]
+        return self.segment_encoded(self.encode(images), phrases)
 
-    def encode(self, image: Image) -> Seen:
+    def encode(self, images: Sequence[Image]) -> list[Seen]:
         """What the vision encoder sees, before anything is asked about it."""
-        prompting.check(image, [])
-        return Seen(self._see([image]), image.shape[:2])
-
-    def segment_encoded(self, seen: Seen, phrases: Sequence[str]) -> list[Prediction]:
-        """What `segment` says about the picture."""
-        prompting.check_phrases(phrases)
-        asked = [(0, phrase) for phrase in phrases]
-        return self._answers(seen.features, [seen.size_px], asked)
-
-    def _see(self, images: Sequence[Image]) -> Any:
+        for image in images:
+            prompting.check(image, [])
         with self.placement.inference():
-            return self.model.get_vision_features(self._pixels(images).to(self.placement.device))
+            pixels = self._pixels(images).to(self.placement.device)
+            features = self.model.get_vision_features(pixels)
+        return [
+            Seen(_picture(features, number), image.shape[:2]) for number, image in enumerate(images)
+        ]
 
-    def _answers(
-        self, seen: Any, sizes: Sequence[tuple[int, ...]], asked: Sequence[tuple[int, str]]
-    ) -> list[Prediction]:
-        """To each phrase, with the number of the picture that it is about."""
-        found = []
+    def segment_encoded(
+        self, seen: Sequence[Seen], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        """What `segment_batch` says about the pictures."""
+        for own in phrases:
+            prompting.check_phrases(own)
+        asked = [(number, phrase) for number, own in enumerate(phrases) for phrase in own]
+        found: list[list[Prediction]] = [[] for _ in seen]
         with self.placement.inference():
             for start in range(0, len(asked), PHRASES_AT_ONCE):
                 numbers, words = zip(*asked[start : start + PHRASES_AT_ONCE], strict=True)
-                outputs = self.model(
-                    vision_embeds=_of_images(seen, list(numbers)), **self._tokens(words)
-                )
+                rows = _together([seen[number].features for number in numbers])
+                outputs = self.model(vision_embeds=rows, **self._tokens(words))
                 present = outputs.presence_logits.float().sigmoid().flatten().tolist()
                 for row, number in enumerate(numbers):
-                    instances = self._instances(outputs, row, sizes[number])
-                    found.append(prompting.answer(instances, presence=present[row]))
+                    instances = self._instances(outputs, row, seen[number].size_px)
+                    found[number].append(prompting.answer(instances, presence=present[row]))
         return found
 
     def frame_probe(self, image: Image) -> BinaryMask:
@@ -172,14 +163,28 @@ class Sam3:
             )
 
 
-def _of_images(seen: Any, numbers: list[int]) -> Any:
-    """Vision features, one row per phrase instead of one per picture."""
-    return type(seen)(
-        fpn_hidden_states=tuple(map(_rows_of, seen.fpn_hidden_states, repeat(numbers))),
-        fpn_position_encoding=tuple(map(_rows_of, seen.fpn_position_encoding, repeat(numbers))),
+def _picture(features: Any, number: int) -> Any:
+    """Vision features of one of several pictures, without a copy."""
+    return _mapped(lambda level: level[number : number + 1], features)
+
+
+def _together(features: list[Any]) -> Any:
+    """Vision features, a row for each; of a single picture without a copy."""
+    import torch
+
+    def rows(*levels: Any) -> Any:
+        if all(level is levels[0] for level in levels):
+            return levels[0].expand(len(levels), -1, -1, -1)
+        return torch.cat(levels)
+
+    return _mapped(rows, *features)
+
+
+def _mapped(change: Callable[..., Any], *features: Any) -> Any:
+    """Vision features of the same kind, changed level by level."""
+    return type(features[0])(
+        fpn_hidden_states=tuple(map(change, *(each.fpn_hidden_states for each in features))),
+        fpn_position_encoding=tuple(
+            map(change, *(each.fpn_position_encoding for each in features))
+        ),
     )
-
-
-def _rows_of(level: Any, numbers: list[int]) -> Any:
-    """Rows of a (n, channels, height, width) tensor; of a single one without a copy."""
-    return level.expand(len(numbers), -1, -1, -1) if len(level) == 1 else level[numbers]

@@ -60,6 +60,8 @@ ERRORS_BEFORE_RESTART = 3
 BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 NO_BYTES = memoryview(b"")
+_NAMES = ("worker", "model")
+"""What a worker says of itself that is no version."""
 
 
 class _Hello(msgspec.Struct, tag="hello"):
@@ -113,22 +115,38 @@ def scripts() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.py")) if path.stem not in hidden}
 
 
-def load(argument: str, options: ModelOptions) -> WorkerSegmenter:
-    """The worker that `worker:ARGUMENT` names; nothing is started yet."""
-    name, _, checkpoint = argument.partition(":")
-    if os.sep in name or name.endswith(".py"):
-        program = Path(name).expanduser().resolve()
-        if not program.is_file():
-            raise UsageError(f"worker {name}: there is no such file")
-    else:
-        program = scripts().get(name) or _unknown(name)
-    name = program.stem
-    command = [str(program)]
-    if program.suffix == ".py":
-        command = [_interpreter(name), str(Path(runtime.__file__)), str(program)]
-    return WorkerSegmenter(
-        command, name=name, options=options, checkpoint=checkpoint, repo=_repository(name)
-    )
+class _Load:
+    """Makes workers; nothing is started yet."""
+
+    def __call__(self, argument: str, options: ModelOptions) -> WorkerSegmenter:
+        """The worker that `worker:ARGUMENT` names."""
+        name, _, checkpoint = argument.partition(":")
+        if _is_path(name):
+            program = Path(name).expanduser().resolve()
+            if not program.is_file():
+                raise UsageError(f"worker {name}: there is no such file")
+        else:
+            program = scripts().get(name) or _unknown(name)
+        name = program.stem
+        command = [str(program)]
+        if program.suffix == ".py":
+            command = [_interpreter(name), str(Path(runtime.__file__)), str(program)]
+        return WorkerSegmenter(
+            command, name=name, options=options, checkpoint=checkpoint, repo=_repository(name)
+        )
+
+    def named_files(self, argument: str) -> tuple[str, ...]:
+        """What may name files: a script of one's own and a checkpoint."""
+        name, _, checkpoint = argument.partition(":")
+        return (str(Path(name).expanduser()), checkpoint) if _is_path(name) else (checkpoint,)
+
+
+load = _Load()
+
+
+def _is_path(name: str) -> bool:
+    """Whether a worker is one's own, not a script that ships."""
+    return os.sep in name or name.endswith(".py")
 
 
 def _unknown(name: str) -> Path:
@@ -177,6 +195,7 @@ class WorkerSegmenter:
         silence_s: float = SILENCE_S,
         restarts: int = RESTARTS,
         backoff_s: float = BACKOFF_S,
+        log_folder: Path | None = None,
     ) -> None:
         self.command = tuple(command)
         self.name = name
@@ -187,6 +206,7 @@ class WorkerSegmenter:
         self.silence_s = silence_s
         self.restarts = restarts
         self.backoff_s = backoff_s
+        self.log_folder = log_folder
         self.about: dict[str, str] = {}
         """What the worker said of itself: worker, model and versions; empty before it started."""
         self._process: WorkerProcess | None = None
@@ -212,10 +232,24 @@ class WorkerSegmenter:
         """The same for a picture file that the worker decodes itself."""
         return self._segment(_upright_size(path), phrases, file=str(Path(path).resolve()))
 
+    def keep_log(self, folder: Path) -> None:
+        """From the next start on, keep there what the process writes to stderr."""
+        self.log_folder = folder
+
     def start(self) -> None:
         """Start the process and load the model now, to learn early what is missing."""
         with self._lock:
             self._running()
+
+    @property
+    def checkpoints(self) -> tuple[str, ...]:
+        """What the script says that it loaded."""
+        return tuple(filter(None, [self.about.get("model")]))
+
+    @property
+    def worker_versions(self) -> dict[str, str]:
+        """Of the worker's Python and libraries."""
+        return {f"worker's {name}": self.about[name] for name in self.about if name not in _NAMES}
 
     @property
     def stderr(self) -> str:
@@ -243,7 +277,7 @@ class WorkerSegmenter:
             key: getattr(self, key)
             for key in (
                 "name", "options", "checkpoint", "repo", "load_s", "silence_s", "restarts",
-                "backoff_s",
+                "backoff_s", "log_folder",
             )
         }  # fmt: skip
         return _restored, (self.command, settings)
@@ -292,7 +326,11 @@ class WorkerSegmenter:
             time.sleep(min(self.backoff_s * 2 ** (self._failures - 1), LONGEST_BACKOFF_S))
         try:
             self._process = WorkerProcess(
-                self.name, self.command, env=self._environment(), silence_s=self.silence_s
+                self.name,
+                self.command,
+                env=self._environment(),
+                silence_s=self.silence_s,
+                log_folder=self.log_folder,
             )
             self._greet(self._process)
         except BaseException as problem:

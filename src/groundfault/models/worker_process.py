@@ -24,9 +24,11 @@ import tempfile
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 from groundfault.errors import GroundfaultError
+from groundfault.models.worker_log import WorkerLog
 
 __all__ = [
     "WorkerDied",
@@ -56,8 +58,17 @@ class WorkerError(GroundfaultError):
         self.problem = problem
         self.stderr = stderr
         """The end of what it wrote to stderr, up to 64 kB."""
-        tail = stderr.strip()[-LAST_WORDS:]
+        tail = stderr.strip()
+        if len(tail) > LAST_WORDS:  # from the beginning of a line, if there is one
+            cut, _, lines = tail[-LAST_WORDS:].partition("\n")
+            tail = lines or cut
         super().__init__(f"{problem}. It said last: {tail}" if tail else problem)
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether asking for less may help. Of a process that ended nobody knows why, and every
+        further question about the same picture may cost another one."""
+        return False
 
 
 class WorkerDied(WorkerError):
@@ -75,6 +86,11 @@ class WorkerNonsense(WorkerError):
 class WorkerModelError(WorkerError):
     """The worker is well, its model raised an exception."""
 
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether the exception says so."""
+        return "out of memory" in self.problem.lower() or "MemoryError" in self.problem
+
 
 class WorkerGaveUp(WorkerError):
     """It failed too many times in a row."""
@@ -84,7 +100,13 @@ class WorkerProcess:
     """A running worker. The command gets the picture file's descriptor as its last argument."""
 
     def __init__(
-        self, name: str, command: Sequence[str], *, env: Mapping[str, str], silence_s: float
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        silence_s: float,
+        log_folder: Path | None = None,
     ) -> None:
         self.name = name
         self.silence_s = silence_s
@@ -112,8 +134,12 @@ class WorkerProcess:
         self._line = bytearray()
         self._searched = 0
         self._last_words = bytearray()
+        self._log = WorkerLog(
+            log_folder, f"worker {name}, process {self.pid}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        )
         self.begin("start", within_s=silence_s, beating=False)
-        closing = self._stdin, self._stdout, self._stderr, self._file, self._selector
+        pipes = self._stdin, self._stdout, self._stderr
+        closing = *pipes, self._file, self._selector, self._log
         self._close = weakref.finalize(self, _end, self._popen, closing, os.getpid())
 
     @property
@@ -166,6 +192,7 @@ class WorkerProcess:
                 line = bytes(self._line[:end])
                 del self._line[: end + 1]
                 self._searched = 0
+                self._hear_stderr()  # what it said before: nobody may ask it again
                 return line
             self._searched = len(self._line)
             self._serve()
@@ -180,6 +207,8 @@ class WorkerProcess:
         detached = self._close.detach()
         if detached is not None:
             _, end, (popen, closing, owner), _ = detached
+            if owner == os.getpid():
+                self._hear_stderr()
             end(popen, closing, owner, GRACE_S if patient else 0.0)
 
     def _serve(self) -> bool:
@@ -219,6 +248,7 @@ class WorkerProcess:
             chunk = os.read(self._stderr.fileno(), STDERR_BYTES)
         except BlockingIOError:
             return True
+        self._log.add(chunk)
         self._last_words += chunk
         del self._last_words[:-STDERR_BYTES]
         return bool(chunk)
@@ -277,7 +307,7 @@ def _exited(popen: subprocess.Popen[bytes], within_s: float) -> bool:
 
 def _end(
     popen: subprocess.Popen[bytes],
-    closing: Sequence[IO[bytes] | selectors.BaseSelector],
+    closing: Sequence[IO[bytes] | selectors.BaseSelector | WorkerLog],
     owner: int,
     grace_s: float = 0.0,
 ) -> None:

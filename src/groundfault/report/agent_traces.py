@@ -24,7 +24,17 @@ from groundfault.report.tables import Cell, Table
 from groundfault.runs import read_predictions
 from groundfault.store import write_bytes
 
-__all__ = ["Costs", "Shown", "cost_table", "costs", "from_folder", "from_run", "page", "write_page"]
+__all__ = [
+    "Costs",
+    "Shown",
+    "cost_table",
+    "costs",
+    "from_folder",
+    "from_run",
+    "page",
+    "script_hash",
+    "write_page",
+]
 
 ENDINGS = {
     "select": "selected",
@@ -182,7 +192,6 @@ def page(title: str, episodes: Iterable[Shown]) -> str:
         here.with_suffix(".html").read_text(encoding="utf-8")
     )
     script = here.with_suffix(".js").read_text(encoding="utf-8")
-    allowed = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.render(
         title=title,
         episodes=list(episodes),
@@ -190,8 +199,13 @@ def page(title: str, episodes: Iterable[Shown]) -> str:
         data_url=_data_url,
         words=_words,
         script=script,
-        allowed=f"sha256-{allowed}",
+        allowed=script_hash(script),
     )
+
+
+def script_hash(script: str) -> str:
+    """By which a page's policy allows a script."""
+    return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _data_url(content: bytes) -> str:

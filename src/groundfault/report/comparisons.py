@@ -38,7 +38,7 @@ def _values(comparison: Comparison, percent: bool) -> Table:
         rows,
         title=f"{comparison.benchmark}: values and ranks",
         notes=[
-            "(rank): runs that cannot be told apart share one "
+            "(rank): one more than how many runs are better beyond chance "
             f"(paired bootstrap, Holm over the table, p < {SIGNIFICANT})",
             *(f"note: {note}" for note in comparison.notes),
         ],

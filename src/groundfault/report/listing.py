@@ -31,13 +31,19 @@ def _registry_table(kind: str) -> Table:
 
 
 def _models_table() -> Table:
-    """With the licence of the weights that a name loads, and the threshold it was published at."""
+    """With the licence of the weights that a name loads, and the threshold it was published at;
+    workers with a row for each script that ships."""
     from groundfault.config import OPERATING_POINTS
     from groundfault.models.checkpoints import licences
+    from groundfault.workers import SCRIPTS
 
+    entries = {name: (entry.about, entry.target) for name, entry in names("models").items()}
+    for name, script in SCRIPTS.items():
+        entries[f"worker:{name}"] = (script.about, f"groundfault.workers.{name}")
+    points = {name: OPERATING_POINTS.get(name.removeprefix("worker:"), "") for name in entries}
     rows = [
-        [name, entry.about, licences(name), f"{OPERATING_POINTS.get(name, '')}", entry.target]
-        for name, entry in sorted(names("models").items())
+        [name, about, licences(name), f"{points[name]}", target]
+        for name, (about, target) in sorted(entries.items())
     ]
     columns = ["name", "what", "weights' licence", "published t", "lives in"]
     return Table(columns, rows, title="models", left_columns=5)

@@ -48,8 +48,13 @@ class _Slot(msgspec.Struct, frozen=True):
     answer: Answered | None
 
     @property
-    def failed(self) -> bool:
-        return self.answer is None or self.answer.outcome is Outcome.FAILED
+    def unjudged(self) -> bool:
+        return self.answer is not None and self.answer.verdict == "unjudged"
+
+    @property
+    def unscored(self) -> bool:
+        """Failed or unjudged: what it is worth is not known."""
+        return self.answer is None or self.answer.outcome is Outcome.FAILED or self.unjudged
 
     @property
     def right(self) -> bool:
@@ -67,7 +72,7 @@ def score(exam: Exam, rows: Iterable[Answered]) -> Scored:
     """
     slots = _slots(exam, rows)
     modes = [mode for mode in metric.MODES if any(slot.mode == mode for slot in slots)]
-    failed = [slot for slot in slots if slot.failed]
+    unscored = [slot for slot in slots if slot.unscored]
     control = np.array(["control" in sample.facts for sample in exam.samples], bool)
     task = np.array([sample.task for sample in exam.samples], dtype=str)
     settings: dict[str, object] = {"modes": modes, "judge": _judges(slots)}
@@ -91,8 +96,8 @@ def score(exam: Exam, rows: Iterable[Answered]) -> Scored:
         metrics=metric_function(settings),
         support=metric.support,
         outcomes=outcomes,
-        imputed=tuple(_contributions(exam, slots, how) for how in _IMPUTED) if failed else (),
-        notes=tuple(_notes(slots, failed)),
+        imputed=tuple(_contributions(exam, slots, how) for how in _IMPUTED) if unscored else (),
+        notes=tuple(_notes(slots, unscored)),
     )
 
 
@@ -135,9 +140,9 @@ def _refuse(row: Answered, problem: str, remedy: str) -> None:
 
 
 def _contributions(exam: Exam, slots: Sequence[_Slot], impute: str = "") -> Floats:
-    """Of every sample; failed answers are left out, or taken to have ended in one way."""
-    kept = [slot for slot in slots if impute or not slot.failed]
-    ends = [_imputed(slot, impute) if slot.failed else _end(slot) for slot in kept]
+    """Of every sample; unscored answers are left out, or taken to have ended in one way."""
+    kept = [slot for slot in slots if impute or not slot.unscored]
+    ends = [_imputed(slot, impute) if slot.unscored else _end(slot) for slot in kept]
 
     def flags(k: int) -> NDArray[np.bool_]:
         return np.array([end[k] for end in ends], bool)
@@ -167,7 +172,7 @@ def _end(slot: _Slot) -> tuple[bool, bool, bool]:
 
 
 def _imputed(slot: _Slot, how: str) -> tuple[bool, bool, bool]:
-    """The same of a failed answer, had it ended in some way."""
+    """The same of an unscored answer, had it ended in some way."""
     truth = slot.question.answer
     if how == "unparsed":
         return False, True, False
@@ -208,14 +213,16 @@ def _case_table(exam: Exam, slots: Sequence[_Slot]) -> dict[str, Any]:
 
 
 def _ending(slot: _Slot) -> str:
-    if slot.failed:
+    if slot.unjudged:
+        return "unjudged"
+    if slot.unscored:
         return Outcome.FAILED.value
     if slot.unparsed:
         return Outcome.UNPARSED.value
     return "right" if slot.right else "wrong"
 
 
-def _notes(slots: Sequence[_Slot], failed: Sequence[_Slot]) -> list[str]:
+def _notes(slots: Sequence[_Slot], unscored: Sequence[_Slot]) -> list[str]:
     notes = [
         "react_score is the paper's formula; the paper's own column is not reproduced by it, and "
         "lies near react_score_plain, which weighs plain accuracies."
@@ -223,13 +230,14 @@ def _notes(slots: Sequence[_Slot], failed: Sequence[_Slot]) -> list[str]:
     unparsed = sum(slot.unparsed for slot in slots)
     if unparsed:
         notes.append(f"{unparsed} of {len(slots)} answers could not be read: they count as wrong.")
-    if failed:
-        never = sum(slot.answer is None for slot in failed)
+    if unscored:
+        never = sum(slot.answer is None for slot in unscored)
+        unjudged = sum(slot.unjudged for slot in unscored)
+        refused = f" and {unjudged} were refused by the judge" if unjudged else ""
         notes.append(
-            f"{len(failed)} of {len(slots)} answers failed ({never} were never asked): the scores "
-            f"are of {len(slots) - len(failed)} of {len(slots)}; `bounds` has the lowest and "
-            f"highest "
-            "value that the failed ones could lead to."
+            f"{len(unscored) - unjudged} of {len(slots)} answers failed ({never} were never asked)"
+            f"{refused}: the scores are of {len(slots) - len(unscored)} of {len(slots)}; `bounds` "
+            "has the lowest and highest value that the others could lead to."
         )
     modes = {slot.mode for slot in slots}
     if len(modes) == 1:
@@ -262,7 +270,7 @@ def cot_effects(
     """Row → effect; {} where the run has one mode only."""
     pairs: dict[str, dict[str, _Slot]] = {}
     for slot in _slots(exam, rows):
-        if not slot.failed and "control" not in slot.sample.facts:
+        if not slot.unscored and "control" not in slot.sample.facts:
             pairs.setdefault(slot.question.id, {})[slot.mode] = slot
     both = [(pair["std"], pair["cot"]) for pair in pairs.values() if len(pair) == 2]
     effects: dict[str, CotEffect] = {}
@@ -312,7 +320,7 @@ def hallucination_rates(
     """Task → mode → share of wrong answers to Q1, Q2, …: the heat map of Tables 11–14."""
     wrong: dict[tuple[str, str, int], list[bool]] = {}
     for slot in _slots(exam, rows):
-        if not slot.failed and "control" not in slot.sample.facts:
+        if not slot.unscored and "control" not in slot.sample.facts:
             key = (slot.sample.task, slot.mode, slot.question.number)
             wrong.setdefault(key, []).append(not slot.right)
     rates: dict[str, dict[str, list[Estimate]]] = {}
@@ -340,7 +348,7 @@ def position_bias(exam: Exam, rows: Iterable[Answered]) -> dict[str, PositionBia
     counts: dict[str, dict[str, list[int]]] = {}
     for slot in _slots(exam, rows):
         said = slot.answer.parsed if slot.answer else None
-        if slot.question.type != "MC" or slot.failed or not said:
+        if slot.question.type != "MC" or slot.unscored or not said:
             continue
         of_mode = counts.setdefault(slot.mode, {})
         for letter in LETTERS[: len(slot.question.options)]:
@@ -375,7 +383,7 @@ def judged_counts(exam: Exam, rows: Iterable[Answered]) -> dict[str, tuple[Float
     totals = np.zeros((len(exam.samples), 2))
     for slot in _slots(exam, rows):
         words = slot.question.type == "SA" and slot.sample.task != "counting"
-        if words and not slot.failed and "control" not in slot.sample.facts:
+        if words and not slot.unscored and "control" not in slot.sample.facts:
             totals[slot.case] += (slot.right, 1)
     task = np.array([sample.task for sample in exam.samples], dtype=str)
     asked = totals[:, 1] > 0

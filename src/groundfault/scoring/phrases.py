@@ -93,9 +93,23 @@ def score(
             *benchmark.notes,
             *overlaps.notes,
             *annotator_notes,
+            *_crowd_notes(benchmark, layout, variant),
             *failure_notes(outcomes, overlaps.n_silent, "image–phrase pairs"),
         ),
     )
+
+
+def _crowd_notes(benchmark: Benchmark, layout: _Layout, variant: str) -> list[str]:
+    """What misleading phrases that are true of something else do to the metrics."""
+    n = sum(bool(benchmark.items[k].regions) for k in layout.pair_negative.tolist())
+    if not n:
+        return []
+    without = "0" if variant == "parity" else "undefined"
+    return [
+        f"{n} of {len(layout.pair_negative)} misleading phrases are true of something else in "
+        "their picture: masks on that are no false positives. At image level such a phrase is "
+        f"present; where no phrase is absent, IL_MCC and cgF1 are {without}."
+    ]
 
 
 def _rows(

@@ -2,3 +2,40 @@
 
 Everything in this folder runs on Python 3.8 without groundfault being installed there.
 """
+
+from typing import NamedTuple
+
+__all__ = ["SCRIPTS", "Script"]
+
+NOT_SEEN = "not seen"
+"""A licence that we could not read, which is not to say that there is none."""
+
+
+class Script(NamedTuple):
+    """What is known about a model before its script runs."""
+
+    about: str
+    code: str
+    """Licence of its repository."""
+    weights: str
+    """Licence of what it loads unless told otherwise."""
+
+    @property
+    def licence(self) -> str:
+        """Both, for lists."""
+        return f"code: {self.code}; weights: {self.weights}"
+
+
+SCRIPTS = {
+    "glamm": Script("GLaMM: masks tied to phrases of its answer", NOT_SEEN, NOT_SEEN),
+    "lisa": Script("LISA: reasoning segmentation", NOT_SEEN, "none stated"),
+    "openseed": Script("OpenSeeD: open vocabulary", "Apache-2.0", "not stated apart"),
+    "pixellm": Script("PixelLM: several targets at once", NOT_SEEN, NOT_SEEN),
+    "robustseg": Script("RobustSeg: segments or abstains", "MIT", "none stated"),
+    "seg_zero": Script("Seg-Zero: thinks, then SAM 2", NOT_SEEN, '"other", Apache-2.0'),
+    "sesame": Script("SESAME: sees whether it is there", "MIT", NOT_SEEN),
+    "vision_reasoner": Script(
+        "VisionReasoner: thinks, then SAM 2", NOT_SEEN, f"{NOT_SEEN}, Apache-2.0"
+    ),
+}
+"""The scripts that ship, by name."""

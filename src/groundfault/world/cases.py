@@ -74,7 +74,8 @@ def sample_intervention(
         if not split or split_of(case) == split:
             return case
     wanted = f"{kind} case of the split '{split}'" if split else f"{kind} case"
-    raise UsageError(f"no {wanted} fits these settings; allow more categories or contexts")
+    remedy = "ask for a smaller crowd" if crowd else "allow more categories or contexts"
+    raise UsageError(f"no {wanted} fits these settings; {remedy}")
 
 
 def sample_clean_scene(seed: int, index: int, settings: WorldSettings = DEFAULTS) -> Scene:

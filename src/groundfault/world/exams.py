@@ -140,7 +140,8 @@ def make_sample(
             if relation and case.facts["relation"] != relation:
                 continue
             wording = int(generator(seed, index, 3).integers(1 << 31))
-            made = _make(case, f"{number:06d}", wording, size_px)
+            questions = questions_about(case, f"{number:06d}", seed=wording, series=seed, turn=turn)
+            made = _make(case, questions, size_px)
             if controls and kind in CONTROLLED:
                 made = _with_control(case, made)
             return made
@@ -149,9 +150,8 @@ def make_sample(
     raise UsageError(f"no {kind} sample fits pictures of {size_px} pixels; ask for larger ones")
 
 
-def _make(case: Intervention, sample_id: str, seed: int, size_px: int) -> MadeSample:
-    questions = questions_about(case, sample_id, seed=seed)
-    facts = facts_of(case)
+def _make(case: Intervention, questions: tuple[Question, ...], size_px: int) -> MadeSample:
+    facts, sample_id = facts_of(case), questions[0].sample_id
     task = TASKS[case.kind]
     if task == "counting" and int(facts["count"]) < LEAST_COUNT:
         raise UsageError(f"{facts['count']} are no dense counting")

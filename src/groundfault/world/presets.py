@@ -147,6 +147,8 @@ def _check_settings(preset: str, settings: BuildSettings) -> None:
 
 def in_order(make: Callable[[int], T], indices: Sequence[int], workers: int | None) -> Iterator[T]:
     """`map` on processes; the results come in order, whoever made them."""
+    if workers is not None and workers < 0:
+        raise UsageError(f"workers is {workers}; it is 1 or more processes, or 0 for all cores")
     workers = workers or min(len(indices), os.cpu_count() or 1)
     if workers == 1:
         yield from map(make, indices)

@@ -6,16 +6,19 @@ Sheets are drawn with Pillow's built-in font, so that they look the same everywh
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from os import PathLike
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from groundfault.errors import UnknownName
+from groundfault.store import write_bytes
 from groundfault.world.cases import sample_intervention
 from groundfault.world.contexts import CONTEXTS
-from groundfault.world.interventions import KINDS
+from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.relief import Light
@@ -32,22 +35,33 @@ if TYPE_CHECKING:
 
 __all__ = ["SHEETS", "draw_sheet", "portrait", "show_mask"]
 
-CAPTION_PX = 15
+LINE_PX = 15
+MOST_LINES = 2
 
 
 def draw_sheet(name: str, path: str | PathLike[str], *, size_px: int = 256, seed: int = 1) -> None:
     """Write one of the `SHEETS` to a PNG."""
     if name not in SHEETS:
         raise UnknownName("sheet", name, SHEETS)
+    WorldSettings(size_px=size_px)  # it checks its own range
     cells, columns = SHEETS[name](size_px, seed)
+    captions = [
+        wrap(caption, size_px // 6, max_lines=MOST_LINES, placeholder=" ...")
+        for caption, _ in cells
+    ]
     rows = -(-len(cells) // columns)
-    page = Image.new("RGB", (columns * (size_px + 4), rows * (size_px + CAPTION_PX + 2)), "white")
+    width_px = size_px + 4
+    height_px = size_px + 2 + LINE_PX * max(map(len, captions))
+    page = Image.new("RGB", (columns * width_px, rows * height_px), "white")
     pen = ImageDraw.Draw(page)
-    for number, (caption, picture) in enumerate(cells):
-        left, top = number % columns * (size_px + 4), number // columns * (size_px + CAPTION_PX + 2)
+    for number, (_, picture) in enumerate(cells):
+        left, top = number % columns * width_px, number // columns * height_px
         page.paste(Image.fromarray(picture), (left, top))
-        pen.text((left + 3, top + size_px + 1), caption[: size_px // 6], fill="black")
-    page.save(path)
+        for line, words in enumerate(captions[number]):
+            pen.text((left + 3, top + size_px + 1 + LINE_PX * line), words, fill="black")
+    content = BytesIO()
+    page.save(content, "PNG")
+    write_bytes(path, content.getvalue())
 
 
 def portrait(
@@ -154,12 +168,17 @@ def _interventions(size_px: int, seed: int) -> tuple[list[Cell], int]:
             case = sample_intervention(kind, seed, index, settings)
             before, after = render(case.factual), render(case.counterfactual)
             cells.append((f"{kind}: before", before.image))
-            cells.append((f"+ {case.positive} - {case.negative}", after.image))
+            cells.append((_asked(case), after.image))
             shown = (
                 show_mask(after, case.after) if case.after >= 0 else show_mask(before, case.before)
             )
             cells.append(("target", shown))
     return cells, 9
+
+
+def _asked(case: Intervention) -> str:
+    """What is there and, where the edit has such a phrase, what merely seems to be."""
+    return f"+ {case.positive} - {case.negative}" if case.negative else f"+ {case.positive}"
 
 
 def _doses(size_px: int, seed: int) -> tuple[list[Cell], int]:
@@ -178,7 +197,7 @@ def _crowds(size_px: int, seed: int) -> tuple[list[Cell], int]:
         case = sample_intervention(kind, seed, index, WorldSettings(size_px=size_px), crowd=2)
         after = render(case.counterfactual)
         cells += [
-            (f"{kind} crowd + {case.positive} - {case.negative}", after.image),
+            (f"{kind} crowd {_asked(case)}", after.image),
             ("target", show_mask(after, case.after)),
         ]
     return cells, 4

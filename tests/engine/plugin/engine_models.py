@@ -1,7 +1,8 @@
 """Models of an imagined third party, importable in worker processes and by the command line.
 
 A picture carries its number in the red and green of its first pixel. Every question is noted in
-the file $ENGINE_LOG: process, number of the picture, phrases.
+the file $ENGINE_LOG: process, number of the picture, phrases. A process that was asked
+$ENGINE_MOST times waits to be killed.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ class Finder:
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
+        self.left = int(os.environ.get("ENGINE_MOST", "1000000"))
 
     def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
         note(image, phrases)
-        time.sleep(self.seconds)
+        self.left -= 1
+        time.sleep(self.seconds if self.left else 3600)
         return [self.found(image, phrase) for phrase in phrases]
 
     def found(self, image: Any, phrase: str) -> Prediction:

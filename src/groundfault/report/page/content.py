@@ -9,18 +9,19 @@ import msgspec
 
 from groundfault.compare import Comparison, compare_runs
 from groundfault.records import Estimate
-from groundfault.registry import BASELINES, names
+from groundfault.registry import names
 from groundfault.report.page.exam_answers import ExamMaterial
 from groundfault.report.page.exam_sections import exam_sections, find
 from groundfault.report.page.exam_tables import exam_latex, took_table
 from groundfault.report.page.headline import (
     HeadlineTable,
     failed_of,
+    headline_latex,
     headline_tables,
     published_note,
     table_note,
 )
-from groundfault.report.page.inputs import Chapter, RunData
+from groundfault.report.page.inputs import Chapter
 from groundfault.report.page.kinds import (
     dose_section,
     kinds_section,
@@ -93,8 +94,9 @@ def chapter_page(
     context = Context(chapter, number, _comparisons(chapter, headlines))
     notes: list[str] = []
     took: Table | None = None
-    latex: tuple[tuple[str, str], ...] = ()
+    tables = tuple(headline_tables(context, headlines))
     if material is None:
+        latex = tuple(headline_latex(words.title, table) for table in tables)
         sections = [section for make in SECTIONS if (section := make(context)) is not None]
     else:
         findings, notes = find(material)
@@ -102,7 +104,6 @@ def chapter_page(
         took = took_table(context)
         latex = tuple(exam_latex(context, findings))
         notes += [*material.notes, *_judging(context)]
-    tables = tuple(headline_tables(context, headlines))
     return ChapterPage(
         id=context.figure_name("chapter"),
         title=words.title,
@@ -165,17 +166,11 @@ def _verdict(context: Context) -> Iterable[tuple[str, str]]:
     yield from _winner(context, words.main)
 
 
-def _models(context: Context) -> list[RunData]:
-    """The runs that are told about: baselines only if there is nothing else."""
-    models = [run for run in context.runs if run.name.partition(":")[0] not in BASELINES]
-    return models or list(context.runs)
-
-
 def _from_best(context: Context, metric: str) -> list[tuple[str, Estimate]]:
     """Names and values of the runs that have one, the best first."""
     found = [
         (run.name, run.summary.rows["Overall"].metrics.get(metric, Estimate(None)))
-        for run in _models(context)
+        for run in context.models
     ]
     defined = [entry for entry in found if entry[1].value is not None]
     higher = metric not in LOWER_IS_BETTER
@@ -183,12 +178,13 @@ def _from_best(context: Context, metric: str) -> list[tuple[str, Estimate]]:
 
 
 def _winner(context: Context, metric: str) -> Iterable[tuple[str, str]]:
-    """Who is ahead on the main metric beyond chance, or who shares the first rank."""
+    """Who is ahead on the main metric beyond chance, or who shares the first rank; one model alone
+    is ahead of nobody, though baselines stand beside it."""
     comparison = context.comparisons.get("Overall")
-    if comparison is None or metric not in comparison.ranks["Overall"]:
+    told = [run.name for run in context.models]
+    if len(told) < 2 or comparison is None or metric not in comparison.ranks["Overall"]:
         return
     ranks = comparison.ranks["Overall"][metric]
-    told = [run.name for run in _models(context)]
     listed = zip(context.runs, comparison.runs, strict=True)
     ranked = {run.name: ranks[name] for run, name in listed if run.name in told and name in ranks}
     first = [name for name, rank in ranked.items() if rank == min(ranked.values())]
@@ -236,6 +232,8 @@ def _judging(context: Context) -> Iterable[str]:
             continue
         if made.stopped:
             yield f"{run.name} was stopped: {made.stopped}."
+        if made.judged and made.judged.unjudged:
+            yield f"{run.name}: its judge refused {made.judged.unjudged:,} answers: left out too."
         for marker in (made.judged, made.attributed):
             yield from (f"{run.name}: {warning}" for warning in (marker.warnings if marker else ()))
     modes = {run.name: run.summary.settings.get("modes") for run in context.runs}

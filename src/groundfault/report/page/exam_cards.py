@@ -1,26 +1,40 @@
 """Answers beside their pictures: one card per question, with what every run said to it.
 
-A few of every question slot rather than many of one: questions are drawn in turn from every task
-and number, the worst first. Worst is what most runs got wrong.
+A few of every slot rather than many of one: questions are drawn in turn from every task and number
+(of POPE from every split and truth), the worst first. Worst is what most models got wrong; what
+baselines did decides only between equals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 import msgspec
 
-from groundfault.answers import Answered
-from groundfault.benchmarks.reactbench import LETTERS, Exam, Question, Sample
+from groundfault.answers import MODES, Answered
+from groundfault.benchmarks.reactbench import LETTERS, Question, Sample
 from groundfault.judges.causes import CAUSES, LABELS
 from groundfault.records import Outcome
+from groundfault.registry import BASELINES
 from groundfault.report.exams import TASK_TITLES
-from groundfault.report.page.exam_answers import ExamMaterial
+from groundfault.report.page.exam_answers import Answers, ExamMaterial
 from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.inputs import Chapter
 from groundfault.report.page.pictures import Pictures
 
-__all__ = ["AnswerCard", "Cards", "Said", "make_cards"]
+__all__ = [
+    "AnswerCard",
+    "Asked",
+    "Cards",
+    "Said",
+    "Seen",
+    "answered",
+    "exam_asked",
+    "make_cards",
+    "seen_in",
+]
 
 TEXT_LETTERS = 3_000_000
 """For the words of all answers together."""
@@ -81,6 +95,11 @@ class AnswerCard(msgspec.Struct, frozen=True, kw_only=True):
     severity: float
 
     @property
+    def yes_no(self) -> str:
+        """The truth of a yes/no question, else nothing."""
+        return self.truth if self.type == "YN" else ""
+
+    @property
     def searchable(self) -> str:
         """What the search looks through."""
         words = [self.item_id, self.question, self.truth, *(text for _, text, _ in self.options)]
@@ -101,67 +120,100 @@ class Cards(msgspec.Struct, frozen=True, kw_only=True):
         """What a filter offers, in the order of the page."""
         if name in ("run", "mode", "verdict", "outcome"):
             return list(dict.fromkeys(getattr(s, name) for card in self.cards for s in card.said))
-        return list(dict.fromkeys(getattr(card, name) for card in self.cards))
+        found = (getattr(card, name) for card in self.cards)
+        return list(dict.fromkeys(value for value in found if value))
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    sample: Sample
-    question: Question
-    said: tuple[tuple[str, int, Answered], ...]
+class Asked(msgspec.Struct, frozen=True):
+    """A question that may be shown, with what was answered to it."""
+
+    slot: tuple[str, ...]
+    answers: tuple[tuple[str, int, Answered], ...]
     """Run, its colour, answer."""
-    severity: float
+    make: Callable[[Pictures, tuple[Said, ...], float], AnswerCard]
+    """The card of a question that is chosen, with pictures, answers and severity."""
+    causes: Mapping[str, str] = {}
+    """Sub-causes by label."""
+    control: bool = False
+    """About an unedited picture, which comes after edited ones."""
+
+    @property
+    def severity(self) -> float:
+        """From 0, all right, to 1, all wrong."""
+        return _severity([answer for *_, answer in self.answers])
+
+    @property
+    def rank(self) -> tuple[float, bool, float]:
+        """For sorting, the worst first: by what models answered, then by what all did."""
+        models = [
+            answer for run, _, answer in self.answers if run.partition(":")[0] not in BASELINES
+        ]
+        return -_severity(models), self.control, -self.severity
 
 
-def make_cards(
-    found: Sequence[tuple[Chapter, ExamMaterial]], *, max_cases: int, pictures: Pictures
-) -> Cards:
-    """The worst questions of all exams."""
-    asked = [
-        _asked(chapter, material, material.exam) for chapter, material in found if material.exam
-    ]
+def make_cards(asked: Sequence[Sequence[Asked]], *, max_cases: int, pictures: Pictures) -> Cards:
+    """The worst questions of all chapters."""
     wrong = [[each for each in listed if each.severity > 0] for listed in asked]
-    quota = max(1, max_cases // max(len(found), 1))
-    chosen = [(k, each) for k, listed in enumerate(wrong) for each in _in_turn(listed, quota)]
-    with_exam = [material for _, material in found if material.exam]
-    chosen.sort(key=lambda pair: -pair[1].severity)
-    longest = _longest(each for _, each in chosen)
-    cards = tuple(_card(each, with_exam[k], pictures, longest) for k, each in chosen)
-    return Cards(cards=cards, n_wrong=sum(map(len, wrong)), n_asked=sum(map(len, asked)))
+    quota = max(1, max_cases // max(len(asked), 1))
+    chosen = [each for listed in wrong for each in _in_turn(listed, quota)]
+    chosen.sort(key=lambda each: each.rank)
+    longest = _longest(chosen)
+    return Cards(
+        cards=tuple(_card(each, pictures, longest) for each in chosen),
+        n_wrong=sum(map(len, wrong)),
+        n_asked=sum(map(len, asked)),
+    )
 
 
-def _asked(chapter: Chapter, material: ExamMaterial, exam: Exam) -> list[_Asked]:
+def answered(
+    chapter: Chapter, answers: Sequence[Answers], item_id: str
+) -> tuple[tuple[str, int, Answered], ...]:
+    """What every run answered to a question: Std before CoT."""
+    return tuple(
+        (run.name, series, answer)
+        for series, run in enumerate(chapter.runs)
+        for mode in MODES
+        if (answer := answers[series].get((item_id, mode))) is not None
+    )
+
+
+def exam_asked(chapter: Chapter, material: ExamMaterial) -> list[Asked]:
+    """The questions of an exam that somebody answered; none where the exam is not at hand."""
+    exam = material.exam
+    if exam is None:
+        return []
     samples = {sample.id: sample for sample in exam.samples}
-    modes = list(dict.fromkeys(mode for answers in material.answers for _, mode in answers))
-    modes.sort(key=lambda mode: mode != "std")
     listed = []
     for question in exam.questions:
-        said = tuple(
-            (run.name, series, answer)
-            for series, run in enumerate(chapter.runs)
-            for mode in modes
-            if (answer := material.answers[series].get((question.id, mode))) is not None
-        )
-        if said:
-            bad = [_badness(answer) for *_, answer in said]
-            listed.append(_Asked(samples[question.sample_id], question, said, sum(bad) / len(bad)))
+        sample = samples[question.sample_id]
+        if said := answered(chapter, material.answers, question.id):
+            make = partial(_exam_card, sample, question, material.images)
+            titles = (title for title, _ in CAUSES[sample.task])
+            causes = dict(zip(LABELS, titles, strict=False))
+            slot, control = (sample.task, str(question.number)), "control" in sample.facts
+            listed.append(Asked(slot, said, make, causes, control))
     return listed
+
+
+def _severity(answers: Sequence[Answered]) -> float:
+    return sum(map(_badness, answers)) / len(answers) if answers else 0.0
 
 
 def _badness(answer: Answered) -> float:
     """A wrong answer is worse than one that cannot be read, that worse than none at all."""
-    if answer.outcome is Outcome.FAILED:
+    if answer.outcome is Outcome.FAILED or answer.verdict == "unjudged":
         return 0.1
     if answer.outcome is Outcome.UNPARSED:
         return 0.6
     return float(answer.verdict == "wrong")
 
 
-def _in_turn(questions: Sequence[_Asked], quota: int) -> list[_Asked]:
+def _in_turn(questions: Sequence[Asked], quota: int) -> list[Asked]:
     """Up to `quota` questions: the worst of each slot, then the second of each, and so on."""
-    heaps: dict[tuple[str, int], list[_Asked]] = {}
-    for each in sorted(questions, key=lambda each: -each.severity):
-        heaps.setdefault((each.sample.task, each.question.number), []).append(each)
-    chosen: list[_Asked] = []
+    heaps: dict[tuple[str, ...], list[Asked]] = {}
+    for each in sorted(questions, key=lambda each: each.rank):
+        heaps.setdefault(each.slot, []).append(each)
+    chosen: list[Asked] = []
     depth = 0
     while len(chosen) < min(quota, len(questions)):
         chosen += [heap[depth] for heap in heaps.values() if depth < len(heap)]
@@ -169,12 +221,12 @@ def _in_turn(questions: Sequence[_Asked], quota: int) -> list[_Asked]:
     return chosen[:quota]
 
 
-def _longest(chosen: Iterable[_Asked]) -> int:
+def _longest(chosen: Iterable[Asked]) -> int:
     """How many letters of each answer are shown."""
     lengths = [
         len(answer.text) + len(answer.judge_text) + len(answer.cause_text)
         for each in chosen
-        for *_, answer in each.said
+        for *_, answer in each.answers
     ]
     for most in LETTERS_EACH:
         if sum(min(length, most) for length in lengths) <= TEXT_LETTERS:
@@ -182,16 +234,33 @@ def _longest(chosen: Iterable[_Asked]) -> int:
     return most
 
 
-def _card(each: _Asked, material: ExamMaterial, pictures: Pictures, longest: int) -> AnswerCard:
-    sample, question = each.sample, each.question
-    seen = []
-    labels = ("first picture", "second picture") if len(sample.images) == 2 else ("",)
-    for name, label in zip(sample.images, labels, strict=False):
-        if material.images is None:
-            break
-        number = pictures.add(material.images, name, record=f"sample {sample.id}")
-        if number is not None:
-            seen.append(Seen(number, *pictures.sizes[number], label))
+def _card(each: Asked, pictures: Pictures, longest: int) -> AnswerCard:
+    said = tuple(_said(*one, each.causes, longest) for one in each.answers)
+    return each.make(pictures, said, each.severity)
+
+
+def seen_in(
+    pictures: Pictures, images: Path | None, names: Sequence[str], *, record: str
+) -> tuple[Seen, ...]:
+    """The pictures of a question, those that are there."""
+    if images is None:
+        return ()
+    labels = ("first picture", "second picture") if len(names) == 2 else ("",)
+    found = [
+        (pictures.add(images, name, record=record), label)
+        for name, label in zip(names, labels, strict=False)
+    ]
+    return tuple(Seen(n, *pictures.sizes[n], label) for n, label in found if n is not None)
+
+
+def _exam_card(
+    sample: Sample,
+    question: Question,
+    images: Path | None,
+    pictures: Pictures,
+    said: tuple[Said, ...],
+    severity: float,
+) -> AnswerCard:
     options = tuple(
         (letter, words, letter == question.answer)
         for letter, words in zip(LETTERS, question.options, strict=False)
@@ -210,13 +279,13 @@ def _card(each: _Asked, material: ExamMaterial, pictures: Pictures, longest: int
         truth="" if options else question.answer,
         rubric=question.rubric,
         facts=tuple(sample.facts.items()),
-        seen=tuple(seen),
-        said=tuple(_said(run, k, answer, sample, longest) for run, k, answer in each.said),
-        severity=each.severity,
+        seen=seen_in(pictures, images, sample.images, record=f"sample {sample.id}"),
+        said=said,
+        severity=severity,
     )
 
 
-def _said(run: str, series: int, answer: Answered, sample: Sample, longest: int) -> Said:
+def _said(run: str, series: int, answer: Answered, causes: Mapping[str, str], longest: int) -> Said:
     text, left_out = _cut(answer.text.strip(), longest)
     reading = answer.parsed or ""
     same = reading.strip(" .").casefold() == answer.text.strip(" .\n").casefold()
@@ -232,7 +301,7 @@ def _said(run: str, series: int, answer: Answered, sample: Sample, longest: int)
         reason=answer.reason,
         judge=answer.judge,
         judge_text=_cut(answer.judge_text.strip(), longest)[0],
-        cause=_cause(sample, answer),
+        cause=_cause(causes, answer),
         cause_text=_cut(answer.cause_text.strip(), longest)[0],
     )
 
@@ -249,10 +318,9 @@ def _cut(text: str, longest: int) -> tuple[str, int]:
     return f"{text[:start]} … {text[-end:]}", len(text) - longest
 
 
-def _cause(sample: Sample, answer: Answered) -> str:
+def _cause(causes: Mapping[str, str], answer: Answered) -> str:
     if not answer.cause_by:
         return ""
     if answer.cause is None:
         return "no cause was named"
-    named = dict(zip(LABELS, (title for title, _ in CAUSES[sample.task]), strict=False))
-    return f"{answer.cause} {named.get(answer.cause, '')}".strip()
+    return f"{answer.cause} {causes.get(answer.cause, '')}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundfault.asking import ExamRun
 from groundfault.judges.causes import CAUSES
 from groundfault.report import exams
 from groundfault.report.page.exam_sections import Findings
@@ -14,7 +15,8 @@ __all__ = ["exam_latex", "took_table"]
 
 
 def took_table(context: Context) -> Table:
-    """Answers, tokens, money and waiting time of every run; a dash where it is not known."""
+    """Answers, tokens, money and waiting time of every run, and what its judges took; a dash where
+    it is not known."""
     rows = []
     for run in context.runs:
         made = run.run
@@ -24,7 +26,8 @@ def took_table(context: Context) -> Table:
             *(f"{ends.get(e, 0):,}" for e in ("unparsed", "failed")),
         ]
         if made is None:
-            rows.append([run.name, *counts, *"—————", ", ".join(_judges(run.summary.settings))])
+            judges = ", ".join(_judges(run.summary.settings))
+            rows.append([run.name, *counts, *"—————", judges, *"——"])
             continue
         known = made.tokens_in + made.tokens_out > 0
         waited = made.latency_s
@@ -37,11 +40,21 @@ def took_table(context: Context) -> Table:
                 f"{made.cost:,.2f}" if made.cost else "—",
                 *(f"{waited[q]:.2f} s" if waited.get(q) else "—" for q in ("median", "p95")),
                 ", ".join(_judges(run.summary.settings)),
+                *_marking(made),
             ]
         )
     columns = ["run", "answers", "not read", "failed", "tokens in", "out", "cost"]
-    columns += ["median wait", "95 %", "judged by"]
+    columns += ["median wait", "95 %", "judged by", "judges' tokens", "cost"]
     return Table(columns, rows, title="What it took")
+
+
+def _marking(made: ExamRun) -> tuple[str, str]:
+    """Tokens and money of who judged and of who named sub-causes."""
+    markers = [marker for marker in (made.judged, made.attributed) if marker is not None]
+    tokens = sum(marker.tokens for marker in markers)
+    cost = sum(marker.cost or 0.0 for marker in markers)
+    known = all(marker.cost is not None for marker in markers)
+    return f"{tokens:,}" if tokens else "—", f"{cost:,.2f}" if cost and known else "—"
 
 
 def _judges(settings: dict[str, object]) -> list[str]:

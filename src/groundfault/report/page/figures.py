@@ -303,7 +303,8 @@ def curves(
     xs = [x for line in lines for x in line.x]
     ends = [y for line in lines for y in (*line.y, *line.high)]
     low = min([0.0, *(y for line in lines for y in (*line.y, *line.low))])
-    ticks = nice_ticks(low, y_top if y_top is not None else max([*ends, 1e-6]))
+    # a scale below 5 % would have several ticks of the same name
+    ticks = nice_ticks(low, y_top if y_top is not None else max([*ends, 0.05]))
     x_low, x_high = x_range or (min(xs), max(xs))
     x_ticks = [tick for tick in nice_ticks(x_low, x_high) if x_low - 1e-9 <= tick <= x_high + 1e-9]
     to_x, to_y = Scale(x_low, x_high, left, right), Scale(ticks[0], ticks[-1], bottom, top)

@@ -12,8 +12,16 @@ from groundfault.report.page.inputs import RunData
 from groundfault.report.page.sections import Context, is_ranked
 from groundfault.report.page.words import EXAM, METRICS, short_name, slice_name
 from groundfault.report.summaries import LOWER_IS_BETTER, estimate_cell
+from groundfault.report.tables import Cell, Table, render
 
-__all__ = ["HeadlineTable", "failed_of", "headline_tables", "published_note", "table_note"]
+__all__ = [
+    "HeadlineTable",
+    "failed_of",
+    "headline_latex",
+    "headline_tables",
+    "published_note",
+    "table_note",
+]
 
 PRINTED_AS = {"delta": "cot_effect"}
 """What papers call a metric of ours."""
@@ -67,6 +75,25 @@ def headline_tables(context: Context, metrics: Sequence[str]) -> Iterable[Headli
             rows=tuple(_run_row(context, k, row, metrics) for k in range(len(context.runs))),
             published=tuple(_published(context, row, metrics)),
         )
+
+
+def headline_latex(title: str, table: HeadlineTable) -> tuple[str, str]:
+    """Name and LaTeX of a table's runs; bold is what the page has as best."""
+    rows = [
+        [
+            Cell(row.name, row.detail),
+            *(Cell(cell.text, _bracketed(cell.interval), strong=cell.best) for cell in row.cells),
+        ]
+        for row in table.rows
+    ]
+    columns = ["run", *(f"{name} {arrow}".rstrip() for name, arrow, _ in table.columns)]
+    caption = f"{title}: {table.label}, {table.n_cases:,} cases"
+    return table.id, render(Table(columns, rows, title=caption), "latex") + "\n"
+
+
+def _bracketed(interval: str) -> str:
+    """With a comma: in LaTeX a dash between the ends looks like a minus."""
+    return f"[{interval.replace(' – ', ', ')}]" if interval else ""
 
 
 def _arrow(metric: str) -> str:
@@ -176,8 +203,9 @@ def table_note(context: Context) -> str:
         )
     if context.comparisons:
         parts.append(
-            "The small number before a value is its rank: runs that cannot be told apart (paired "
-            "bootstrap on the same cases, Holm over the table, p < 0.05) share one, marked “=”."
+            "The small number before a value is its rank: one more than how many runs are better "
+            "by more than chance (paired bootstrap on the same cases, Holm over the table, "
+            "p < 0.05); “=” where several have it."
         )
     if any(run.summary.bounds for run in context.runs):
         parts.append(

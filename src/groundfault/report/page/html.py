@@ -16,6 +16,7 @@ import msgspec
 from groundfault import __version__
 from groundfault.asking import ExamRun
 from groundfault.errors import MissingExtra
+from groundfault.report.agent_traces import script_hash
 from groundfault.report.exams import TASK_TITLES
 from groundfault.report.page.agent_steps import make_episodes
 from groundfault.report.page.content import ChapterPage, chapter_page
@@ -26,7 +27,14 @@ from groundfault.report.page.exam_answers import (
     is_exam,
     is_exam_folder,
 )
-from groundfault.report.page.exam_cards import make_cards
+from groundfault.report.page.exam_cards import exam_asked, make_cards
+from groundfault.report.page.exam_pope import (
+    POPE_TITLE,
+    PopeMaterial,
+    is_pope,
+    pope_asked,
+    pope_material,
+)
 from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.gallery import Gallery, make_gallery
 from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
@@ -43,6 +51,7 @@ __all__ = ["write_figures", "write_report"]
 STYLES = ("report.css", "answers.css", "episodes.css")
 PAGE_BYTES = 14_000_000
 PICTURES = '<script type="application/json" id="pictures">'
+EARLY_SCRIPT = "early.js"
 SCRIPTS = ("report.js", "gallery.js", "compare.js", "episodes.js")
 
 
@@ -58,8 +67,9 @@ def write_report(
     loaded = load_runs([Path(run) for run in runs])
     found = chapters(loaded)
     exams = _exams(found, images_from)
-    pages = _pages(found, exams)
-    masks = [chapter for chapter in found if chapter not in exams]
+    popes = _popes(found, images_from)
+    pages = _pages(found, exams, popes)
+    masks = [chapter for chapter in found if chapter not in exams and chapter not in popes]
     given = None if is_exam_folder(images_from) else images_from
     pictures = Pictures()
     gallery = (
@@ -67,10 +77,11 @@ def write_report(
         if masks
         else None
     )
-    cards = (
-        make_cards(list(exams.items()), max_cases=max_cases, pictures=pictures) if exams else None
-    )
+    asked = [exam_asked(*each) for each in exams.items()]
+    asked += [pope_asked(*each) for each in popes.items()]
+    cards = make_cards(asked, max_cases=max_cases, pictures=pictures) if asked else None
     episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
+    early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
     html = environment.get_template("report.html").render(
         title=_title(pages, found),
         chapters=pages,
@@ -80,14 +91,16 @@ def write_report(
         episodes=episodes,
         filters=_filters(gallery),
         cell_words=CELLS,
-        task_words=TASK_TITLES,
+        task_words={**TASK_TITLES, "pope": POPE_TITLE},
         type_words=TYPE_WORDS,
         slice_name=slice_name,
         provenance=_provenance(loaded),
         version=__version__,
         figure_css=style_sheet(),
         css="".join(map(_asset, STYLES)),
-        js="".join(map(_asset, SCRIPTS)),
+        early_js=early_js,
+        js=js,
+        allowed=(script_hash(early_js), script_hash(js)),
         n_series=SERIES,
     )
     # foreign text is escaped: it cannot hold this element, which comes once and is empty so far
@@ -97,10 +110,10 @@ def write_report(
 
 
 def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
-    """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the tables of
-    exams as LaTeX."""
+    """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the first
+    tables, or an exam's, as LaTeX."""
     found = chapters(load_runs([Path(run) for run in runs]))
-    pages = _pages(found, _exams(found, None))
+    pages = _pages(found, _exams(found, None), {})
     written: list[Path] = []
 
     def write(name: str, content: bytes) -> None:
@@ -127,13 +140,25 @@ def _exams(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, 
     }
 
 
-def _pages(found: Sequence[Chapter], exams: Mapping[Chapter, ExamMaterial]) -> list[ChapterPage]:
+def _popes(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, PopeMaterial]:
+    other = images_from is not None and (images_from / "benchmark.json").is_file()
+    given = None if other or is_exam_folder(images_from) else images_from
+    return {chapter: pope_material(chapter, given) for chapter in found if is_pope(chapter.runs[0])}
+
+
+def _pages(
+    found: Sequence[Chapter],
+    exams: Mapping[Chapter, ExamMaterial],
+    popes: Mapping[Chapter, PopeMaterial],
+) -> list[ChapterPage]:
     several = [chapter.benchmark for chapter in found]
     pages, seen = [], dict.fromkeys(several, 0)
     for chapter in found:
         seen[chapter.benchmark] += 1
         number = seen[chapter.benchmark] if several.count(chapter.benchmark) > 1 else 0
-        pages.append(chapter_page(chapter, number, exams.get(chapter)))
+        page = chapter_page(chapter, number, exams.get(chapter))
+        notes = popes[chapter].notes if chapter in popes else ()
+        pages.append(msgspec.structs.replace(page, warnings=(*page.warnings, *notes)))
     return pages
 
 

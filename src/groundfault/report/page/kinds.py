@@ -97,10 +97,15 @@ def _hardest(
     labels: Sequence[str],
     metric: str,
 ) -> str:
-    """Where the runs do worst on a metric."""
+    """Where the models do worst on a metric."""
+    told = [
+        (run.name, by)
+        for run, by in zip(context.runs, values, strict=True)
+        if run in context.models
+    ]
 
     def mean(label: str) -> float:
-        found = [by[label][metric].value for by in values]
+        found = [by[label][metric].value for _, by in told]
         return float(np.mean([value for value in found if value is not None] or [np.nan]))
 
     ranked = [label for label in labels if not np.isnan(mean(label))]
@@ -108,8 +113,8 @@ def _hardest(
         return ""
     worst = max(ranked, key=lambda x: mean(x) if metric in LOWER_IS_BETTER else -mean(x))
     each = [
-        f"{run.name} {' '.join(quoted(context, metric, by[worst][metric])).rstrip()}"
-        for run, by in zip(context.runs, values, strict=True)
+        f"{name} {' '.join(quoted(context, metric, by[worst][metric])).rstrip()}"
+        for name, by in told
         if by[worst][metric].value is not None
     ]
     return f"Hardest by {SHORT.get(metric, metric)}: {slice_name(worst)} ({few(each)})."
@@ -156,20 +161,30 @@ def dose_section(context: Context) -> Section | None:
     levels = sorted({dose for listed in doses for dose in listed if dose is not None})
     if len(levels) < 2:
         return None
-    by_dose = [
-        _sliced(run, listed, [d for d in levels if d in set(listed)])
-        for run, listed in zip(context.runs, doses, strict=True)
-    ]
-    figures = [
-        curves(
-            context.figure_name("dose", metric), f"{metric} by dose", lines,
-            across="dose: strength of the edit",
-            text=share if context.percent else context.text(metric),
-            x_text=lambda value: f"{value:g}", x_range=(min(levels), max(levels)),
-        )
-        for metric in _rates(context)
-        if (lines := _dose_curves(context, by_dose, metric))
-    ]  # fmt: skip
+    kinds = _kinds_of_doses(context.runs[0], doses[0])
+    partly = [kind for kind, found in kinds.items() if len(found) < len(levels)]
+    whole = [kind for kind in kinds if kind not in partly]
+    wanted = [(metric, "", whole or list(kinds)) for metric in _rates(context)]
+    if len(kinds) > 1:
+        wanted += [(_rates(context)[0], kind, [kind]) for kind in kinds]
+    figures = []
+    reading = ""
+    for metric, kind, members in wanted:
+        by_dose = [
+            _sliced(run, _only(run, listed, members), levels)
+            for run, listed in zip(context.runs, doses, strict=True)
+        ]
+        reading = reading or _dose_reading(context, by_dose, metric)
+        name = f"{metric} by dose: {slice_name(kind)}" if kind else f"{metric} by dose"
+        figures.append(
+            curves(
+                context.figure_name("dose", metric, *filter(None, [kind])), name,
+                _dose_curves(context, by_dose, metric),
+                across="dose: strength of the edit",
+                text=share if context.percent else context.text(metric),
+                x_text=lambda value: f"{value:g}", x_range=(min(levels), max(levels)),
+            )
+        )  # fmt: skip
     return Section(
         id=context.figure_name("dose"),
         nav="Dose",
@@ -179,25 +194,77 @@ def dose_section(context: Context) -> Section | None:
             Panel(
                 label="",
                 figures=tuple(figures),
-                reading=_dose_reading(context),
+                reading=reading + _left_out(partly if whole else ()),
             ),
         ),
     )
 
 
-def _dose_reading(context: Context) -> str:
-    """What the curves say, and where they would start: at the unedited pictures."""
-    metric = _rates(context)[0]
+def _kinds_of_doses(run: RunData, doses: Sequence[float | None]) -> dict[str, set[float]]:
+    """The doses that each intervention has cases of; runs of a chapter have the same cases."""
+    found: dict[str, set[float]] = {}
+    for kind, dose in zip(_interventions(run), doses, strict=True):
+        if dose is not None:
+            found.setdefault(kind, set()).add(dose)
+    return found
+
+
+def _interventions(run: RunData) -> list[str]:
+    if "intervention" not in run.columns:
+        return [""] * run.table.num_rows
+    return [kind or "" for kind in run.table.column("intervention").to_pylist()]
+
+
+def _only(run: RunData, doses: Sequence[float | None], kinds: Sequence[str]) -> list[float | None]:
+    """The doses of some interventions; None for the others."""
+    pairs = zip(_interventions(run), doses, strict=True)
+    return [dose if kind in kinds else None for kind, dose in pairs]
+
+
+def _left_out(kinds: Sequence[str]) -> str:
+    """Interventions that have no cases at some dose, where they would join the curve midway."""
+    if not kinds:
+        return ""
+    names = " and ".join(map(slice_name, kinds))
+    return f" {names}: not asked at every dose, so in a figure of its own only."
+
+
+def _dose_reading(
+    context: Context, by_dose: Sequence[Mapping[float, Mapping[str, Estimate]]], metric: str
+) -> str:
+    """Which curves rise or fall, and where they would start: at the unedited pictures."""
+    told = [run.name for run in context.models]
+    ways: dict[str, list[str]] = {"rises": [], "falls": [], "stays within its bands": []}
+    for run, found in zip(context.runs, by_dose, strict=True):
+        weakest, strongest = found[min(found)][metric], found[max(found)][metric]
+        if run.name in told and None not in (weakest.low, strongest.low):
+            change = " → ".join(quoted(context, metric, end)[0] for end in (weakest, strongest))
+            ways[_way(weakest, strongest)].append(f"{run.name} {change}")
+    words = " ".join(
+        f"From the weakest dose to the strongest, {metric} {way}: {few(runs)}."
+        for way, runs in ways.items()
+        if runs
+    )
     controls = [
         f"{run.name} {quoted(context, metric, run.summary.rows[CONTROL].metrics[metric])[0]}"
-        for run in context.runs
+        for run in context.models
         if CONTROL in run.summary.rows
         and run.summary.rows[CONTROL].metrics[metric].value is not None
     ]
-    words = "The rise with the dose is what the edit does."
-    if not controls:
+    if controls:
+        return f"{words} On the unedited controls {metric} is: {few(controls)}."
+    if 0.0 in by_dose[0]:
         return f"{words} What is false at dose 0, where nothing is edited, has other causes."
-    return f"{words} On the unedited controls {metric} is: {few(controls)}."
+    return words
+
+
+def _way(weakest: Estimate, strongest: Estimate) -> str:
+    """Which way a curve goes, if its bands at both ends are apart."""
+    if (strongest.low or 0.0) > (weakest.high or 0.0):
+        return "rises"
+    if (strongest.high or 0.0) < (weakest.low or 0.0):
+        return "falls"
+    return "stays within its bands"
 
 
 def _has_doses(run: RunData) -> bool:

@@ -33,7 +33,8 @@ def calibration_section(context: Context) -> Section | None:
                 context.figure_name("calibration", run.name), f"{run.name}: on the object", k, bins
             )
         )
-        errors.append(f"{run.name}’s scores {_calibrated(bins, error)}")
+        if run in context.models:
+            errors.append(f"{run.name}’s scores {_calibrated(bins, error)}")
     if not figures:
         return None
     return Section(
@@ -44,7 +45,9 @@ def calibration_section(context: Context) -> Section | None:
             "Predictions for p⁺ by their score, and the share of them that lies on the object "
             "(overlap ≥ τ). On the dashed line a score of 0.8 is right in 80 % of cases."
         ),
-        panels=(Panel(label="", figures=tuple(figures), reading=few(errors, "; ") + "."),),
+        panels=(
+            Panel(label="", figures=tuple(figures), reading=few(errors, "; ") + "." * bool(errors)),
+        ),
     )
 
 
@@ -102,7 +105,7 @@ def spread_section(context: Context) -> Section | None:
             below = float((values <= 0).mean())
             estimate = run.summary.rows["Overall"].metrics[metric]
             strips.append(Strip(k, run.name, (counted / len(values)).tolist(), estimate, below))
-            if metric == "dIoU_textual":
+            if metric == "dIoU_textual" and run in context.models:
                 shares.append(f"{run.name} in {share(below)} of cases")
         if strips:
             figures.append(

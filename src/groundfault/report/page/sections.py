@@ -9,6 +9,7 @@ import msgspec
 
 from groundfault.compare import Comparison
 from groundfault.records import Estimate
+from groundfault.registry import BASELINES
 from groundfault.report.page.drawing import Figure
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.words import family, short_name
@@ -61,6 +62,12 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     def runs(self) -> tuple[RunData, ...]:
         """In the order of their colours."""
         return self.chapter.runs
+
+    @property
+    def models(self) -> tuple[RunData, ...]:
+        """The runs that are told about: baselines only if there is nothing else."""
+        found = (run for run in self.runs if run.name.partition(":")[0] not in BASELINES)
+        return tuple(found) or self.runs
 
     @property
     def family(self) -> str:
@@ -119,6 +126,6 @@ def few(parts: Sequence[str], between: str = ", ") -> str:
     """The first four of what is said about each run.
 
     >>> few(["a 1", "b 2"]), few(list("abcdef"))
-    ('a 1, b 2', 'a, b, c, d …')
+    ('a 1, b 2', 'a, b, c, d and 2 more')
     """
-    return between.join(parts[:4]) + (" …" if len(parts) > 4 else "")
+    return between.join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")

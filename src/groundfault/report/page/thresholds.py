@@ -48,7 +48,7 @@ def thresholds_section(context: Context) -> Section | None:
         lower = metric in LOWER_IS_BETTER
         reading = METRICS[metric]
         common = _common_rows(all_points)
-        if len(context.runs) > 1 and len(common):
+        if len(context.models) > 1 and len(common):
             leads, flips = _leads(context, all_points, common, metric)
             same = len(set(places)) == 1
             figures.append(
@@ -78,7 +78,7 @@ def thresholds_section(context: Context) -> Section | None:
         nav="Thresholds",
         title=(
             "Does the ranking depend on the thresholds?"
-            if len(context.runs) > 1
+            if len(context.models) > 1
             else "How much depends on the thresholds?"
         ),
         about=(
@@ -153,7 +153,10 @@ def _common_rows(all_points: Sequence[Points]) -> NDArray[np.int64]:
 def _leads(
     context: Context, all_points: Sequence[Points], common: NDArray[np.int64], metric: str
 ) -> tuple[Leads, list[str]]:
-    """Who is best at every point, and which pairs of runs change order beyond noise."""
+    """Which model is best at every point, and which pairs change order beyond noise.
+
+    Baselines stand apart: never accepting anything would win AFPR everywhere.
+    """
     members = [np.searchsorted(points.row, common) for points in all_points]
     case = all_points[0].case[members[0]]
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
@@ -161,17 +164,17 @@ def _leads(
     def at(k: int, t: float, tau_number: int) -> NDArray[np.bool_]:
         return counts(all_points[k], metric, t, tau_number)[members[k]]
 
-    n = len(context.runs)
-    own = [at(k, run.own_t, _tau_number(run)) for k, run in enumerate(context.runs)]
-    home = min(range(n), key=lambda k: sign * float(own[k].mean()))
-    home_order = {(a, b): ahead(own[a], own[b], case) for a, b in combinations(range(n), 2)}
+    told = [k for k, run in enumerate(context.runs) if run in context.models]
+    own = {k: at(k, context.runs[k].own_t, _tau_number(context.runs[k])) for k in told}
+    home = min(told, key=lambda k: sign * float(own[k].mean()))
+    home_order = {(a, b): ahead(own[a], own[b], case) for a, b in combinations(told, 2)}
     shape = (len(TAU_GRID), len(T_GRID))
     leads = Leads(np.zeros(shape, np.int64), np.zeros(shape, bool), np.zeros(shape, bool))
     reversed_at = dict.fromkeys(home_order, 0)
     for i in range(shape[0]):
         for j, t in enumerate(T_GRID):
-            flags = [at(k, t, i) for k in range(n)]
-            order = sorted(range(n), key=lambda k: (sign * float(flags[k].mean()), k))
+            flags = {k: at(k, t, i) for k in told}
+            order = sorted(told, key=lambda k: (sign * float(flags[k].mean()), k))
             first, second = order[:2]
             clear = ahead(flags[first], flags[second], case)[1]
             leads.series[i, j], leads.clear[i, j] = first, clear
@@ -218,6 +221,7 @@ def overlap_section(context: Context) -> Section | None:
             lines.append(Curve(k, run.name, TAU_GRID, shares, low, high, _tau_number(run)))
             if row == "Overall":
                 any_false |= shares[2] > 0
+            if row == "Overall" and run in context.models:
                 drops.append(f"{share(shares[2])} to {share(shares[6])} ({run.name})")
         if not lines:
             continue

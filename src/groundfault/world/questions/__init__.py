@@ -9,7 +9,8 @@ from the scenes, so they need no annotator:
 - tracing: a wrong option names a thing that did not change, or one that is in neither picture;
 - counting: the scene holds nothing else.
 
-Half of the yes/no questions of every sample are true, so that always saying yes scores a half.
+Half of the yes/no questions of every sample are true, so that always saying yes scores a half, and
+every letter is right equally often.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from groundfault.world.questions.tracing import (
     subject_before,
     traced_name,
 )
-from groundfault.world.questions.wording import Asked, Rng
+from groundfault.world.questions.wording import Asked, Places, Rng
 from groundfault.world.render import colour_of
 
 __all__ = ["TASKS", "facts_of", "questions_about"]
@@ -51,11 +52,18 @@ TASKS: dict[str, Task] = {
 """The task that asks about each kind of intervention."""
 
 
-def questions_about(case: Intervention, sample_id: str, *, seed: int) -> tuple[Question, ...]:
-    """All questions of one sample, Q1 first."""
+def questions_about(
+    case: Intervention, sample_id: str, *, seed: int, series: int | None = None, turn: int = 0
+) -> tuple[Question, ...]:
+    """All questions of one sample, Q1 first.
+
+    Over the turns of a task's samples in one `series`, every letter is right equally often; alone,
+    a sample has its letters from the seed.
+    """
     rng = np.random.default_rng(np.random.SeedSequence((seed, 3)))
     task = _task(case)
-    asked = _ASK[task](rng, case)
+    places = Places(seed if series is None else series, list(_ASK).index(task), turn)
+    asked = _ASK[task](rng, places, case)
     return tuple(
         Question(
             id=f"{sample_id}:Q{number}",
@@ -108,7 +116,7 @@ def _task(case: Intervention) -> Task:
     return TASKS[case.kind]
 
 
-_ASK: dict[Task, Callable[[Rng, Intervention], list[Asked]]] = {
+_ASK: dict[Task, Callable[[Rng, Places, Intervention], list[Asked]]] = {
     "erasure": ask_erasure,
     "attribute": ask_attribute,
     "tracing": ask_tracing,

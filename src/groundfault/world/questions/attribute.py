@@ -15,6 +15,7 @@ from groundfault.world.questions.wording import (
     PARTS,
     TINTED,
     Asked,
+    Places,
     Rng,
     as_sentence,
     check_backdrop,
@@ -30,7 +31,7 @@ from groundfault.world.questions.wording import (
 )
 
 
-def ask_attribute(rng: Rng, case: Intervention) -> list[Asked]:
+def ask_attribute(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
     scene, thing = case.counterfactual, case.counterfactual.things[case.after]
     name, usual, shown = thing.category, case.facts["usual"], case.facts["shown"]
     if len(matching(scene, name)) != 1:
@@ -138,16 +139,18 @@ def ask_attribute(rng: Rng, case: Intervention) -> list[Asked]:
             right=f"says neither or none, or says {shown} or a word for a shade of it.",
             wrong=f"says {usual}, {other_quality} or any colour that is not {shown}.",
         ),
-        choice(rng, colour_question(), shown, [usual, *others()]),
+        choice(rng, places, colour_question(), shown, [usual, *others()]),
         choice(
             rng,
+            places,
             f"{habit()} {colour_question()}",
             shown,
             [usual, *others()],
         ),
-        choice(rng, where(), no_such, ["on the left", "in the middle", "on the right"]),
+        choice(rng, places, where(), no_such, ["on the left", "in the middle", "on the right"]),
         choice(
             rng,
+            places,
             one_of(
                 rng,
                 f"Which of these is the main colour of the {name}?",

@@ -8,6 +8,7 @@ from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import count_phrase, matching
 from groundfault.world.questions.wording import (
     Asked,
+    Places,
     Rng,
     check_backdrop,
     one_of,
@@ -21,7 +22,7 @@ def count_of(case: Intervention) -> int:
     return len(matching(case.counterfactual, case.facts["object"]))
 
 
-def ask_counting(rng: Rng, case: Intervention) -> list[Asked]:
+def ask_counting(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
     name, count = case.facts["object"], count_of(case)
     if count < 1:
         raise UsageError(f"there is no {name} left to count")
@@ -39,7 +40,7 @@ def ask_counting(rng: Rng, case: Intervention) -> list[Asked]:
     near, far = _false_counts(rng, count)
     low, high = _interval_around(rng, count, max(4, round(0.4 * count)))
     few = _interval_around(rng, count, MOST_IN_RANGE - 1)
-    numbers, ranges = _number_options(rng, count), _range_options(rng, count)
+    numbers, ranges = _number_options(places, count), _range_options(rng, places, count)
     how_many = (
         f"How many {plural} are there in the picture?",
         f"What is the number of {plural} in the picture?",
@@ -99,18 +100,18 @@ def _interval_around(rng: Rng, count: int, width: int) -> tuple[int, int]:
     return low, low + width
 
 
-def _number_options(rng: Rng, count: int) -> list[str]:
+def _number_options(places: Places, count: int) -> list[str]:
     """Five numbers in steps, the count anywhere among them: order and gaps tell nothing."""
     step = max(1, round(0.12 * count))
-    below = int(rng.integers(min(4, (count - 1) // step) + 1))
+    below = min(places.next(5), (count - 1) // step)
     return [str(count + step * (k - below)) for k in range(5)]
 
 
-def _range_options(rng: Rng, count: int) -> tuple[list[str], int]:
+def _range_options(rng: Rng, places: Places, count: int) -> tuple[list[str], int]:
     """Four adjoining ranges of one width, and which holds the count."""
     width = 2 if count < 12 else 3 if count < 20 else 5
-    within = int(rng.integers(min(width, count + 1)))
-    below = int(rng.integers(min(3, (count - within) // width) + 1))
+    below = min(places.next(4), count // width)
+    within = int(rng.integers(min(width, count - below * width + 1)))
     lowest = count - within - below * width
     starts = [lowest + width * k for k in range(4)]
     return [f"{start}-{start + width - 1}" for start in starts], below

@@ -14,6 +14,7 @@ from groundfault.world.questions.wording import (
     APART,
     NONE,
     Asked,
+    Places,
     Rng,
     absent_from,
     as_sentence,
@@ -58,7 +59,7 @@ def place_of_erased(case: Intervention) -> tuple[str, str]:
     )
 
 
-def ask_erasure(rng: Rng, case: Intervention) -> list[Asked]:
+def ask_erasure(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
     gone = case.factual.things[case.before]
     name = concept(gone)
     if matching(case.counterfactual, name):
@@ -166,11 +167,12 @@ def ask_erasure(rng: Rng, case: Intervention) -> list[Asked]:
             f"there ({present}).",
             wrong=f"says that {a_name} or {others[1]} is there.",
         ),
-        choice(rng, what(), empty, [seen, *some_of(rng, variants, 2)]),
-        choice(rng, f"{habit()} {what()}", empty, some_of(rng, variants, 3)),
-        choice(rng, colour_question(), none, [colours[0], colours[1], colours[3]]),
+        choice(rng, places, what(), empty, [seen, *some_of(rng, variants, 2)]),
+        choice(rng, places, f"{habit()} {what()}", empty, some_of(rng, variants, 3)),
+        choice(rng, places, colour_question(), none, [colours[0], colours[1], colours[3]]),
         choice(
             rng,
+            places,
             one_of(rng, f"Which of these is {place}?", f"Which of these can be seen {place}?"),
             NONE,
             [a_name, *some_of(rng, others, 2)],

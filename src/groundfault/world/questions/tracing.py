@@ -8,6 +8,7 @@ from groundfault.world.phrases import concept, matching, with_article
 from groundfault.world.questions.wording import (
     REGIONS,
     Asked,
+    Places,
     Rng,
     absent_from,
     as_sentence,
@@ -84,7 +85,7 @@ def _detail(case: Intervention) -> str:
     return ""
 
 
-def ask_tracing(rng: Rng, case: Intervention) -> list[Asked]:
+def ask_tracing(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
     kind, name, location, detail = case.kind, traced_name(case), location_of(case), _detail(case)
     done, spot = _DONE[kind], f"in {location}"
     here = as_sentence(_change(kind, name, "there", detail))
@@ -185,9 +186,9 @@ def ask_tracing(rng: Rng, case: Intervention) -> list[Asked]:
             wrong=f"names another thing, says that nothing was {done}, or puts the {name} at quite "
             "another place.",
         ),
-        choice(rng, what_differs(), everywhere, _changes_elsewhere(rng, case)),
-        choice(rng, what_there(), here, _changes_there(rng, case)),
-        choice(rng, which(), the_one, _things_elsewhere(rng, case)),
+        choice(rng, places, what_differs(), everywhere, _changes_elsewhere(rng, case)),
+        choice(rng, places, what_there(), here, _changes_there(rng, case)),
+        choice(rng, places, which(), the_one, _things_elsewhere(rng, case)),
     ]
 
 

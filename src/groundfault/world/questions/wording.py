@@ -13,7 +13,7 @@ from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import COLOURS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import count_phrase, matching
-from groundfault.world.sampling import box_of
+from groundfault.world.sampling import box_of, generator
 from groundfault.world.scene import Scene, Thing
 
 PAINTED: dict[str, tuple[str, ...]] = {
@@ -112,9 +112,31 @@ def short_answer(text: str, answer: str, *, right: str, wrong: str) -> Asked:
     return Asked(text=text, answer=answer, rubric=f"Right: {right} Wrong: {wrong}")
 
 
-def choice(rng: Rng, text: str, right: str, wrong: Sequence[str]) -> Asked:
+class Places:
+    """Where the right options of one sample stand, question by question.
+
+    Of n samples in turn, a question with n options has the right one in each place once. The order
+    is drawn for every question alone, so no answer of a sample tells another.
+    """
+
+    def __init__(self, seed: int, task: int, turn: int) -> None:
+        self.seed, self.task, self.turn = seed, task, turn
+        self.drawn = 0
+
+    def next(self, n: int) -> int:
+        """Among n options, for the next question."""
+        self.drawn += 1
+        round_, at = divmod(self.turn, n)
+        rng = generator(self.seed, round_, self.task, self.drawn, 4)
+        return int(rng.permutation(n)[at])
+
+
+def choice(rng: Rng, places: Places, text: str, right: str, wrong: Sequence[str]) -> Asked:
     options = some_of(rng, [right, *wrong], len(wrong) + 1)
-    return Asked(text=text, answer=LETTERS[options.index(right)], options=tuple(options))
+    place = places.next(len(options))
+    options.remove(right)
+    options.insert(place, right)
+    return Asked(text=text, answer=LETTERS[place], options=tuple(options))
 
 
 def negated_half(rng: Rng) -> list[bool]:

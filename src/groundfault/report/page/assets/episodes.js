@@ -39,6 +39,13 @@
     groundfault.fill(articles[at]);
     return articles[at];
   };
+  const visit = (hash) => {
+    const at = articles.findIndex((article) => `#${article.id}` === hash);
+    if (at < 0) return;
+    const article = choose(at);
+    article.scrollIntoView({ block: "center" });
+    article.focus({ preventScroll: true });
+  };
   select.addEventListener("input", () => choose(Number(select.value)));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("click", (event) => {
@@ -48,12 +55,11 @@
   document.addEventListener("click", (event) => {
     const link = event.target.closest(".walk-link");
     if (!link) return;
-    event.preventDefault();
     if (dialog.open) dialog.close();
-    const article = choose(Number(link.hash.slice("#episode-".length)));
-    article.scrollIntoView({ block: "center" });
-    article.focus({ preventScroll: true });
+    visit(link.hash);
   });
+  addEventListener("hashchange", () => visit(location.hash));
   addEventListener("beforeprint", () => articles.forEach((article) => groundfault.fill(article)));
   choose(0);
+  visit(location.hash);
 })();

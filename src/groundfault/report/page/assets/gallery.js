@@ -194,7 +194,7 @@
       nothing: document.querySelector("#answers .nothing"),
       fits: (card, chosen) => {
         const { dataset } = card;
-        const meant = ["task", "type", "dimension"].every((name) => !chosen[name] || dataset[name] === chosen[name]);
+        const meant = ["task", "type", "dimension", "truth"].every((name) => !chosen[name] || dataset[name] === chosen[name]);
         let any = false;
         for (const said of all(".said > li", card)) {
           const fit = ["run", "mode", "verdict", "outcome"].every((name) => !chosen[name] || said.dataset[name] === chosen[name]);
