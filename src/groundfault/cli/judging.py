@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundfault.cli import exam_options, exams
+from groundfault.cli import exam_markers, exam_options, exams
 from groundfault.cli.options import (
     AsJson,
     Bootstrap,
@@ -89,9 +89,11 @@ def judge(
     if len({paper.hashes["benchmark"] for paper in papers.values()}) > 1:
         raise UsageError("these runs are about different questions; judge them one by one")
     n = sum(papers[folder].n_judged(run.modes) for folder, run in stored.items())
-    model = exams.load_judge(means, n)
-    causes = exams.load_attributing(means, papers, {f: run.modes for f, run in stored.items()})
-    exams.check_prices(means, model, causes)
+    model = exam_markers.load_judge(means, n)
+    causes = exam_markers.load_attributing(
+        means, papers, {f: run.modes for f, run in stored.items()}
+    )
+    exam_markers.check_prices(means, model, causes)
     marked: dict[str, exams.Marked] = {}
     for folder, run in stored.items():
         teller = ExamTeller(run.model, as_json=as_json)
@@ -178,8 +180,8 @@ def judge_card(
     labelled, about = _labels(labels, exam)
     if limit is not None and limit < len(labelled):
         labelled = [labelled[k * len(labelled) // limit] for k in range(limit)]
-    model = exams.load_judge(means, len(labelled))
-    exams.check_prices(means, model)
+    model = exam_markers.load_judge(means, len(labelled))
+    exam_markers.check_prices(means, model)
     card = make_card(model.judge if model else RuleJudge(), labelled, labels=about)
     if out is not None:
         write_json(out, card)

@@ -82,7 +82,7 @@ def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScor
     """
     accepted = overlaps.score >= t
     aligned = overlaps.target_iou >= tau
-    astray = aligned | ~_on_own_objects(overlaps, pairs.negative, tau)
+    fine = _on_own_objects(overlaps, pairs.negative, tau) & ~aligned
 
     def any_of(flags: Flags) -> Flags:
         return np.bincount(overlaps.item[flags], minlength=overlaps.n_items) > 0
@@ -95,11 +95,12 @@ def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScor
     hit, answered, near = any_of(accepted & aligned), any_of(accepted), any_of(aligned)
     unparsed = overlaps.outcome == UNPARSED
     positive = np.select([unparsed, hit, answered, near], [3, 0, 1, 2], default=3)
-    negative = np.select([unparsed, hit, any_of(accepted & astray)], [1, 0, 1], default=2)
+    negative = np.select([unparsed, hit, any_of(accepted & ~fine)], [1, 0, 1], default=2)
     failed = overlaps.outcome == FAILED
     p, n = pairs.positive, pairs.negative
-    positive_score = highest(np.ones(len(accepted), bool))[p]
-    negative_score = highest(astray)[n]
+    of_all = highest(np.ones(len(accepted), bool))
+    positive_score = of_all[p]
+    negative_score = (highest(~fine) if fine.any() else of_all)[n]
     return PairScores(
         positive_cell=positive[p],
         negative_cell=negative[n],
@@ -118,7 +119,7 @@ def _on_own_objects(overlaps: Overlaps, items: Ints, tau: float) -> Flags:
             continue  # as in every published file
         rows = np.repeat(np.arange(len(found)), np.diff(truth.row_start))
         np.logical_or.at(found, rows, truth.iou >= tau)
-    return found & np.isin(overlaps.item, items)
+    return found & np.isin(overlaps.item, items) if found.any() else found
 
 
 def impute(
