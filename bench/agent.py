@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from groundfault.agent import Agent, Scene, Settings
-from groundfault.agent.scripted import call
-from groundfault.agent.speaking import Messages, Said
-from groundfault.agent.tools import worth_showing
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.models.agent import Agent, Scene, Settings
+from groundfault.models.agent.scripted import call
+from groundfault.models.agent.speaking import Messages, Said
+from groundfault.models.agent.tools import worth_showing
 from groundfault.records import Outcome, Prediction
 from groundfault.world.render import render
 from groundfault.world.sampling import WorldSettings, sample_scene
@@ -95,9 +95,9 @@ class Sleeper:
 
 def dialled(address: str, concurrency: int, folder: str) -> Any:
     """The same over HTTP."""
-    from groundfault.agent.dialling import Dialled
-    from groundfault.conversations import AnswererOptions
-    from groundfault.models.openai_compatible import openai
+    from groundfault.llm.conversations import AnswererOptions
+    from groundfault.llm.openai_chat import openai
+    from groundfault.models.agent.dialling import Dialled
 
     server = openai("stub", AnswererOptions(base_url=address))
     settings = Settings(concurrency=concurrency)

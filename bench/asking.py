@@ -152,12 +152,13 @@ def body(folder: Path, number: int) -> bytes:
 def ours(folder: Path, url: str, n: int) -> None:
     import msgspec
 
-    from groundfault.answers import Answered, passage, read_yes_no
-    from groundfault.asking import Responses, ask_served
-    from groundfault.asking.budget import Purse
-    from groundfault.asking.recording import Recorder, read_answers
-    from groundfault.conversations import AnswererOptions, Asked
-    from groundfault.models.openai_compatible import openai
+    from groundfault.llm.conversations import AnswererOptions, Asked
+    from groundfault.llm.cost import Purse
+    from groundfault.llm.openai_chat import openai
+    from groundfault.llm.requests import ask_served
+    from groundfault.llm.response_store import Responses
+    from groundfault.parsing.answers import Answered, passage, read_yes_no
+    from groundfault.runs.answers import Recorder, read_answers
 
     asked = (
         Asked(item_id=f"q{k}", text=question(k), pictures=(picture(folder, k),)) for k in range(n)

@@ -50,7 +50,7 @@ def make_data(n: int) -> Path:
     """Annotations, the three subset files and predictions of n pairs."""
     folder = DATA / f"cafe_{n}"
     if not (folder / "OC.json").exists():
-        from groundfault.example import write_example
+        from groundfault.io.example import write_example
 
         write_example(folder, n=n, seed=1, size_px=SIZE_PX)
         full = json.loads((folder / "annotations.json").read_text())

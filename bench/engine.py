@@ -31,10 +31,11 @@ import numpy as np
 from PIL import Image
 
 from engine_models import Costly
-from groundfault.engine import Plan, predict
-from groundfault.engine.pictures import read_image
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.runner.session import predict
+from groundfault.runner.work import Plan
 from measure import run
 
 DATA = Path(__file__).parent / "data"
@@ -68,7 +69,7 @@ def make(n_images: int, size_px: tuple[int, int]) -> tuple[Benchmark, Path]:
                 id=f"{k}{role.value}",
                 case_id=str(k),
                 role=role,
-                image=picture.name,
+                images=(picture.name,),
                 height_px=height_px,
                 width_px=width_px,
                 query=role.value,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from groundfault.masks import encode
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
 

@@ -27,8 +27,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from groundfault import cli
-from groundfault.engine.identity import model_identity
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.runs.identity import model_identity
 from groundfault.world.presets import BuildSettings, build
 
 SEED = 70_001

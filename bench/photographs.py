@@ -34,11 +34,11 @@ from PIL import Image, ImageDraw
 
 from groundfault import cli
 from groundfault.benchmarks import cafe, coco_instances, halluseg
-from groundfault.engine.pictures import read_image
-from groundfault.masks import decode, encode
+from groundfault.io.masks import decode, encode
+from groundfault.io.pictures import read_image
 from groundfault.models.nano import SHIPPED
 from groundfault.records import Benchmark, Case, Item, Region, Role
-from groundfault.runs import read_predictions, read_run
+from groundfault.runs.run import read_predictions, read_run
 
 ROOT = Path(__file__).parent.parent
 SHARE = (0.02, 0.5)
@@ -169,7 +169,7 @@ def question(
         id=str(number),
         case_id=case,
         role=role,
-        image=image,
+        images=(image,),
         height_px=mask.shape[0],
         width_px=mask.shape[1],
         query=query,

@@ -27,7 +27,7 @@ EDITS = ("Superficial Mimicry", "Context Conflict", "Ontological Conflict")
 
 def make_pool() -> list[str]:
     """Run-length codes of the pool's masks, made by the example of the package."""
-    from groundfault.example import write_example
+    from groundfault.io.example import write_example
 
     paths = write_example(DATA / "pool", n=POOL, seed=2, size_px=(768, 1024))
     records = json.loads(paths["gullible"].read_text())

@@ -23,13 +23,13 @@ import numpy as np
 
 from engine import engine_s, make
 from engine_models import Costly
-from groundfault.engine import Plan, Progress
-from groundfault.engine.fleet import Report
-from groundfault.engine.recording import SHARD_ITEMS, Recorder
-from groundfault.engine.work import Task
-from groundfault.example import write_example
+from groundfault.io.example import write_example
 from groundfault.records import Item, Outcome, Rle, Role
-from groundfault.runs import Answer
+from groundfault.runner.pool import Report
+from groundfault.runner.session import Progress
+from groundfault.runner.work import Plan, Task
+from groundfault.runs.recording import SHARD_ITEMS, Recorder
+from groundfault.runs.run import Answer
 
 DATA = Path(__file__).parent / "data"
 PHRASES = 2
@@ -75,7 +75,7 @@ def order(k: int) -> bytes:
             id=f"{k}{n}",
             case_id=str(k),
             role=Role.POSITIVE,
-            image=f"{k:012d}.jpg",
+            images=(f"{k:012d}.jpg",),
             height_px=768,
             width_px=1024,
             query="a small dog",

@@ -22,7 +22,14 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from groundfault.world import KINDS, Scene, WorldSettings, render, sample_intervention, sample_scene
+from groundfault.world import (
+    KINDS,
+    Scene,
+    WorldSettings,
+    render,
+    sample_intervention,
+    sample_scene,
+)
 from groundfault.world.canvas import skia
 from groundfault.world.forms import Bulge, Mark
 from groundfault.world.render import form_of

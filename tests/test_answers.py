@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundfault.answers import (
+from groundfault.parsing.answers import (
     MODES,
     Mode,
     denies,

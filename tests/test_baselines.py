@@ -9,24 +9,17 @@ import numpy as np
 import pytest
 
 from groundfault import registry
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import cafe, folder
-from groundfault.engine import predict, score_run
 from groundfault.errors import UsageError
-from groundfault.evaluate import summarise
-from groundfault.example import write_example
-from groundfault.masks import encode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.example import write_example
+from groundfault.io.masks import encode
 from groundfault.models.baselines import AlwaysYes, Blind, Oracle, Random
-from groundfault.protocols import ModelOptions
-from groundfault.records import (
-    Benchmark,
-    Card,
-    Case,
-    Estimate,
-    Item,
-    Region,
-    Role,
-)
-from groundfault.runs import read_predictions
+from groundfault.records import Benchmark, Card, Case, Estimate, Item, Region, Role
+from groundfault.runner.scoring import score_run
+from groundfault.runner.session import predict
+from groundfault.runs.run import read_predictions
 from groundfault.world.presets import BuildSettings, build
 
 
@@ -113,7 +106,7 @@ def test_quads_from_stored_predictions(tmp_path: Path) -> None:
             id=role.value,
             case_id="1",
             role=role,
-            image=image,
+            images=(image,),
             height_px=10,
             width_px=10,
             query=role.value,

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import cafe
-from groundfault.coco import stream_results
 from groundfault.errors import DataError
-from groundfault.evaluate import summarise
+from groundfault.io.coco import stream_results
+from groundfault.matching.overlaps import Overlaps, compare_predictions
 from groundfault.metrics import target_aware
-from groundfault.overlaps import Overlaps, compare_predictions
+from groundfault.protocols import concepts
 from groundfault.records import Benchmark, Estimate, Role
-from groundfault.scoring import phrases
 
 GOLDEN = Path(__file__).parent / "golden"
 TOLERANCE = 1e-9
@@ -55,7 +55,7 @@ def compare(
 def rows_of(
     compared: tuple[Benchmark, Overlaps], *, t: float, tau: float = 0.3, iou: str = "segm"
 ) -> dict[str, dict[str, Estimate]]:
-    scored = phrases.score(*compared, t=t, tau=tau, iou=iou, variant="parity")
+    scored = concepts.score(*compared, t=t, tau=tau, iou=iou, variant="parity")
     summary = summarise(scored, bootstrap=0, seed=0)
     return {name: row.metrics for name, row in summary.rows.items()}
 

@@ -16,15 +16,15 @@ from PIL import Image
 from tests.conftest import Ran
 
 from groundfault import cli
+from groundfault.analysis.calibration import Calibration, operating_points
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import folder
-from groundfault.calibration import Calibration, operating_points
-from groundfault.engine import score_run
 from groundfault.errors import UsageError
-from groundfault.evaluate import summarise
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.io.store import read_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.runs import read_run
-from groundfault.store import read_json
+from groundfault.runner.scoring import score_run
+from groundfault.runs.run import read_run
 
 GOLDEN = Path(__file__).parent / "golden"
 Run = Callable[..., Ran]
@@ -81,7 +81,7 @@ def scored_set(where: Path, scores: list[tuple[float, float]]) -> tuple[Path, Pa
                 id=f"{k}-{role}",
                 case_id=str(k),
                 role=role,
-                image=f"{k}.png",
+                images=(f"{k}.png",),
                 height_px=32,
                 width_px=32,
                 query=role,

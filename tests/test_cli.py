@@ -18,11 +18,11 @@ import pytest
 from tests.conftest import CafeSet, Ran
 
 from groundfault import __version__
+from groundfault.analysis.summary import read_results
+from groundfault.analysis.sweep import parse_grid
 from groundfault.errors import UsageError
-from groundfault.evaluate import read_results
-from groundfault.example import write_example
-from groundfault.store import write_json, write_table
-from groundfault.sweep import parse_grid
+from groundfault.io.example import write_example
+from groundfault.io.store import write_json, write_table
 
 Run = Callable[..., Ran]
 
@@ -562,8 +562,8 @@ def test_a_large_table_can_still_tell_runs_apart(
 ) -> None:
     """Holm multiplies the smallest possible bootstrap p by the number of tests, so a table with
     many tests draws more resamples than were asked for."""
-    from groundfault import compare
-    from groundfault.example import write_example
+    from groundfault.analysis import compare
+    from groundfault.io.example import write_example
 
     paths = write_example(tmp_path, n=60)
     for model in ("gullible", "careful"):

@@ -11,11 +11,11 @@ import pytest
 from pycocotools import mask as reference
 
 from groundfault.benchmarks import coco_instances, lvis
-from groundfault.coco import Result
-from groundfault.coco_categories import address_to_categories
 from groundfault.errors import DataError, UsageError
-from groundfault.masks import decode, encode
-from groundfault.overlaps import compare_predictions
+from groundfault.io.coco import Result
+from groundfault.io.coco_categories import address_to_categories
+from groundfault.io.masks import decode, encode
+from groundfault.matching.overlaps import compare_predictions
 from groundfault.records import Benchmark, Role
 
 NAMES = ["person", "dog", "traffic light", "apple", "kite"]

@@ -11,15 +11,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from groundfault import convert
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import cafe, folder
-from groundfault.coco import stream_results
 from groundfault.errors import DataError, UnknownName, UsageError
-from groundfault.evaluate import summarise
-from groundfault.masks import encode
-from groundfault.overlaps import compare_predictions
+from groundfault.io import convert
+from groundfault.io.coco import stream_results
+from groundfault.io.masks import encode
+from groundfault.matching.overlaps import compare_predictions
+from groundfault.protocols import concepts
 from groundfault.records import Benchmark, Case, Item, Region, Role, Row
-from groundfault.scoring import phrases
 
 GOLDEN = Path(__file__).parent / "golden" / "cafe_n60_s12"
 ANNOTATORS = ["annotations.json", "annotations_b.json", "annotations_c.json"]
@@ -78,7 +78,7 @@ def quad() -> Benchmark:
             id=f"i_5/{name}",
             case_id="i_5",
             role=role,
-            image=image,
+            images=(image,),
             height_px=6,
             width_px=8,
             query=query,
@@ -171,7 +171,7 @@ def score(benchmark: Benchmark, predictions: Path, *, iou: str = "segm") -> dict
     overlaps = compare_predictions(
         benchmark, stream_results(predictions), file=predictions, iou=iou
     )
-    scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou=iou, variant="parity")
+    scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou=iou, variant="parity")
     return summarise(scored, bootstrap=20, seed=1).rows
 
 

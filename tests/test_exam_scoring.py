@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundfault.answers import MODES, Answered, Mode, Verdict
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.reactbench import (
     LAYOUT,
     LETTERS,
@@ -22,11 +22,9 @@ from groundfault.benchmarks.reactbench import (
     Task,
 )
 from groundfault.errors import DataError
-from groundfault.evaluate import summarise
 from groundfault.metrics import exam as metric
-from groundfault.published import published_rows
-from groundfault.records import Outcome, Summary
-from groundfault.scoring.exam import (
+from groundfault.parsing.answers import MODES, Answered, Mode, Verdict
+from groundfault.protocols.exam import (
     cot_effects,
     hallucination_rates,
     judged_counts,
@@ -34,6 +32,8 @@ from groundfault.scoring.exam import (
     position_bias,
     score,
 )
+from groundfault.published import published_rows
+from groundfault.records import Outcome, Summary
 
 FACTS: dict[Task, dict[str, str]] = {
     "erasure": {"erased": "lamp", "relation": "on", "kept": "table"},

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from groundfault.answers import MODES, Answered
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample
-from groundfault.evaluate import summarise
 from groundfault.judges.card import Agreement, JudgeCard, agreement
+from groundfault.parsing.answers import MODES, Answered
+from groundfault.protocols.exam import cot_effects, hallucination_rates, position_bias, score
 from groundfault.records import Outcome, Summary
 from groundfault.report.exams import (
     cause_bars,
@@ -21,7 +22,6 @@ from groundfault.report.exams import (
     yes_table,
 )
 from groundfault.report.tables import FORMATS, Table, render
-from groundfault.scoring.exam import cot_effects, hallucination_rates, position_bias, score
 
 
 def small_exam() -> Exam:

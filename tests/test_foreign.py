@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundfault import foreign
-from groundfault.coco import Result
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import open_file, read_json_object, sha256, stream_json_list, within
+from groundfault.io import foreign
+from groundfault.io.coco import Result
+from groundfault.io.foreign import open_file, read_json_object, sha256, stream_json_list, within
 
 BOM = b"\xef\xbb\xbf"
 

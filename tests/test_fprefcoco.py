@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundfault.analysis.compare import compare_runs
+from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks import fprefcoco
-from groundfault.coco import Result, stream_results
-from groundfault.compare import compare_runs
 from groundfault.errors import DataError, UsageError
-from groundfault.evaluate import summarise, write_results
-from groundfault.masks import decode, encode
+from groundfault.io.coco import Result, stream_results
+from groundfault.io.masks import decode, encode
 from groundfault.metrics import false_premise
+from groundfault.protocols import referring
 from groundfault.records import Benchmark, Case, Item, Outcome, Region, Role, Summary
-from groundfault.scoring import referring
 
 HEIGHT, WIDTH = 6, 8
 
@@ -495,7 +495,7 @@ def answered_sets(draw: st.DrawFn) -> tuple[Benchmark, list[Result], list[Any]]:
                 id=str(k),
                 case_id=str(k // 2),
                 role=Role.POSITIVE if truths else Role.NEGATIVE,
-                image="",
+                images=("",),
                 height_px=3,
                 width_px=4,
                 query="",

@@ -11,8 +11,8 @@ from PIL import Image
 
 from groundfault.benchmarks import halluseg
 from groundfault.errors import DataError, UsageError
-from groundfault.masks import decode, encode
-from groundfault.quads import ROLES
+from groundfault.io.masks import decode, encode
+from groundfault.matching.quads import ROLES
 from groundfault.records import Benchmark, Case, Item, Region, Role
 
 NEW = {
@@ -314,7 +314,7 @@ def quad(case_id="k1", **changes):
             id=f"{case_id}-{role}",
             case_id=case_id,
             role=role,
-            image="scene.png" if role in (Role.FACTUAL, Role.TEXTUAL) else "edited.png",
+            images=("scene.png" if role in (Role.FACTUAL, Role.TEXTUAL) else "edited.png",),
             height_px=4,
             width_px=6,
             query="cup" if role in (Role.FACTUAL, Role.VISUAL) else "bowl",

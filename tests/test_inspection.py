@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from PIL import Image
 from tests.test_reactbench_format import PICTURES, QUESTIONS, SAMPLES
 
-from groundfault import convert
+from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco, reactbench
-from groundfault.coco import Result
 from groundfault.errors import UsageError
-from groundfault.evaluate import summarise, write_results
-from groundfault.inspection import Report, inspect
-from groundfault.inspection.report import PROBLEMS
-from groundfault.masks import encode
+from groundfault.io import convert
+from groundfault.io.coco import Result
+from groundfault.io.inspection import Report, inspect
+from groundfault.io.inspection.report import PROBLEMS
+from groundfault.io.masks import encode
+from groundfault.protocols import referring
 from groundfault.records import Outcome
-from groundfault.scoring import referring
 
 
 def mask(*rows: int, size: tuple[int, int] = (6, 8)) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_nan_in_a_large_file_is_found_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read strictly first, laxly then, in chunks smaller than a record."""
-    monkeypatch.setattr("groundfault.inspection.lists._CHUNK_CHARACTERS", 50)
+    monkeypatch.setattr("groundfault.io.inspection.lists._CHUNK_CHARACTERS", 50)
     content = [
         {"image_id": k, "segmentation": mask(1), "score": 0.5, "note": "}, { [ \\ é"}
         for k in range(30)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundfault.answers import Answered, Mode, Verdict
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample, Task
 from groundfault.errors import DataError, UsageError
-from groundfault.evaluate import summarise
+from groundfault.interfaces import Answerer, Judge
 from groundfault.judges import ShortAnswer, judge_answers
 from groundfault.judges.card import (
     CANARIES,
@@ -29,9 +29,9 @@ from groundfault.judges.causes import prompt_hash as causes_hash
 from groundfault.judges.labelled import labelled_answers
 from groundfault.judges.llm import REMINDER, JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.protocols import Answerer, Judge
+from groundfault.parsing.answers import Answered, Mode, Verdict
+from groundfault.protocols.exam import score
 from groundfault.records import Outcome, Prediction
-from groundfault.scoring.exam import score
 
 LAMP = {
     "erased": "lamp",

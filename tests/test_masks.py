@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pycocotools import mask as coco_mask
 
-from groundfault import masks
+from groundfault.io import masks
 
 shapes = st.tuples(st.integers(1, 24), st.integers(1, 24))
 arrays = shapes.flatmap(lambda shape: hnp.arrays(bool, shape))

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from groundfault import registry
-from groundfault.agent.segmenting import Encoder
-from groundfault.engine.probe import PASSED, probe
 from groundfault.errors import DataError, UsageError
-from groundfault.masks import decode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import decode
+from groundfault.models.agent.segmenting import Encoder
 from groundfault.models.nano import SHIPPED, SIDE_PX, Nano, group
-from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome
+from groundfault.runner.probe import PASSED, probe
 from groundfault.world.render import render
 from groundfault.world.sampling import crowd_scene, sample_scene
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from groundfault.coco import Result
-from groundfault.evaluate import summarise
-from groundfault.masks import encode
+from groundfault.analysis.summary import summarise
+from groundfault.io.coco import Result
+from groundfault.io.masks import encode
+from groundfault.matching.overlaps import Overlaps, compare_predictions
 from groundfault.metrics import pcs
-from groundfault.overlaps import Overlaps, compare_predictions
+from groundfault.protocols import concepts
 from groundfault.records import Benchmark, Card, Case, Estimate, Item, Outcome, Region, Role
-from groundfault.scoring import phrases
 
 CARD = Card(name="saco", title="", source="", licence="", citation="", main_metric="cgF1")
 SIZE = (6, 6)
@@ -51,7 +51,7 @@ def make(drawn: Any) -> tuple[Benchmark, list[Result]]:
                 id=str(number),
                 case_id=str(number),
                 role=Role.POSITIVE,
-                image="",
+                images=("",),
                 height_px=SIZE[0],
                 width_px=SIZE[1],
                 query="",
@@ -72,7 +72,7 @@ def overlaps_of(benchmark: Benchmark, results: list[Result]) -> Overlaps:
 def metrics_of(
     benchmark: Benchmark, results: list[Result], variant: str, t: float = 0.5
 ) -> dict[str, Estimate]:
-    scored = phrases.score(
+    scored = concepts.score(
         benchmark, overlaps_of(benchmark, results), t=t, tau=None, iou="segm", variant=variant
     )
     return summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics
@@ -208,7 +208,7 @@ def test_failed_items_are_bounded_not_scored() -> None:
     drawn = [([(0, 0, 3, 3)], [((0, 0, 3, 3), 0.9)]), ([], []), ([(0, 0, 3, 3)], []), ([], [])]
     benchmark, results = make(drawn)
     failures = [Result(image_id=k, outcome=Outcome.FAILED) for k in (2, 3)]
-    scored = phrases.score(
+    scored = concepts.score(
         benchmark,
         overlaps_of(benchmark, results + failures),
         t=0.5,

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from groundfault.benchmarks import folder
-from groundfault.masks import encode
+from groundfault.io.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
@@ -56,7 +56,7 @@ def coloured_set(where: Path) -> Path:
                     id=f"{name}-{role}",
                     case_id=name,
                     role=role,
-                    image=f"{name}.png",
+                    images=(f"{name}.png",),
                     height_px=48,
                     width_px=64,
                     query=query,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from groundfault.answers import Answered
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import pope
 from groundfault.errors import DataError, UsageError
-from groundfault.evaluate import summarise
+from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome
 
 LINES = """\

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from groundfault.analysis.summary import summarise
 from groundfault.cli import build_app
 from groundfault.config import OPERATING_POINTS, ScoreSettings, load_toml
-from groundfault.evaluate import summarise
-from groundfault.example import write_example
+from groundfault.io.example import write_example
 from groundfault.report.summaries import summary_table
 from groundfault.report.tables import render
 
@@ -21,15 +21,15 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_first_table_is_the_example(tmp_path: Path) -> None:
     from groundfault.benchmarks import cafe
-    from groundfault.coco import stream_results
-    from groundfault.overlaps import compare_predictions
-    from groundfault.scoring import phrases
+    from groundfault.io.coco import stream_results
+    from groundfault.matching.overlaps import compare_predictions
+    from groundfault.protocols import concepts
 
     paths = write_example(tmp_path)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
     overlaps = compare_predictions(benchmark, stream_results(file), file=file)
-    scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="parity")
+    scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="parity")
     metrics = ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR")
     table = summary_table(summarise(scored, bootstrap=10_000, seed=0), metrics)
     lines = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]

@@ -20,20 +20,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.halluseg import CORNERS
 from groundfault.errors import DataError, GroundfaultError, UsageError
-from groundfault.evaluate import summarise
-from groundfault.masks import resize_nearest
+from groundfault.io.masks import resize_nearest
+from groundfault.io.store import read_table, write_table
+from groundfault.matching.quads import PixelCounts, in_order, read_mask
 from groundfault.metrics import replacement
-from groundfault.quads import PixelCounts, in_order, read_mask
-from groundfault.records import Role
-from groundfault.scoring.replacement import (
+from groundfault.protocols.replacement import (
     data_hashes,
     metric_function,
     normal_halfwidths,
     score,
 )
-from groundfault.store import read_table, write_table
+from groundfault.records import Role
 
 GOLDEN = Path(__file__).parent / "golden"
 PUBLISHED = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.conftest import CafeSet, Ran
 
-from groundfault.evaluate import read_results
+from groundfault.analysis.summary import read_results
 
 GOLDEN = Path(__file__).parent / "golden"
 SIDES = ("factual", "counterfactual")

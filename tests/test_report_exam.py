@@ -25,22 +25,21 @@ from tests.test_report_page import (
     width_on_a_phone,
 )
 
-from groundfault.answers import MODES, Answered, Mode
-from groundfault.asking import ExamRun, read_answers
-from groundfault.asking.recording import write_answers
-from groundfault.asking.running import Marker
+from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, Question, Sample, Task
 from groundfault.errors import UsageError
-from groundfault.evaluate import read_results, summarise, write_results
+from groundfault.parsing.answers import MODES, Answered, Mode
+from groundfault.protocols import exam as scoring
 from groundfault.records import Outcome
 from groundfault.report.page import exam_cards, write_figures, write_report
 from groundfault.report.page.exam_answers import exam_material
 from groundfault.report.page.exam_cards import exam_asked, make_cards
 from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.pictures import Pictures
-from groundfault.runs import write_run
-from groundfault.scoring import exam as scoring
+from groundfault.runner.exams import ExamRun, Marker
+from groundfault.runs.answers import read_answers, write_answers
+from groundfault.runs.run import write_run
 
 pytest.importorskip("jinja2")
 

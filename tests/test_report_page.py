@@ -20,13 +20,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageDraw
 
+from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco
-from groundfault.coco import Result, stream_results
 from groundfault.errors import DataError, UsageError
-from groundfault.evaluate import read_results, summarise, write_results
-from groundfault.example import write_example
-from groundfault.masks import decode, encode
-from groundfault.overlaps import compare_predictions
+from groundfault.io.coco import Result, stream_results
+from groundfault.io.example import write_example
+from groundfault.io.masks import decode, encode
+from groundfault.matching.overlaps import compare_predictions
+from groundfault.protocols import concepts, referring, replacement
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
 from groundfault.report.page import agent_steps, gallery, html, write_figures, write_report
 from groundfault.report.page import pictures as page_pictures
@@ -34,8 +35,7 @@ from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.outlines import outline, shrink
 from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.points import counts, points_of, surface
-from groundfault.runs import Run, read_run, write_predictions, write_run
-from groundfault.scoring import phrases, referring, replacement
+from groundfault.runs.run import Run, read_run, write_predictions, write_run
 
 pytest.importorskip("jinja2")
 
@@ -56,7 +56,7 @@ def score_example(where: Path, n: int, *, bootstrap: int = 200, t: float = 0.5) 
     runs = []
     for model in ("gullible", "careful"):
         overlaps = compare_predictions(benchmark, stream_results(paths[model]), file=paths[model])
-        scored = phrases.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
+        scored = concepts.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
         summary = summarise(scored, bootstrap=bootstrap, seed=0, data={"annotations": f"n{n}"})
         write_results(where / model, scored, summary)
         runs.append(where / model)
@@ -85,7 +85,7 @@ def drawn_benchmark(pictures: Path, n: int) -> Benchmark:
         region = Region(encode(np.array(mask)))
         positive, negative = PHRASES[kind]
         shared: dict[str, Any] = {
-            "case_id": f"case-{number}", "image": f"{number}.png", "height_px": SIDE_PX,
+            "case_id": f"case-{number}", "images": (f"{number}.png",), "height_px": SIDE_PX,
             "width_px": SIDE_PX, "target": region,
         }  # fmt: skip
         cases.append(Case(id=f"case-{number}", intervention=kind))
@@ -137,7 +137,7 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         ]
         write_predictions(out, 0, predictions, [0.0] * len(predictions))
         overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
-        scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
+        scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
         summary = summarise(scored, bootstrap=200, seed=0, data={"benchmark": card.content_hash})
         write_results(out, scored, summary)
         run = Run(
@@ -360,7 +360,7 @@ def test_referring_and_plain_phrases(tmp_path: Path) -> None:
     write_results(tmp_path / "fp", scored, summarise(scored, bootstrap=0, seed=0))
     pairs = cafe.read([paths["annotations"]])
     overlaps = compare_predictions(pairs, stream_results(paths["careful"]), file=paths["careful"])
-    plain = phrases.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
+    plain = concepts.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
     write_results(tmp_path / "plain", plain, summarise(plain, bootstrap=0, seed=0))
     page = page_of([tmp_path / "fp", tmp_path / "plain"], tmp_path / "report.html")
     assert "false premise accepted" in page.text
@@ -418,7 +418,7 @@ def test_weaker_doses_and_controls_stay_out_of_the_headline(
     benchmark = msgspec.structs.replace(plain, cases=cases)
     predictions = [answer(item, k // 2, 4) for k, item in enumerate(benchmark.items)]
     overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
-    scored = phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
+    scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
     write_results(tmp_path / "run", scored, summarise(scored, bootstrap=50, seed=0))
     [run] = load_runs([tmp_path / "run"])
     assert run.rows() == ["Overall", "SM", "CC", "OC"]
@@ -476,7 +476,7 @@ def test_any_point_is_what_scoring_there_gives(tmp_path: Path, t: float, tau: fl
     overlaps = compare_predictions(benchmark, stream_results(file), file=file)
 
     def write(name: str, t: float, tau: float) -> Path:
-        scored = phrases.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")
+        scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")
         write_results(tmp_path / name, scored, summarise(scored, bootstrap=0, seed=0))
         return tmp_path / name
 
@@ -807,9 +807,10 @@ def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) ->
     """An agent that accepts everything, as `eval` leaves its run."""
     from tests.agent.parts import agent
 
-    from groundfault.agent.scripted import accept
-    from groundfault.engine import Plan, predict
-    from groundfault.engine.scoring import score_run
+    from groundfault.models.agent.scripted import accept
+    from groundfault.runner.scoring import score_run
+    from groundfault.runner.session import predict
+    from groundfault.runner.work import Plan
 
     out = tmp_path_factory.mktemp("agent") / "run"
     where = pictured[0].parent / "benchmark"

@@ -11,14 +11,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import saco
-from groundfault.coco import stream_results
 from groundfault.errors import DataError, UsageError
-from groundfault.evaluate import summarise
-from groundfault.masks import decode, encode
-from groundfault.overlaps import compare_predictions
+from groundfault.io.coco import stream_results
+from groundfault.io.masks import decode, encode
+from groundfault.matching.overlaps import compare_predictions
+from groundfault.protocols import concepts
 from groundfault.records import Role
-from groundfault.scoring import phrases
 
 GOLDEN = Path(__file__).parent / "golden" / "cafe_n60_s12"
 
@@ -198,7 +198,7 @@ def test_the_published_oracle(tmp_path: Path, annotators: str) -> None:
     overlaps = compare_predictions(
         benchmark, stream_results(file), file=file, iou="segm", need_target=False
     )
-    scored = phrases.score(benchmark, overlaps, t=0.5, tau=None, iou="segm", variant="parity")
+    scored = concepts.score(benchmark, overlaps, t=0.5, tau=None, iou="segm", variant="parity")
     ours = summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics
     published = json.loads((tmp_path / "expected.json").read_bytes())["oracle"]
     for name, value in published[f"{annotators},segm,t=0.5"]["metrics"].items():

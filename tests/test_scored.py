@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks.cafe import read
-from groundfault.evaluate import summarise, write_results
-from groundfault.overlaps import compare_predictions
+from groundfault.io.store import read_table
+from groundfault.matching.overlaps import compare_predictions
+from groundfault.protocols import concepts
+from groundfault.protocols.scored import Scored, by_case, by_split
 from groundfault.records import Benchmark, Case, Summary
-from groundfault.scored import Scored, by_case, by_split
-from groundfault.scoring import phrases
-from groundfault.store import read_table
 
 CASES = arrays.arrays(np.int64, st.integers(0, 30), elements=st.integers(0, 8))
 
@@ -64,11 +64,11 @@ def scored(cafe: Any, tags: list[list[dict[str, str]]]) -> Scored:
         ]
     benchmark = Benchmark(card=once.card, cases=tuple(cases), items=tuple(items))
     overlaps = compare_predictions(benchmark, [(0, _results(predictions))], file="predictions")
-    return phrases.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
+    return concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
 
 
 def _results(records: list[dict[str, Any]]) -> list[Any]:
-    from groundfault.coco import Result
+    from groundfault.io.coco import Result
 
     return msgspec.convert(records, list[Result])
 

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundfault import statistics
+from groundfault.analysis import statistics
 
 
 def mean_metric(sums: np.ndarray) -> dict[str, np.ndarray]:

@@ -17,9 +17,7 @@ import pytest
 from tests.conftest import CafeSet
 
 from groundfault.errors import DataError, UsageError
-from groundfault.records import Estimate, Row, Summary
-from groundfault.scored import Ragged
-from groundfault.store import (
+from groundfault.io.store import (
     atomic_file,
     new_folder,
     read_json,
@@ -28,6 +26,8 @@ from groundfault.store import (
     write_json,
     write_table,
 )
+from groundfault.protocols.scored import Ragged
+from groundfault.records import Estimate, Row, Summary
 
 
 def names(folder: Path) -> list[str]:
@@ -96,7 +96,7 @@ def test_arrows_own_errors_have_words(tmp_path: Path) -> None:
 
 WRITE_FOR_EVER = """
 import sys
-from groundfault.store import write_bytes
+from groundfault.io.store import write_bytes
 round = 0
 while True:
     round += 1

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundfault.intake import FAILED, OK, UNPARSED
+from groundfault.matching.intake import FAILED, OK, UNPARSED
+from groundfault.matching.overlaps import Overlaps, Truth
 from groundfault.metrics import target_aware
-from groundfault.overlaps import Overlaps, Truth
 
 LEVELS = st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
 answers = st.lists(st.tuples(LEVELS, LEVELS), max_size=4)

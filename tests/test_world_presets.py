@@ -14,7 +14,7 @@ from PIL import Image
 
 from groundfault.benchmarks import cafe, folder, halluseg
 from groundfault.errors import UnknownName, UsageError
-from groundfault.masks import decode
+from groundfault.io.masks import decode
 from groundfault.records import Role
 
 pytest.importorskip("skia", reason="skia-python draws the world")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from groundfault.masks import encode
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
 COLOURS = {"red": (200, 30, 30), "green": (40, 160, 40), "blue": (40, 60, 200)}

@@ -1,32 +1,49 @@
-"""The vocabulary: what a benchmark, an answer and a number are.
+"""The vocabulary: what a benchmark, a prediction, a conversation and a number are.
 
-A *case* is one counterfactual intervention; an *item* is one question about it; a *prediction*
-is a model's response to an item, with a typed outcome; an *estimate* is a number with its
-interval and the count behind it. Records are frozen msgspec structs: declared like dataclasses,
-created several times faster, which matters at a million masks.
+A *case* is one counterfactual intervention; an *item* is one question about it, with what is
+expected: regions, nothing, or an answer in words; a *prediction* is a model's response to an item,
+masks or text, with a typed outcome; an *estimate* is a number with its interval and the count
+behind it. Records are frozen msgspec structs: declared like dataclasses, created several times
+faster, which matters at a million masks.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import msgspec
 
 __all__ = [
+    "MODES",
+    "Answer",
     "Benchmark",
     "Card",
     "Case",
+    "Conversation",
     "Estimate",
     "Item",
+    "Message",
+    "Mode",
     "Outcome",
+    "Picture",
     "Prediction",
     "Region",
+    "Reply",
     "Rle",
     "Role",
     "Row",
     "Summary",
+    "ToolCall",
+    "Verdict",
 ]
+
+Mode = Literal["", "std", "cot"]
+"""How a question is asked: as it stands, or with the request to reason first. "" for masks."""
+MODES: tuple[Mode, ...] = ("std", "cot")
+Verdict = Literal["right", "wrong", "unjudged"]
+"""Of an answer in words; "unjudged" where the judge will not judge it: not scored, bounded like a
+failed one."""
 
 
 class Outcome(StrEnum):
@@ -56,6 +73,8 @@ class Role(StrEnum):
     """HalluSegBench (I', c): the picture changed."""
     COUNTERFACTUAL = "counterfactual"
     """HalluSegBench (I', c')."""
+    QUESTION = "question"
+    """Asked and answered in words."""
 
 
 class Rle(TypedDict):
@@ -75,17 +94,37 @@ class Region(msgspec.Struct, frozen=True, gc=False):
     crowd: bool = False
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is expected where an item is answered in words."""
+
+    type: Literal["YN", "SA", "MC"]
+    """Yes/no, short answer, multiple choice."""
+    reference: str
+    """YN: "yes" or "no"; MC: a letter; counts: "20" or "18-22"; else the words of an answer."""
+    options: tuple[str, ...] = ()
+    """Of a multiple-choice question, without their letters: A is the first."""
+    rubric: str = ""
+    """SA: what a right answer says and what makes it wrong, for the judge."""
+    dimension: str = ""
+    """How the question leads astray, as in "premise-based"; see the exam's layout."""
+    number: int = 0
+    """Place among the questions of its case: 1 is Q1."""
+    polarity: Literal["", "affirmed", "negated"] = ""
+    """YN: "negated" where the question states that something is not so."""
+
+
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a model: an image, a query, and what the answer is measured against."""
+    """One question to a model: images, a query, and what the answer is measured against."""
 
     id: str
     case_id: str
     role: Role
-    image: str
-    """File name relative to the benchmark's image folder."""
+    images: tuple[str, ...]
+    """File names relative to the benchmark's image folder; most items have one."""
     height_px: int
     width_px: int
     query: str
+    """A phrase, a referring expression, or a question."""
     regions: tuple[Region, ...] = ()
     """What a perfect answer contains; empty where the concept is absent."""
     target: Region | None = None
@@ -94,6 +133,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """The same from further annotators, in order; None where one did not see the item."""
     exhaustive: bool = True
     """False: not every instance is annotated, so instance metrics leave the item out."""
+    answer: Answer | None = None
+    """What is expected in words; None where masks are asked for."""
+
+    @property
+    def image(self) -> str:
+        """The only image, or the first."""
+        return self.images[0]
 
     def annotated_by(self, annotator: int) -> tuple[Region, ...] | None:
         """The regions by annotator, 0 being the first; None where one did not see the item."""
@@ -115,12 +161,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """"SM", "CC", "OC", "replacement", …; empty for plain queries."""
     tags: dict[str, str] = msgspec.field(default_factory=dict)
     """Ways to slice, e.g. {"task": "referring"}."""
+    facts: dict[str, str] = msgspec.field(default_factory=dict)
+    """What is known about the change, for judges: {"erased": "lamp", …}."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a benchmark comes from and how to cite it."""
+    """Where a benchmark comes from, how it is scored, and how to cite it."""
 
     name: str
+    protocol: str = ""
+    """How it is scored: a name of the registry's `protocols`."""
     title: str
     source: str
     licence: str
@@ -139,22 +189,120 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the categories that the source declares, where it does."""
     notes: tuple[str, ...] = ()
     """What the reader noticed and a user should know."""
+    images: str = ""
+    """The folder of the pictures; "" where it is not known."""
+    folder: str = ""
+    """Our own folder that it was read from, if it was."""
+    origin: str = ""
+    """repo@commit, if it was fetched by its name."""
+    hashes: dict[str, str] = msgspec.field(default_factory=dict)
+    """SHA-256 of what it was read from, so that only runs on the same data are compared."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's response to one item."""
+    """A model's response to one item: masks with scores, or text with its reading and verdict."""
 
     item_id: str
     outcome: Outcome
+    mode: Mode = ""
     masks: tuple[Rle, ...] = ()
     scores: tuple[float, ...] = ()
     boxes_xywh: tuple[tuple[float, float, float, float] | None, ...] = ()
-    text: str = ""
-    reason: str = ""
-    """Why it failed or could not be read."""
+    category_ids: tuple[int | None, ...] = ()
+    """Of each mask, where it comes from a results file that says so."""
     presence: float | None = None
     """How surely the phrase is in the picture at all, of models that say so; their scores contain
     it as a factor. No metric reads it."""
+    text: str = ""
+    reason: str = ""
+    """Why it failed or could not be read."""
+    finish: str = ""
+    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says."""
+    parsed: str | None = None
+    """What the text says: "yes", "B", "20", "18-22"; of a short answer, the words to be judged."""
+    verdict: Verdict | None = None
+    """None where it could not be read, failed, or was not judged yet."""
+    judge: str = ""
+    """Who gave the verdict: "rule", or the model that judged."""
+    judge_text: str = ""
+    """The judge's own words."""
+    cause: str | None = None
+    """Of a wrong chain of thought, once it was attributed: "SC1" … or "Other"."""
+    cause_by: str = ""
+    """The model that attributed it; it may have named no cause."""
+    cause_text: str = ""
+    seconds: float = 0.0
+    """What it took; an image's time is shared by its phrases."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+    """Money; None where the price is not known, or nobody pays."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from all other predictions of a run."""
+        return self.item_id, self.mode
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A picture as requests carry it."""
+
+    mime: str
+    base64: bytes
+    sha256: str = ""
+    """Of the picture's own bytes."""
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool that a model wants to have called."""
+
+    name: str
+    arguments: str
+    """JSON."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation: words and pictures in the order in which they are shown."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | Picture, ...]
+
+    @property
+    def text(self) -> str:
+        """All words, without the pictures."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All pictures, without the words."""
+        return tuple(part for part in self.parts if isinstance(part, Picture))
+
+
+Conversation = tuple[Message, ...]
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chat model said to a conversation.
+
+    A truncated, refused or empty reply is `unparsed`, with its reason: the model has spoken, and
+    it is no answer. `failed` is left to what kept it from speaking.
+    """
+
+    outcome: Outcome
+    text: str = ""
+    reasoning: str = ""
+    """What the server sends beside the words, of models that think aloud."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """The server's own, that are not in the words."""
+    reason: str = ""
+    finish: str = ""
+    """The server's word for why the reply ended: stop, length, content_filter …"""
+    tokens_in: int | None = None
+    """None where nobody says."""
+    tokens_out: int | None = None
+    cost: float | None = None
+    """Money, where it is known."""
+    seconds: float = 0.0
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -177,6 +325,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything `score` reports; the content of summary.json."""
 
     benchmark: str
+    protocol: str = ""
+    """How it was scored; "" in files of version 0.1.0, whose benchmark's name says it."""
     settings: dict[str, object]
     rows: dict[str, Row]
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from groundfault.errors import GroundfaultError, UnknownName
 
 if TYPE_CHECKING:
-    from groundfault.protocols import Baseline, ModelOptions, Segmenter
+    from groundfault.interfaces import Baseline, ModelOptions, Segmenter
 
 __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names"]
 
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     about: str = ""
 
 
-_PHRASES = Entry("groundfault.scoring.phrases", "cgF1 family, target-aware metrics")
+_PHRASES = Entry("groundfault.protocols.concepts", "cgF1 family, target-aware metrics")
 
 KINDS: dict[str, dict[str, Entry]] = {
     "benchmarks": {
@@ -60,9 +60,9 @@ KINDS: dict[str, dict[str, Entry]] = {
     "scorers": {
         "cafe": _PHRASES,
         "saco": _PHRASES,
-        "halluseg": Entry("groundfault.scoring.replacement", "HalluSegBench's metrics"),
-        "fprefcoco": Entry("groundfault.scoring.referring", "See and Segment"),
-        "reactbench": Entry("groundfault.scoring.exam", "accuracy by cause, React-Score"),
+        "halluseg": Entry("groundfault.protocols.replacement", "HalluSegBench's metrics"),
+        "fprefcoco": Entry("groundfault.protocols.referring", "See and Segment"),
+        "reactbench": Entry("groundfault.protocols.exam", "accuracy by cause, React-Score"),
         "pope": Entry("groundfault.benchmarks.pope", "accuracy, precision, recall, F1, yes-ratio"),
     },
     "metrics": {
@@ -91,7 +91,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
         "agent": Entry(
-            "groundfault.agent.loading:load", "an LLM that verifies a segmenter: agent:A+B"
+            "groundfault.models.agent.loading:load", "an LLM that verifies a segmenter: agent:A+B"
         ),
         "worker": Entry(
             "groundfault.models.worker:load", "a script of yours: worker:/path/to/mine.py"
@@ -107,12 +107,10 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
     },
     "answerers": {
-        "openai": Entry(
-            "groundfault.models.openai_compatible:openai", "OpenAI's protocol: openai:NAME"
-        ),
-        "vllm": Entry("groundfault.models.openai_compatible:vllm", "a server: vllm:http://…"),
-        "gemini": Entry("groundfault.models.gemini:gemini", "Gemini: gemini:NAME"),
-        "hf": Entry("groundfault.models.transformers_vlm:hf", "here, with transformers: hf:NAME"),
+        "openai": Entry("groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME"),
+        "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…"),
+        "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME"),
+        "hf": Entry("groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME"),
         "oracle": Entry("groundfault.models.exam_baselines:oracle", "the reference answers"),
         "blind": Entry("groundfault.models.exam_baselines:blind", "sees no picture; blind:SPEC"),
         "always-yes": Entry(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundfault.agent import Agent, Episode, Scene, Scripted, Settings, View
-from groundfault.agent.scripted import call
-from groundfault.agent.speaking import Said
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.models.agent import Agent, Episode, Scene, Scripted, Settings, View
+from groundfault.models.agent.scripted import call
+from groundfault.models.agent.speaking import Said
 from groundfault.records import Outcome, Prediction
 
 SIDE_PX = 96

@@ -13,18 +13,18 @@ from tests.asking.chat_server import ChatServer, Request, Response, completion, 
 from tests.engine.conftest import painted_set
 
 from groundfault import registry
-from groundfault.agent import Agent, Settings, differences, replay, trace_of
-from groundfault.agent.dialling import Dialled
-from groundfault.agent.loading import load
-from groundfault.agent.scripted import call
-from groundfault.asking import Patience
 from groundfault.benchmarks import folder
-from groundfault.conversations import AnswererOptions
-from groundfault.engine import folder_name
 from groundfault.errors import UsageError
-from groundfault.models.openai_compatible import openai
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.llm.conversations import AnswererOptions
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.retry import Patience
+from groundfault.models.agent import Agent, Settings, differences, replay, trace_of
+from groundfault.models.agent.dialling import Dialled
+from groundfault.models.agent.loading import load
+from groundfault.models.agent.scripted import call
 from groundfault.records import Outcome, Prediction
+from groundfault.runner.session import folder_name
 
 pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
 
@@ -247,7 +247,7 @@ def _squares(argument: str, options: ModelOptions) -> Squares:
 def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.KINDS["models"], "squares", registry.Entry(f"{__name__}:_squares"))
     entries = {
-        "openai": registry.Entry("groundfault.models.openai_compatible:openai"),
+        "openai": registry.Entry("groundfault.llm.openai_chat:openai"),
         "oracle": registry.Entry("groundfault.models.exam_baselines:oracle"),
     }
     monkeypatch.setitem(registry.KINDS, "answerers", entries)

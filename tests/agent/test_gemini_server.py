@@ -11,11 +11,11 @@ from tests.asking.chat_server import ChatServer, Request, Response, error
 from tests.asking.test_gemini_server import response
 
 from groundfault import registry
-from groundfault.agent import trace_of
-from groundfault.agent.loading import load
-from groundfault.agent.scripted import call
 from groundfault.errors import UsageError
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.models.agent import trace_of
+from groundfault.models.agent.loading import load
+from groundfault.models.agent.scripted import call
 from groundfault.records import Outcome
 
 pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")

@@ -25,16 +25,17 @@ from tests.agent.parts import (
 )
 
 from groundfault import registry
-from groundfault.agent import Agent, Encoder, Scene, Scripted, Settings, View, trace_of
-from groundfault.agent.loading import load, parse
-from groundfault.agent.scripted import accept, call, reject
-from groundfault.agent.segmenting import Worker
-from groundfault.agent.speaking import Said
-from groundfault.engine import Plan, folder_name, predict
-from groundfault.engine.identity import model_identity
 from groundfault.errors import DataError, UnknownName, UsageError
-from groundfault.protocols import BatchSegmenter, ModelOptions, Probeable, Segmenter
+from groundfault.interfaces import BatchSegmenter, ModelOptions, Probeable, Segmenter
+from groundfault.models.agent import Agent, Encoder, Scene, Scripted, Settings, View, trace_of
+from groundfault.models.agent.loading import load, parse
+from groundfault.models.agent.scripted import accept, call, reject
+from groundfault.models.agent.segmenting import Worker
+from groundfault.models.agent.speaking import Said
 from groundfault.records import Outcome, Prediction
+from groundfault.runner.session import folder_name, predict
+from groundfault.runner.work import Plan
+from groundfault.runs.identity import model_identity
 
 IMAGES = [picture(seed) for seed in range(6)]
 PHRASES = [[f"posts {seed % 4}", "tiger"] for seed in range(6)]

@@ -12,14 +12,14 @@ from tests.agent.parts import EXAMINE, REPORT, SEGMENT, SELECT, Squares, picture
 from tests.asking.tiny_vlms import BUILDERS, saved
 
 from groundfault import registry
-from groundfault.agent import Agent, Episode, Scene, Settings, replay, trace_of
-from groundfault.agent.loading import load
-from groundfault.agent.local import Local
-from groundfault.agent.speaking import Together
-from groundfault.conversations import AnswererOptions
 from groundfault.errors import UsageError
-from groundfault.models.transformers_vlm import hf
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.llm.conversations import AnswererOptions
+from groundfault.llm.transformers_vlm import hf
+from groundfault.models.agent import Agent, Episode, Scene, Settings, replay, trace_of
+from groundfault.models.agent.loading import load
+from groundfault.models.agent.local import Local
+from groundfault.models.agent.speaking import Together
 from groundfault.records import Outcome
 
 pytestmark = pytest.mark.skipif(

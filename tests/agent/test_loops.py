@@ -12,10 +12,10 @@ import traceback
 import pytest
 from tests.agent.parts import Squares, agent, picture
 
-from groundfault.agent import Agent, Settings
-from groundfault.agent.scripted import accept
-from groundfault.agent.speaking import Messages, Said
-from groundfault.asking.loops import OwnLoop
+from groundfault.llm.event_loop import OwnLoop
+from groundfault.models.agent import Agent, Settings
+from groundfault.models.agent.scripted import accept
+from groundfault.models.agent.speaking import Messages, Said
 from groundfault.records import Outcome, Prediction
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from tests.agent.parts import EXAMINE, SEGMENT, found, picture, said, squares
 
-from groundfault.agent import Episode, Scene, Settings
-from groundfault.agent.pictures import (
+from groundfault.io.masks import encode, parse_mask
+from groundfault.models.agent import Episode, Scene, Settings
+from groundfault.models.agent.pictures import (
     PALETTE,
     _box,
     _colours,
@@ -24,9 +25,8 @@ from groundfault.agent.pictures import (
     shown,
     shown_close_up,
 )
-from groundfault.agent.scripted import call
-from groundfault.agent.tools import apart, worth_showing
-from groundfault.masks import encode, parse_mask
+from groundfault.models.agent.scripted import call
+from groundfault.models.agent.tools import apart, worth_showing
 from groundfault.records import Outcome, Prediction
 
 Mask = NDArray[np.bool_]

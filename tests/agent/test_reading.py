@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agent.parts import found, said
 
-from groundfault.agent import Episode, Scene, Settings, replay, trace_of
-from groundfault.agent.reading import (
+from groundfault.models.agent import Episode, Scene, Settings, replay, trace_of
+from groundfault.models.agent.reading import (
     LONGEST_REPLY,
     TOOLS,
     Broken,
@@ -26,7 +26,7 @@ from groundfault.agent.reading import (
     read_reply,
     written,
 )
-from groundfault.agent.wires import native_messages
+from groundfault.models.agent.wires import native_messages
 from groundfault.records import Outcome
 
 

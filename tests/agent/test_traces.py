@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 from tests.agent.parts import EXAMINE, REPORT, SEGMENT, SELECT, agent, hold, picture
 
-from groundfault.agent import (
+from groundfault.errors import DataError
+from groundfault.models.agent import (
     Trace,
     differences,
     read_published,
@@ -22,10 +23,9 @@ from groundfault.agent import (
     trace_of,
     write_trace,
 )
-from groundfault.agent.scripted import accept
-from groundfault.agent.speaking import Said
-from groundfault.agent.traces import picture_file
-from groundfault.errors import DataError
+from groundfault.models.agent.scripted import accept
+from groundfault.models.agent.speaking import Said
+from groundfault.models.agent.traces import picture_file
 from groundfault.records import Outcome, Prediction
 from groundfault.report.agent_traces import Shown, from_folder, from_run, page
 
@@ -235,7 +235,8 @@ def test_nothing_in_a_trace_becomes_markup() -> None:
 def test_the_step_through_of_a_run(tmp_path: Path) -> None:
     from tests.engine.conftest import painted_set
 
-    from groundfault.engine import Plan, predict
+    from groundfault.runner.session import predict
+    from groundfault.runner.work import Plan
 
     benchmark = painted_set(tmp_path / "images", 2)
     sizes = agent(accept, turns=4)

@@ -16,10 +16,10 @@ from tests.agent.parts import (
     told,
 )
 
-from groundfault.agent import Episode, Scene, Settings, replay
-from groundfault.agent.prompt import prompt_hash, system_prompt
-from groundfault.agent.scripted import call
-from groundfault.agent.speaking import Said
+from groundfault.models.agent import Episode, Scene, Settings, replay
+from groundfault.models.agent.prompt import prompt_hash, system_prompt
+from groundfault.models.agent.scripted import call
+from groundfault.models.agent.speaking import Said
 from groundfault.records import Outcome, Prediction
 
 

@@ -11,21 +11,22 @@ import pytest
 from tests.agent.parts import agent
 
 from groundfault import registry
-from groundfault.agent import View
-from groundfault.agent.pictures import shown
-from groundfault.agent.scripted import accept, call, reject
-from groundfault.agent.turns import QUALITY
-from groundfault.engine import Plan, predict
-from groundfault.engine.pictures import read_image
-from groundfault.engine.scoring import score_run
-from groundfault.evaluate import summarise
-from groundfault.masks import encode
+from groundfault.analysis.summary import summarise
+from groundfault.io.masks import encode
+from groundfault.io.pictures import read_image
+from groundfault.models.agent import View
+from groundfault.models.agent.pictures import shown
+from groundfault.models.agent.scripted import accept, call, reject
+from groundfault.models.agent.turns import QUALITY
 from groundfault.models.baselines import Oracle
 from groundfault.models.nano import SHIPPED, Nano
 from groundfault.records import Benchmark, Item, Outcome, Prediction
 from groundfault.report.agent_traces import cost_table, costs
 from groundfault.report.tables import render
-from groundfault.runs import read_predictions, read_run
+from groundfault.runner.scoring import score_run
+from groundfault.runner.session import predict
+from groundfault.runner.work import Plan
+from groundfault.runs.run import read_predictions, read_run
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
@@ -200,7 +201,7 @@ def test_by_name_on_the_command_line(
     monkeypatch.setattr(f"{__name__}._made", lambda: Gullible(world))
     monkeypatch.setitem(registry.KINDS["models"], "gullible", registry.Entry(f"{__name__}:_load"))
     monkeypatch.setitem(
-        registry.KINDS["models"], "agent", registry.Entry("groundfault.agent.loading:load")
+        registry.KINDS["models"], "agent", registry.Entry("groundfault.models.agent.loading:load")
     )
     ran = run(
         "eval", world.images.parent, "--out", tmp_path, "--bootstrap", 0,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 
-from groundfault.asking import Patience, run_exam
-from groundfault.conversations import AnswererOptions
-from groundfault.models.openai_compatible import openai
+from groundfault.llm.conversations import AnswererOptions
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.retry import Patience
+from groundfault.runner.exams import run_exam
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored under nohup

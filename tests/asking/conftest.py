@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from tests.asking.exams import counting_exam
 
-from groundfault.asking import ExamRun, Patience, run_exam
-from groundfault.conversations import AnswererOptions
-from groundfault.models.openai_compatible import openai
+from groundfault.llm.conversations import AnswererOptions
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.retry import Patience
+from groundfault.runner.exams import ExamRun, run_exam
 
 QUICK = Patience(attempts=8, first_wait_s=0.01, longest_wait_s=0.1)
 """The usual one, but for short waits between tries."""

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from PIL import Image
 
-from groundfault.benchmarks.reactbench import LAYOUT, Exam, Polarity, Question, Sample, Task, write
+from groundfault.benchmarks.reactbench import (
+    LAYOUT,
+    Exam,
+    Polarity,
+    Question,
+    Sample,
+    Task,
+    write,
+)
 
 
 def jpeg(number: int, width_px: int = 32, height_px: int = 24) -> bytes:

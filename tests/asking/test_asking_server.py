@@ -24,28 +24,22 @@ from tests.asking.chat_server import (
 )
 from tests.asking.conftest import KEY, QUICK
 
-from groundfault.answers import Answered, Mode
-from groundfault.asking import (
-    Budget,
-    Estimate,
-    ExamRun,
-    Patience,
-    Price,
-    Responses,
-    ask_served,
-    courier,
-    read_answers,
-    run_exam,
-    running,
-)
-from groundfault.asking.budget import Purse
-from groundfault.asking.circuit import Circuit
-from groundfault.asking.prompts import exam_questions
 from groundfault.benchmarks.reactbench import read, write
-from groundfault.conversations import AnswererOptions, Asked
 from groundfault.errors import UsageError
-from groundfault.models.openai_compatible import openai, vllm
+from groundfault.llm import http_client
+from groundfault.llm.circuit import Circuit
+from groundfault.llm.conversations import AnswererOptions, Asked
+from groundfault.llm.cost import Budget, Estimate, Price, Purse
+from groundfault.llm.openai_chat import openai, vllm
+from groundfault.llm.requests import ask_served
+from groundfault.llm.response_store import Responses
+from groundfault.llm.retry import Patience
+from groundfault.parsing.answers import Answered, Mode
 from groundfault.records import Outcome
+from groundfault.runner import exams
+from groundfault.runner.exams import ExamRun, run_exam
+from groundfault.runner.prompts import exam_questions
+from groundfault.runs.answers import read_answers
 
 Ask = Callable[..., ExamRun]
 N = 240
@@ -153,7 +147,7 @@ def test_a_store_on_a_full_disk_stops_the_run(
             super().__init__(path)
             self._database.execute("PRAGMA max_page_count=6")
 
-    monkeypatch.setattr(running, "Responses", Full)
+    monkeypatch.setattr(exams, "Responses", Full)
     with ChatServer(delay_s=0.01) as server:
         run = ask(server)
     assert run.state == "stopped" and "full" in run.stopped
@@ -314,7 +308,7 @@ def test_a_server_that_dies_for_a_while(
             if self.down_since is not None:
                 noticed.set()
 
-    monkeypatch.setattr(courier, "Circuit", Noticing)
+    monkeypatch.setattr(http_client, "Circuit", Noticing)
     with ChatServer(delay_s=0.02) as server:
         server.ready = lambda request: request.number < 100 or noticed.is_set()
 

@@ -11,12 +11,13 @@ import pytest
 from tests.asking.exams import whole_exam
 from tests.conftest import Ran
 
-from groundfault.asking import ExamRun, read_answers, replace_answers
-from groundfault.asking.answerers import usual_modes
-from groundfault.evaluate import read_results
+from groundfault.analysis.summary import read_results
+from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
-from groundfault.runs import write_run
-from groundfault.store import read_json
+from groundfault.llm.names import usual_modes
+from groundfault.runner.exams import ExamRun
+from groundfault.runs.answers import read_answers, replace_answers
+from groundfault.runs.run import write_run
 
 Run = Callable[..., Ran]
 

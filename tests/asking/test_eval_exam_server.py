@@ -22,13 +22,14 @@ from tests.asking.chat_server import (
 from tests.asking.exams import whole_exam
 from tests.conftest import Ran
 
-from groundfault.answers import Answered
-from groundfault.asking import ExamRun, read_answers
+from groundfault.analysis.summary import read_results
 from groundfault.benchmarks.reactbench import Exam, read
-from groundfault.evaluate import read_results
+from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
+from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome, Summary
-from groundfault.store import read_json
+from groundfault.runner.exams import ExamRun
+from groundfault.runs.answers import read_answers
 
 Run = Callable[..., Ran]
 MODEL = ("--model", "openai:tiny")

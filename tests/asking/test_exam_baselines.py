@@ -10,13 +10,14 @@ import pytest
 from tests.asking.chat_server import ChatServer
 
 from groundfault import registry
-from groundfault.answers import Answered, passage, read_option, read_yes_no
-from groundfault.asking import ExamRun, read_answers, run_exam
-from groundfault.conversations import AnswererOptions, Asked, InProcess, Reply, Served
 from groundfault.errors import DataError, UsageError
+from groundfault.llm.conversations import AnswererOptions, Asked, InProcess, Reply, Served
+from groundfault.llm.openai_chat import openai
 from groundfault.models import exam_baselines as baselines
-from groundfault.models.openai_compatible import openai
+from groundfault.parsing.answers import Answered, passage, read_option, read_yes_no
 from groundfault.records import Outcome
+from groundfault.runner.exams import ExamRun, run_exam
+from groundfault.runs.answers import read_answers
 
 OPTIONS = AnswererOptions()
 
@@ -70,7 +71,7 @@ def test_a_served_model_without_pictures(
     exam_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
-    entry = registry.Entry("groundfault.models.openai_compatible:openai")
+    entry = registry.Entry("groundfault.llm.openai_chat:openai")
     monkeypatch.setitem(registry.KINDS, "answerers", {"openai": entry})
     with ChatServer() as server:
         options = AnswererOptions(base_url=server.url)

@@ -10,8 +10,10 @@ import pytest
 from tests.asking.chat_server import ChatServer, Request, Response, completion, error
 from tests.asking.conftest import KEY, QUICK
 
-from groundfault.asking import Conversing, read_answers, run_exam
-from groundfault.conversations import (
+from groundfault.errors import UsageError
+from groundfault.interfaces import Answerer
+from groundfault.llm.client import Conversing
+from groundfault.llm.conversations import (
     AnswererOptions,
     Asked,
     Picture,
@@ -20,11 +22,11 @@ from groundfault.conversations import (
     Turn,
     Unsound,
 )
-from groundfault.errors import UsageError
-from groundfault.models.gemini import gemini
-from groundfault.models.openai_compatible import openai
-from groundfault.protocols import Answerer
+from groundfault.llm.gemini import gemini
+from groundfault.llm.openai_chat import openai
 from groundfault.records import Outcome
+from groundfault.runner.exams import run_exam
+from groundfault.runs.answers import read_answers
 
 
 def response(text: str, finish: str = "STOP") -> bytes:

@@ -14,19 +14,19 @@ import pytest
 from PIL import Image
 from tests.asking.exams import counting_exam, jpeg
 
-from groundfault.answers import Answered
-from groundfault.asking import Budget, Patience, Responses, exam_questions, parse_budget
-from groundfault.asking.budget import Price, Purse, parse_price
-from groundfault.asking.circuit import Circuit, ServerDown
-from groundfault.asking.courier import _proxy
-from groundfault.asking.patience import retry_after_s
-from groundfault.asking.pictures import Pictures, picture_bytes
-from groundfault.asking.recording import Recorder, read_answers, replace_answers, settle
-from groundfault.asking.responses import request_key
-from groundfault.conversations import AnswererOptions, Asked, Picture, Reply
 from groundfault.errors import DataError, UsageError
-from groundfault.models.openai_compatible import openai
+from groundfault.llm.circuit import Circuit, ServerDown
+from groundfault.llm.conversations import AnswererOptions, Asked, Picture, Reply
+from groundfault.llm.cost import Budget, Price, Purse, parse_budget, parse_price
+from groundfault.llm.http_client import _proxy
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.pictures import Pictures, picture_bytes
+from groundfault.llm.response_store import Responses, request_key
+from groundfault.llm.retry import Patience, retry_after_s
+from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome
+from groundfault.runner.prompts import exam_questions
+from groundfault.runs.answers import Recorder, read_answers, replace_answers, settle
 
 
 def test_waits_grow_and_are_bounded() -> None:

@@ -11,10 +11,11 @@ import pytest
 from PIL import Image
 from tests.asking.tiny_vlms import BUILDERS, saved
 
-from groundfault.asking import read_answers, run_exam
-from groundfault.conversations import AnswererOptions, Asked, InProcess
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.models.transformers_vlm import _conversation, hf
+from groundfault.llm.conversations import AnswererOptions, Asked, InProcess
+from groundfault.llm.transformers_vlm import _conversation, hf
+from groundfault.runner.exams import run_exam
+from groundfault.runs.answers import read_answers
 
 pytestmark = pytest.mark.skipif(
     any(

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from groundfault.benchmarks import folder
-from groundfault.masks import encode
+from groundfault.io.masks import encode
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -36,7 +36,7 @@ def painted_set(images: Path, n: int) -> Benchmark:
                     id=f"{number}-{query}",
                     case_id=str(number),
                     role=role,
-                    image=f"{number}.png",
+                    images=(f"{number}.png",),
                     height_px=height_px,
                     width_px=width_px,
                     query=query,

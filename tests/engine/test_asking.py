@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from groundfault.engine import Plan, Progress, predict
-from groundfault.engine.asking import Asker
-from groundfault.engine.fleet import READY, Fleet, Ready, Report
-from groundfault.engine.pictures import read_image
-from groundfault.engine.work import Batch, batches, tasks
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.masks import decode, encode
+from groundfault.io.masks import decode, encode
+from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runs import read_predictions, read_run, shards
+from groundfault.runner.pool import READY, Fleet, Ready, Report
+from groundfault.runner.segmenting import Asker
+from groundfault.runner.session import Progress, predict
+from groundfault.runner.work import Batch, Plan, batches, tasks
+from groundfault.runs.run import read_predictions, read_run, shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 

@@ -11,15 +11,15 @@ import pytest
 from tests.conftest import Ran
 from tests.engine.conftest import painted_set
 
+from groundfault.analysis.gates import parse_gate
+from groundfault.analysis.summary import read_results
 from groundfault.benchmarks import cafe, folder, halluseg, saco
-from groundfault.engine import folder_name
-from groundfault.engine.gates import parse_gate
-from groundfault.engine.identity import model_identity
-from groundfault.engine.scoring import metric_names
-from groundfault.evaluate import read_results
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.runs import read_predictions, read_run
+from groundfault.runner.scoring import metric_names
+from groundfault.runner.session import folder_name
+from groundfault.runs.identity import model_identity
+from groundfault.runs.run import read_predictions, read_run
 
 Run = Callable[..., Ran]
 Folder = Callable[[int], Path]
@@ -97,7 +97,7 @@ def test_halluseg(run: Run, tmp_path: Path) -> None:
                     id=f"{k}_{k}/{halluseg.CORNERS[role]}",
                     case_id=f"{k}_{k}",
                     role=role,
-                    image=picture.image,
+                    images=(picture.image,),
                     height_px=picture.height_px,
                     width_px=picture.width_px,
                     query=query,

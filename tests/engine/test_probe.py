@@ -13,12 +13,13 @@ import pytest
 from PIL import Image
 
 from groundfault import registry
-from groundfault.engine import Plan, predict
-from groundfault.engine.probe import NOT_OFFERED, PASSED, SKIPPED, ProbeFailed, probe
+from groundfault.interfaces import ModelOptions
 from groundfault.models.baselines import Oracle
-from groundfault.protocols import ModelOptions
 from groundfault.records import Benchmark, Outcome, Prediction
-from groundfault.runs import read_run
+from groundfault.runner.probe import NOT_OFFERED, PASSED, SKIPPED, ProbeFailed, probe
+from groundfault.runner.session import predict
+from groundfault.runner.work import Plan
+from groundfault.runs.run import read_run
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 

@@ -18,12 +18,14 @@ import pytest
 from tests.conftest import Ran
 from tests.engine.conftest import painted_set
 
-from groundfault.engine import Plan, first_cases, predict
+from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
-from groundfault.evaluate import read_results
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.io.store import locked
 from groundfault.records import Benchmark, Outcome, Prediction
-from groundfault.runs import (
+from groundfault.runner.session import predict
+from groundfault.runner.work import Plan, first_cases
+from groundfault.runs.run import (
     Answer,
     Run,
     append_journal,
@@ -34,7 +36,6 @@ from groundfault.runs import (
     shards,
     write_run,
 )
-from groundfault.store import locked
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 KILLS = 8

@@ -22,14 +22,16 @@ import pytest
 from tests.engine.conftest import PLUGIN
 
 from groundfault import registry
-from groundfault.engine import Plan, Progress, predict, ray_actors
-from groundfault.engine.fleet import DIED
-from groundfault.engine.ray_actors import LOOPBACK, QUIET
+from groundfault.analysis.summary import read_results
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.evaluate import read_results
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
 from groundfault.records import Benchmark, Outcome
-from groundfault.runs import Run, read_predictions, read_run
+from groundfault.runner import ray_pool
+from groundfault.runner.pool import DIED
+from groundfault.runner.ray_pool import LOOPBACK, QUIET
+from groundfault.runner.session import Progress, predict
+from groundfault.runner.work import Plan
+from groundfault.runs.run import Run, read_predictions, read_run
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -237,7 +239,7 @@ def test_ray_that_does_not_start_is_said_in_one_message() -> None:
         raise Exception("The current node timed out during startup.")
 
     with pytest.raises(GroundfaultError, match=r"cannot be started on this machine \(The current"):
-        ray_actors._start(SimpleNamespace(init=init), "")
+        ray_pool._start(SimpleNamespace(init=init), "")
 
 
 @pytest.mark.usefixtures("plugin")

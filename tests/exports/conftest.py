@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from groundfault.asking.papers import ExamPaper, PopePaper, read_paper
+from groundfault.runner.exam_papers import ExamPaper, PopePaper, read_paper
 from groundfault.world.exams import build_exam
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundfault.answers import Answered, Mode
-from groundfault.asking.papers import Paper
-from groundfault.conversations import Asked
-from groundfault.evaluate import summarise
+from groundfault.analysis.summary import summarise
 from groundfault.judges.rule import RuleJudge
+from groundfault.llm.conversations import Asked
+from groundfault.parsing.answers import Answered, Mode
 from groundfault.records import Outcome
+from groundfault.runner.exam_papers import Paper
 
 
 def said(number: int, asked: Asked) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.exports.parts import answers_to, own_scores
 
-from groundfault.answers import MODES, Answered, Mode
-from groundfault.asking.papers import ExamPaper, PopePaper
-from groundfault.asking.prompts import exam_questions
 from groundfault.errors import UsageError
 from groundfault.exports.scores import modes_of
+from groundfault.parsing.answers import MODES, Answered, Mode
+from groundfault.runner.exam_papers import ExamPaper, PopePaper
+from groundfault.runner.prompts import exam_questions
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs groundfault[inspect]")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Inspect and anyio have some

@@ -20,9 +20,9 @@ from PIL import Image
 from tests.conftest import Ran, box_pixels, box_rle
 from tests.fetching.dataset_hub import FIRST, SECOND, DatasetHub, Held, running_hub
 
-from groundfault import fetching, hub
 from groundfault.errors import DataError, GroundfaultError, MissingExtra, UsageError
-from groundfault.runs import read_run
+from groundfault.io import fetching, hub
+from groundfault.runs.run import read_run
 
 pytest.importorskip("huggingface_hub")
 CAFE, HALLUSEG = "teemosliang/CAFE", "PLAN-Lab/HalluSegBench"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.models.tiny.torchvision_cpu import make_importable
 
-from groundfault.masks import decode
+from groundfault.io.masks import decode
 from groundfault.records import Outcome, Prediction
 
 

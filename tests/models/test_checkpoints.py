@@ -12,8 +12,8 @@ from tests.models.conftest import picture
 from tests.models.tiny.hub import COMMIT, Hub, running_hub
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
+from groundfault.interfaces import ModelOptions
 from groundfault.models import checkpoints, clipseg, placement
-from groundfault.protocols import ModelOptions
 
 pytestmark = pytest.mark.xdist_group("transformers")
 

@@ -12,10 +12,10 @@ import pytest
 from tests.models.conftest import edge_error_px, picture, square
 
 from groundfault.errors import UsageError
-from groundfault.masks import decode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import decode
 from groundfault.models import clipseg, grounded_sam2, omdet_sam, owlv2_sam
 from groundfault.models.box_to_mask import DetectThenSegment, load_segmenter
-from groundfault.protocols import ModelOptions
 
 pytestmark = pytest.mark.xdist_group("transformers")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from groundfault.engine.pictures import read_image
+from groundfault.io.pictures import read_image
 
 LEFT, RIGHT = (200, 30, 40), (20, 60, 190)
 TOLERANCE = 12  # what JPEG and a colour conversion may change

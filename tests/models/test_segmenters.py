@@ -18,9 +18,9 @@ from tests.models.conftest import (
     square,
 )
 
-from groundfault.engine.probe import PASSED, probe
-from groundfault.protocols import BatchSegmenter, ModelOptions
+from groundfault.interfaces import BatchSegmenter, ModelOptions
 from groundfault.records import Outcome
+from groundfault.runner.probe import PASSED, probe
 
 pytestmark = pytest.mark.xdist_group("transformers")
 

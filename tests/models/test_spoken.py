@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundfault.models.spoken import outcome_of_text
+from groundfault.parsing.segmenter_replies import outcome_of_text
 from groundfault.records import Outcome
 
 ABSTAINED = [

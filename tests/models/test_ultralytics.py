@@ -22,10 +22,10 @@ from tests.models.conftest import (
     square,
 )
 
-from groundfault.engine.probe import PASSED, probe
 from groundfault.errors import GroundfaultError
+from groundfault.interfaces import ModelOptions, Segmenter
 from groundfault.models import ultralytics_open
-from groundfault.protocols import ModelOptions, Segmenter
+from groundfault.runner.probe import PASSED, probe
 
 pytestmark = pytest.mark.xdist_group("transformers")
 
@@ -131,7 +131,7 @@ def test_it_detects_what_the_library_detects(world: Any, ultralytics: Any) -> No
 
 
 def test_it_segments_what_the_library_segments(yoloe: Any, ultralytics: Any) -> None:
-    from groundfault.masks import decode
+    from groundfault.io.masks import decode
 
     image = picture(96, 64)
     (found,) = yoloe.segment(image, ["a dog"])

@@ -19,7 +19,8 @@ import pytest
 from PIL import Image
 
 from groundfault.errors import UnknownName, UsageError
-from groundfault.masks import decode, encode
+from groundfault.interfaces import ModelOptions, Segmenter
+from groundfault.io.masks import decode, encode
 from groundfault.models import worker, worker_log, worker_process
 from groundfault.models.worker import WorkerSegmenter
 from groundfault.models.worker_process import (
@@ -30,7 +31,6 @@ from groundfault.models.worker_process import (
     WorkerNonsense,
     WorkerTimeout,
 )
-from groundfault.protocols import ModelOptions, Segmenter
 from groundfault.records import Outcome
 from groundfault.workers import runtime
 
@@ -623,7 +623,7 @@ def test_a_worker_ends_with_its_groundfault(tmp_path: Path) -> None:
         import sys
         import numpy as np
         from groundfault.models import worker
-        from groundfault.protocols import ModelOptions
+        from groundfault.interfaces import ModelOptions
         model = worker.load(sys.argv[1], ModelOptions())
         model.silence_s = 20.0
         model.segment(np.zeros((2, 2, 3), np.uint8), ["x"])

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from groundfault.masks import encode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import encode
 from groundfault.models import worker
-from groundfault.protocols import ModelOptions
 from groundfault.workers import runtime
 
 FOLDER = Path(runtime.__file__).parent

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from groundfault.masks import decode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import decode
 from groundfault.models import worker
 from groundfault.models.worker_process import WorkerModelError
-from groundfault.protocols import ModelOptions
 from groundfault.records import Outcome, Prediction
 from groundfault.workers import lisa, openseed, seg_zero, vision_reasoner
 

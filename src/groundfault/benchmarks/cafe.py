@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from groundfault.coco import (
+from groundfault.errors import DataError, UnknownName
+from groundfault.io.coco import (
     AnnotationFile,
     Image,
     annotator_regions,
@@ -25,8 +26,7 @@ from groundfault.coco import (
     read_annotations,
     regions_by_image,
 )
-from groundfault.coco_writing import write_phrases, written_id
-from groundfault.errors import DataError, UnknownName
+from groundfault.io.coco_writing import write_phrases, written_id
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 __all__ = ["CARD", "EDIT_TYPES", "read", "write"]
@@ -148,7 +148,7 @@ def _item(
         id=str(image.id),
         case_id=case.id,
         role=role,
-        image=image.file_name,
+        images=(image.file_name,),
         height_px=height_px,
         width_px=width_px,
         query=image.text_input,

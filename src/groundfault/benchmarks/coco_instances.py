@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from groundfault.coco import Id, Image, read_annotations
-from groundfault.coco_categories import category_items, category_names
-from groundfault.coco_writing import write_annotations, written_id
 from groundfault.errors import UsageError
+from groundfault.io.coco import Id, Image, read_annotations
+from groundfault.io.coco_categories import category_items, category_names
+from groundfault.io.coco_writing import write_annotations, written_id
 from groundfault.records import Benchmark, Card, Item, Region
 
 __all__ = ["CARD", "read", "write"]

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import read_json_object, within
+from groundfault.io.foreign import read_json_object, within
+from groundfault.io.store import new_folder, write_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Rle, Role
-from groundfault.store import new_folder, write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -454,6 +454,7 @@ def _items(batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
         known: dict[Any, Region] = {}
         columns = {name: batch.column(name).to_pylist() for name in _PLAIN}
         columns["role"] = [_ROLES[role] for role in columns["role"]]
+        columns["images"] = [(name,) for name in columns.pop("image")]
         columns["regions"] = _region_tuples(batch.column("regions"), known)
         columns["target"] = _regions(batch.column("target"), known)
         alternatives = batch.column("alternatives")

@@ -26,7 +26,8 @@ from typing import Any
 
 import msgspec
 
-from groundfault.coco import (
+from groundfault.errors import DataError, UsageError
+from groundfault.io.coco import (
     ANNOTATIONS,
     AnnotationFile,
     Id,
@@ -37,11 +38,10 @@ from groundfault.coco import (
     read_annotations,
     regions_by_image,
 )
-from groundfault.coco_categories import annotated_regions
-from groundfault.coco_writing import write_phrases, written_id
-from groundfault.errors import DataError, UsageError
-from groundfault.foreign import open_file, read_json_object, stream_json_list
-from groundfault.masks import RLEMask, to_rle, union
+from groundfault.io.coco_categories import annotated_regions
+from groundfault.io.coco_writing import write_phrases, written_id
+from groundfault.io.foreign import open_file, read_json_object, stream_json_list
+from groundfault.io.masks import RLEMask, to_rle, union
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 __all__ = ["CARD", "INTERVENTION", "read", "write"]
@@ -178,7 +178,7 @@ def _read_refer(
                     id=str(sentence.sent_id) if own_ids else f"{ref.ref_id}:{k}",
                     case_id=str(ref.ref_id),
                     role=Role.POSITIVE if true_premise else Role.NEGATIVE,
-                    image=image.file_name,
+                    images=(image.file_name,),
                     height_px=height_px,
                     width_px=width_px,
                     query=sentence.sent,
@@ -311,7 +311,7 @@ def _pair_items(
                 id=str(image.id),
                 case_id=str(source.id),
                 role=Role.POSITIVE if there else Role.NEGATIVE,
-                image=image.file_name,
+                images=(image.file_name,),
                 height_px=size[0],
                 width_px=size[1],
                 query=image.text_input,

@@ -25,11 +25,11 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import stream_json_list, within
-from groundfault.masks import RLEMask, decode, to_rle, union
-from groundfault.quads import ROLES, QuadFiles, in_order, read_mask
+from groundfault.io.foreign import stream_json_list, within
+from groundfault.io.masks import RLEMask, decode, to_rle, union
+from groundfault.io.store import new_folder, write_json
+from groundfault.matching.quads import ROLES, QuadFiles, in_order, read_mask
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.store import new_folder, write_json
 
 __all__ = [
     "CARD",
@@ -370,7 +370,7 @@ def _items(entry: Entry, regions: Sequence[Region]) -> Iterator[Item]:
             id=f"{entry.id}/{CORNERS[role]}",
             case_id=entry.id,
             role=role,
-            image=entry.edited_image if edited_image else entry.image,
+            images=(entry.edited_image if edited_image else entry.image,),
             height_px=size[0],
             width_px=size[1],
             query=entry.edited_query if edited_query else entry.query,

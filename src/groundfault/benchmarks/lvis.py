@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from os import PathLike
 
-from groundfault.coco import Image, read_annotations
-from groundfault.coco_categories import category_items, category_names
 from groundfault.errors import DataError
+from groundfault.io.coco import Image, read_annotations
+from groundfault.io.coco_categories import category_items, category_names
 from groundfault.records import Benchmark, Card
 
 __all__ = ["CARD", "read"]

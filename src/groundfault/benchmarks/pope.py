@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from groundfault.answers import CUT_OFF, Answered, Mode, passage, read_yes_no
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import sha256
+from groundfault.io.foreign import sha256
+from groundfault.parsing.answers import CUT_OFF, Answered, Mode, passage, read_yes_no
+from groundfault.protocols.scored import Scored
 from groundfault.records import Card, Outcome
-from groundfault.scored import Scored
 
 if TYPE_CHECKING:
-    from groundfault.scored import Floats
+    from groundfault.protocols.scored import Floats
 
 __all__ = ["CARD", "SETTINGS", "Pope", "PopeQuestion", "judge_answers", "metrics", "read", "score"]
 

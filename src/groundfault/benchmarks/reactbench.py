@@ -36,9 +36,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import msgspec
 
 from groundfault.errors import DataError, UsageError
-from groundfault.foreign import read_json_object, sha256, stream_json_list, within
+from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
+from groundfault.io.store import new_folder, read_table, write_json
 from groundfault.records import Card
-from groundfault.store import new_folder, read_table, write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from groundfault.coco import (
+from groundfault.errors import UsageError
+from groundfault.io.coco import (
     annotator_regions,
     image_size,
     index_images,
     read_annotations,
     regions_by_image,
 )
-from groundfault.coco_writing import write_phrases
-from groundfault.errors import UsageError
+from groundfault.io.coco_writing import write_phrases
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
 __all__ = ["CARD", "read", "write"]
@@ -54,7 +54,7 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
                 id=case.id,
                 case_id=case.id,
                 role=Role.POSITIVE,
-                image=image.file_name,
+                images=(image.file_name,),
                 height_px=height_px,
                 width_px=width_px,
                 query=image.text_input,

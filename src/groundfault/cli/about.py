@@ -54,8 +54,8 @@ def conformance(
     out: Annotated[Path | None, typer.Option("--out", help="Write the page here.")] = None,
 ) -> None:
     """Do the papers' own numbers follow from each other? A page in Markdown."""
+    from groundfault.io.store import write_bytes
     from groundfault.published.conformance import checks, conformance_markdown
-    from groundfault.store import write_bytes
 
     page = conformance_markdown(checks())
     if out is None:
@@ -71,7 +71,7 @@ def example(
     seed: Annotated[int, typer.Option("--seed", help="Seed.")] = 0,
 ) -> None:
     """Write a small CAFE-like set with the predictions of two imagined models."""
-    from groundfault.example import write_example
+    from groundfault.io.example import write_example
 
     for name, path in write_example(out, n=n, seed=seed).items():
         print(f"{name}: {path}")

@@ -14,9 +14,9 @@ from groundfault.cli.options import AsJson, Format, FormatOption, add_group, pri
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.engine.sources import Source
+    from groundfault.io.sources import Source
     from groundfault.report.agent_traces import Shown
-    from groundfault.runs import Run
+    from groundfault.runs.run import Run
 
 Data = Annotated[
     str, typer.Option("--data", help="Benchmark folder, or cafe or saco. [the run's own]")
@@ -41,7 +41,7 @@ def costs(
     from groundfault.report.agent_traces import cost_table
     from groundfault.report.agent_traces import costs as counted
     from groundfault.report.tables import show
-    from groundfault.runs import read_predictions, read_run
+    from groundfault.runs.run import read_predictions, read_run
 
     rows = []
     for folder in runs:
@@ -72,7 +72,7 @@ def steps(
     from msgspec.structs import replace
 
     from groundfault.report.agent_traces import from_folder, from_run, write_page
-    from groundfault.runs import read_run
+    from groundfault.runs.run import read_run
 
     wanted = set(item or ())
     episodes: Iterator[Shown]
@@ -103,7 +103,7 @@ def import_(
     out: Annotated[Path, typer.Option("--out", help="Folder of traces to write.")],
 ) -> None:
     """Published traces as ours, each gone through again by our rules."""
-    from groundfault.agent import differences, read_published, replay, write_trace
+    from groundfault.models.agent import differences, read_published, replay, write_trace
     from groundfault.report.tables import Table, show
 
     rows = []
@@ -121,7 +121,7 @@ def _source(
 ) -> Source:
     """What a run was asked, where it was or as it was told."""
     from groundfault.benchmarks.folder import content_hash
-    from groundfault.engine.sources import read_source
+    from groundfault.io.sources import read_source
 
     named = data or run.benchmark_folder
     if not named:

@@ -32,12 +32,12 @@ from groundfault.cli.options import (
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.calibration import Calibration
-    from groundfault.engine import Plan
-    from groundfault.engine.sources import Source
-    from groundfault.protocols import ModelOptions
+    from groundfault.analysis.calibration import Calibration
+    from groundfault.interfaces import ModelOptions
+    from groundfault.io.sources import Source
     from groundfault.report.page.drawing import Figure
-    from groundfault.runs import Run
+    from groundfault.runner.work import Plan
+    from groundfault.runs.run import Run
 
 
 def calibrate(
@@ -77,14 +77,15 @@ def calibrate(
     """
     import functools
 
-    from groundfault.calibration import FILE
-    from groundfault.calibration import calibrate as choose
+    from groundfault.analysis.calibration import FILE
+    from groundfault.analysis.calibration import calibrate as choose
     from groundfault.cli.evaluation import fetch_published
-    from groundfault.engine import Plan, folder_name
-    from groundfault.engine.sources import read_source
-    from groundfault.protocols import ModelOptions
-    from groundfault.runs import read_run
-    from groundfault.store import write_bytes, write_json
+    from groundfault.interfaces import ModelOptions
+    from groundfault.io.sources import read_source
+    from groundfault.io.store import write_bytes, write_json
+    from groundfault.runner.session import folder_name
+    from groundfault.runner.work import Plan
+    from groundfault.runs.run import read_run
 
     stored = Path(model) if (Path(model) / "run.json").is_file() else None
     if stored is not None:
@@ -137,9 +138,9 @@ def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan
 
     from groundfault import registry
     from groundfault.cli.evaluation import interruptible
-    from groundfault.engine import predict
-    from groundfault.engine.identity import model_identity
-    from groundfault.engine.telling import Teller
+    from groundfault.report.live import Teller
+    from groundfault.runner.session import predict
+    from groundfault.runs.identity import model_identity
 
     teller = Teller(model, as_json=False)
     with interruptible(), teller.asking():

@@ -46,14 +46,14 @@ from groundfault.cli.options import (
 from groundfault.errors import GroundfaultError, UsageError
 
 if TYPE_CHECKING:
+    from groundfault.analysis.gates import Gate
     from groundfault.config import ScoreSettings
-    from groundfault.engine import Plan
-    from groundfault.engine.gates import Gate
-    from groundfault.engine.sources import Source
-    from groundfault.fetching import Files, Offer
-    from groundfault.protocols import ModelOptions
+    from groundfault.interfaces import ModelOptions
+    from groundfault.io.fetching import Files, Offer
+    from groundfault.io.sources import Source
     from groundfault.records import Benchmark, Summary
-    from groundfault.runs import Run
+    from groundfault.runner.work import Plan
+    from groundfault.runs.run import Run
 
 
 def eval_(
@@ -140,13 +140,14 @@ def eval_(
     import functools
     import gc
 
-    from groundfault.calibration import operating_points
-    from groundfault.engine import Plan, first_cases, folder_name
-    from groundfault.engine.gates import check_gate, parse_gate
-    from groundfault.engine.identity import model_identity
-    from groundfault.engine.scoring import metric_names
-    from groundfault.engine.sources import read_source
-    from groundfault.protocols import ModelOptions
+    from groundfault.analysis.calibration import operating_points
+    from groundfault.analysis.gates import check_gate, parse_gate
+    from groundfault.interfaces import ModelOptions
+    from groundfault.io.sources import read_source
+    from groundfault.runner.scoring import metric_names
+    from groundfault.runner.session import folder_name
+    from groundfault.runner.work import Plan, first_cases
+    from groundfault.runs.identity import model_identity
 
     settings = resolve_settings(
         None, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
@@ -305,7 +306,7 @@ def interruptible() -> Iterator[None]:
 
 def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Files:
     """A published set from the cache or the hub; a large download is asked about first."""
-    from groundfault.fetching import LARGE_BYTES, fetch
+    from groundfault.io.fetching import LARGE_BYTES, fetch
     from groundfault.report.progress import progress
 
     def agree(offer: Offer) -> None:
@@ -341,13 +342,14 @@ def _evaluate(
     import msgspec
 
     from groundfault import registry
-    from groundfault.calibration import operating_points
-    from groundfault.engine import predict, score_run
-    from groundfault.engine.telling import Teller
-    from groundfault.evaluate import summarise, write_results
+    from groundfault.analysis.calibration import operating_points
+    from groundfault.analysis.summary import summarise, write_results
+    from groundfault.io.store import read_json
+    from groundfault.protocols import replacement
     from groundfault.records import Summary
-    from groundfault.scoring import replacement
-    from groundfault.store import read_json
+    from groundfault.report.live import Teller
+    from groundfault.runner.scoring import score_run
+    from groundfault.runner.session import predict
 
     teller = Teller(spec, as_json=shown.as_json)
     with teller.asking():
@@ -401,7 +403,7 @@ def _evaluate(
 
 def _check_gates(gates: Sequence[Gate], results: Mapping[str, tuple[Run, Summary]]) -> None:
     """Exit with 1 if any condition holds; one about an undefined number is an error."""
-    from groundfault.engine.gates import gate_value
+    from groundfault.analysis.gates import gate_value
 
     values = {
         (gate, spec): gate_value(gate, summary, run.outcomes)
@@ -430,12 +432,12 @@ def compare(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Does A really beat B? Paired bootstrap, McNemar, Holm; ties are shown as ties."""
-    from groundfault.compare import compare_runs
-    from groundfault.evaluate import read_results
+    from groundfault.analysis.compare import compare_runs
+    from groundfault.analysis.summary import read_results
+    from groundfault.io.store import write_json
     from groundfault.report.comparisons import comparison_tables
     from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, NEITHER_IS_BETTER
     from groundfault.report.tables import show
-    from groundfault.store import write_json
 
     if not runs:
         raise UsageError("give at least two score folders to compare")

@@ -14,10 +14,10 @@ from groundfault.cli.exam_options import RULE, Means
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.answers import Mode
-    from groundfault.asking import Conversing
-    from groundfault.asking.marking import ModelJudge
-    from groundfault.asking.papers import ExamPaper, PopePaper
+    from groundfault.judges.grading import ModelJudge
+    from groundfault.llm.client import Conversing
+    from groundfault.parsing.answers import Mode
+    from groundfault.runner.exam_papers import ExamPaper, PopePaper
 
     Paper = ExamPaper | PopePaper
 
@@ -31,7 +31,7 @@ TOKENS_PER_CAUSE = 700
 
 def load_judge(means: Means, n_answers: int) -> ModelJudge | None:
     """The model that judges, once whoever pays has agreed; None is the rule judge."""
-    from groundfault.asking.marking import ModelJudge
+    from groundfault.judges.grading import ModelJudge
 
     if means.judge == RULE or not n_answers:
         return None
@@ -56,7 +56,7 @@ def load_attributing(
 
 def _cause_tokens(means: Means, paper: Paper) -> int:
     """What naming the causes of all answers takes, were they all wrong."""
-    from groundfault.asking.budget import PICTURE_TOKENS
+    from groundfault.llm.cost import PICTURE_TOKENS
 
     asked = list(paper.questions(("cot",)).asked())
     n_shown = 0 if means.attribute.startswith("blind:") else sum(len(q.pictures) for q in asked)
@@ -68,9 +68,10 @@ def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> C
     them, which take about so many tokens."""
     import msgspec
 
-    from groundfault.asking import Conversing, Purse
-    from groundfault.asking.answerers import load_answerer
-    from groundfault.conversations import Served
+    from groundfault.llm.client import Conversing
+    from groundfault.llm.conversations import Served
+    from groundfault.llm.cost import Purse
+    from groundfault.llm.names import load_answerer
 
     url = means.judge_url
     if not url and spec.removeprefix("blind:").startswith("openai:"):
@@ -99,7 +100,8 @@ def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> C
 
 def _anew(asked: Conversing) -> Conversing:
     """The same model, asked anew what it was asked before."""
-    from groundfault.asking import Conversing, Purse
+    from groundfault.llm.client import Conversing
+    from groundfault.llm.cost import Purse
 
     return Conversing(
         asked.answerer,
@@ -151,7 +153,7 @@ def check_prices(means: Means, judge: ModelJudge | None, causes: Conversing | No
 
 
 def _is_paid(asked: Conversing) -> bool:
-    from groundfault.conversations import Served
+    from groundfault.llm.conversations import Served
 
     return isinstance(asked.answerer, Served)
 

@@ -11,10 +11,11 @@ import typer
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.answers import Mode
-    from groundfault.asking import Allowance, Patience, Price
-    from groundfault.conversations import AnswererOptions
     from groundfault.judges.card import JudgeCard
+    from groundfault.llm.conversations import AnswererOptions
+    from groundfault.llm.cost import Allowance, Price
+    from groundfault.llm.retry import Patience
+    from groundfault.parsing.answers import Mode
 
 RULE = "rule"
 TIMEOUT_S = 120.0
@@ -115,11 +116,12 @@ def make_means(
     **place: Any,
 ) -> Means:
     """The options in their own types; `place` is where and how a local model runs."""
-    from groundfault.asking import Allowance, Patience, parse_budget, parse_price
-    from groundfault.asking.served import CONCURRENCY
-    from groundfault.conversations import AnswererOptions
+    from groundfault.io.store import read_json
     from groundfault.judges.card import JudgeCard
-    from groundfault.store import read_json
+    from groundfault.llm.conversations import AnswererOptions
+    from groundfault.llm.cost import Allowance, parse_budget, parse_price
+    from groundfault.llm.requests import CONCURRENCY
+    from groundfault.llm.retry import Patience
 
     if max_tokens is not None:
         place["max_tokens"] = max_tokens
@@ -174,7 +176,7 @@ def _temperature(text: str) -> float | None:
 def _check_marker(spec: str) -> None:
     """Refuse what cannot judge: a baseline, a segmenter, an unknown name."""
     from groundfault import registry
-    from groundfault.asking.answerers import check_answerer
+    from groundfault.llm.names import check_answerer
 
     if spec in ("", RULE):
         return

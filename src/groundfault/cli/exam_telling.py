@@ -9,9 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.asking import Estimate, ExamRun, Progress
-from groundfault.engine.telling import LiveTeller, clock_words, failure_lines, grouped
+from groundfault.llm.cost import Estimate
 from groundfault.records import Summary
+from groundfault.report.live import LiveTeller, clock_words, failure_lines, grouped
+from groundfault.runner.exams import ExamRun, Progress
 
 __all__ = ["ExamTeller", "estimate_line"]
 

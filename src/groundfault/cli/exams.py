@@ -22,15 +22,17 @@ from groundfault.cli.options import Format, Shown
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.answers import Answered, Mode
-    from groundfault.asking import Conversing, Estimate, ExamRun
-    from groundfault.asking.marking import ModelJudge
-    from groundfault.asking.papers import ExamPaper, PopePaper
     from groundfault.cli.exam_telling import ExamTeller
     from groundfault.config import ScoreSettings
+    from groundfault.judges.grading import ModelJudge
+    from groundfault.llm.client import Conversing
+    from groundfault.llm.cost import Estimate
+    from groundfault.parsing.answers import Answered, Mode
+    from groundfault.protocols.exam import CotEffect, PositionBias
     from groundfault.records import Estimate as Value
     from groundfault.records import Summary
-    from groundfault.scoring.exam import CotEffect, PositionBias
+    from groundfault.runner.exam_papers import ExamPaper, PopePaper
+    from groundfault.runner.exams import ExamRun
 
     Paper = ExamPaper | PopePaper
 
@@ -73,9 +75,9 @@ def evaluate(
     """Ask models an exam, judge, score and print; what could be scored, for --fail-if."""
     import gc
 
-    from groundfault.asking.answerers import check_answerer
-    from groundfault.asking.papers import PopePaper, read_paper
-    from groundfault.engine import folder_name
+    from groundfault.llm.names import check_answerer
+    from groundfault.runner.exam_papers import PopePaper, read_paper
+    from groundfault.runner.session import folder_name
 
     folders = {spec: out / folder_name(spec) for spec in models}
     if len(set(folders.values())) < len(folders):
@@ -107,7 +109,7 @@ def evaluate(
 
 def modes_of(spec: str, paper: Paper, means: Means) -> tuple[Mode, ...]:
     """In which modes a model is asked: as told, else those that the benchmark and it have."""
-    from groundfault.asking.answerers import usual_modes
+    from groundfault.llm.names import usual_modes
 
     if means.modes is not None:
         return means.modes
@@ -164,8 +166,8 @@ def _ask(
 ) -> ExamRun:
     import functools
 
-    from groundfault.asking import run_questions
-    from groundfault.asking.answerers import answerer_identity, load_answerer
+    from groundfault.llm.names import answerer_identity, load_answerer
+    from groundfault.runner.exams import run_questions
 
     def confirm(guess: Estimate) -> bool:
         teller.estimated(guess)
@@ -206,19 +208,19 @@ def mark(
     teller: ExamTeller,
 ) -> Marked:
     """Judge, attribute and score the answers of a run; nothing if there are none."""
-    from groundfault.asking import marking
+    from groundfault.judges import grading
 
     if _is_unanswered(run):
         return Marked(folder, run, [], None, {})
-    run, rows = marking.judge_run(folder, run, paper, judge)
+    run, rows = grading.judge_run(folder, run, paper, judge)
     teller.judged(run)
     if causes is not None:
-        run, rows = marking.attribute_run(folder, run, paper, rows, means.attribute, causes)
+        run, rows = grading.attribute_run(folder, run, paper, rows, means.attribute, causes)
     resampling = {"bootstrap": settings.bootstrap, "seed": settings.seed}
-    scored, summary = marking.score_run(folder, run, paper, rows, **resampling)
+    scored, summary = grading.score_run(folder, run, paper, rows, **resampling)
     corrected = {}
     if means.card is not None:
-        corrected = marking.correct_run(folder, run, paper, rows, scored, means.card, **resampling)
+        corrected = grading.correct_run(folder, run, paper, rows, scored, means.card, **resampling)
     return Marked(folder, run, rows, summary, corrected)
 
 
@@ -270,9 +272,9 @@ def show_tables(
     paper: Paper, marked: Mapping[str, Marked], settings: ScoreSettings, shown: Shown
 ) -> None:
     """The paper's layouts of all models together, and habits of answering."""
-    from groundfault.asking.papers import ExamPaper
     from groundfault.report import exams as tables
     from groundfault.report.tables import show
+    from groundfault.runner.exam_papers import ExamPaper
 
     scored = {spec: each.summary for spec, each in marked.items() if each.summary is not None}
     if not isinstance(paper, ExamPaper) or not scored or shown.metric:
@@ -298,13 +300,13 @@ def show_tables(
 
 
 def _cot(paper: ExamPaper, marked: Marked, settings: ScoreSettings) -> dict[str, CotEffect]:
-    from groundfault.scoring.exam import cot_effects
+    from groundfault.protocols.exam import cot_effects
 
     return cot_effects(paper.exam, marked.rows, resamples=settings.bootstrap, seed=settings.seed)
 
 
 def _positions(paper: ExamPaper, marked: Marked) -> dict[str, PositionBias]:
-    from groundfault.scoring.exam import position_bias
+    from groundfault.protocols.exam import position_bias
 
     return position_bias(paper.exam, marked.rows)
 
@@ -313,7 +315,7 @@ def distributions(
     paper: ExamPaper, marked: Mapping[str, Marked]
 ) -> dict[str, Mapping[str, Mapping[str, int]]]:
     """Model → task → sub-cause → answers, of those that were attributed."""
-    from groundfault.asking.marking import distribution_of
+    from groundfault.judges.grading import distribution_of
 
     return {
         spec: distribution_of(paper, each.rows)
@@ -324,7 +326,7 @@ def distributions(
 
 def _more(paper: Paper, marked: Marked, settings: ScoreSettings) -> dict[str, object]:
     """What the event of a finished run has besides its summary."""
-    from groundfault.asking.papers import ExamPaper
+    from groundfault.runner.exam_papers import ExamPaper
 
     if not isinstance(paper, ExamPaper) or marked.summary is None:
         return {}
@@ -338,10 +340,10 @@ def _more(paper: Paper, marked: Marked, settings: ScoreSettings) -> dict[str, ob
 
 def write_cause_figure(out: Path, paper: Paper, marked: Mapping[str, Marked]) -> None:
     """A stacked bar of sub-causes per model, if there are any."""
-    from groundfault.asking.papers import ExamPaper
+    from groundfault.io.store import write_bytes
     from groundfault.report.exam_figures import cause_figure
     from groundfault.report.page.drawing import standalone
-    from groundfault.store import write_bytes
+    from groundfault.runner.exam_papers import ExamPaper
 
     causes = distributions(paper, marked) if isinstance(paper, ExamPaper) else {}
     if causes:

@@ -17,8 +17,8 @@ Out = Annotated[Path, typer.Option("--out", help="Folder to write; must not exis
 
 def inspect(exam: Exam, out: Out, images: Images = None) -> None:
     """A task file for Inspect AI."""
-    from groundfault.asking.papers import read_paper
     from groundfault.exports.inspect_file import export_inspect
+    from groundfault.runner.exam_papers import read_paper
 
     written = export_inspect(read_paper(str(exam), images=images), out)
     print(f"cd {written.parent} && inspect eval {written.name} -T mode=std --model …")
@@ -26,8 +26,8 @@ def inspect(exam: Exam, out: Out, images: Images = None) -> None:
 
 def lmms_eval(exam: Exam, out: Out, images: Images = None) -> None:
     """Tasks for lmms-eval."""
-    from groundfault.asking.papers import read_paper
     from groundfault.exports.lmms_eval import export_lmms_eval
+    from groundfault.runner.exam_papers import read_paper
 
     for task in export_lmms_eval(read_paper(str(exam), images=images), out):
         print(f"lmms-eval eval --include_path {out} --tasks {task} --model …")

@@ -27,7 +27,7 @@ def convert(
     split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
 ) -> None:
     """Turn any benchmark format into any other; what a format cannot hold is said."""
-    from groundfault.convert import read_any, write_any
+    from groundfault.io.convert import read_any, write_any
 
     benchmark = read_any(sources, from_, data)
     lost = write_any(benchmark, to, out, split=split, images_from=images)
@@ -42,7 +42,7 @@ def inspect(
     file: Annotated[Path, typer.Argument(help="Any file or folder.")], as_json: AsJson = False
 ) -> None:
     """What is this file, is it sound? Exit code 2 if it is not."""
-    from groundfault.inspection import inspect as inspect_file
+    from groundfault.io.inspection import inspect as inspect_file
     from groundfault.report.inspections import inspection_tables
     from groundfault.report.tables import show
 

@@ -27,9 +27,9 @@ from groundfault.cli.options import (
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.asking import ExamRun
-    from groundfault.asking.papers import ExamPaper, PopePaper
     from groundfault.judges.labelled import Labelled
+    from groundfault.runner.exam_papers import ExamPaper, PopePaper
+    from groundfault.runner.exams import ExamRun
 
 Yes = Annotated[bool, typer.Option("--yes", help="Pay for judgements without asking.")]
 Timeout = Annotated[
@@ -65,8 +65,8 @@ def judge(
     published: Published = False,
 ) -> None:
     """Judge and score stored answers again; no model is asked its questions again."""
-    from groundfault.asking.marking import read_exam_run
     from groundfault.cli.exam_telling import ExamTeller
+    from groundfault.judges.grading import read_exam_run
 
     settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
     means = exam_options.make_means(
@@ -114,7 +114,7 @@ def _name(folder: Path, run: ExamRun, known: dict[str, exams.Marked]) -> str:
 
 def _paper(run: ExamRun, data: Path | None, images: Path | None) -> ExamPaper | PopePaper:
     """What a run was asked, from where it was or where it is now."""
-    from groundfault.asking.papers import read_paper
+    from groundfault.runner.exam_papers import read_paper
 
     place = run.settings
     where = data or Path(str(place.get("data") or run.benchmark_folder))
@@ -159,11 +159,11 @@ def judge_card(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """How far can a judge be trusted? κ, α, precision and recall against labels, by task."""
+    from groundfault.io.store import write_json
     from groundfault.judges.card import judge_card as make_card
     from groundfault.judges.rule import RuleJudge
     from groundfault.report.exams import judge_table
     from groundfault.report.tables import show
-    from groundfault.store import write_json
 
     means = exam_options.make_means(
         base_url=base_url,
@@ -196,7 +196,7 @@ def judge_card(
 def _labels(labels: Path, exam: Path | None) -> tuple[list[Labelled], str]:
     """Labelled answers, and where they come from."""
     from groundfault.benchmarks import reactbench
-    from groundfault.foreign import sha256
+    from groundfault.io.foreign import sha256
     from groundfault.judges.labelled import labelled_answers, read_labels
 
     if labels.is_dir():

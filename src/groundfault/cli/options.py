@@ -14,8 +14,8 @@ from groundfault.errors import UnknownName
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
+    from groundfault.protocols.scored import Scored
     from groundfault.records import Summary
-    from groundfault.scored import Scored
 
 Command = Callable[..., None]
 
@@ -137,7 +137,7 @@ def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
 
 
 def annotation_hashes(paths: list[Path]) -> dict[str, str]:
-    from groundfault.foreign import sha256
+    from groundfault.io.foreign import sha256
 
     return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
 
@@ -155,7 +155,7 @@ def finish(
     scored: Scored, settings: ScoreSettings, data: dict[str, str], out: Path | None, shown: Shown
 ) -> None:
     """Summarise, write, print."""
-    from groundfault.evaluate import summarise, write_results
+    from groundfault.analysis.summary import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
     known = summary.rows["Overall"].metrics

@@ -41,10 +41,10 @@ from groundfault.cli.options import (
 from groundfault.errors import DataError
 
 if TYPE_CHECKING:
+    from groundfault.analysis.sweep import Sweep
     from groundfault.config import ScoreSettings
-    from groundfault.overlaps import Overlaps
+    from groundfault.matching.overlaps import Overlaps
     from groundfault.records import Benchmark
-    from groundfault.sweep import Sweep
 
 
 def score_cafe(
@@ -114,8 +114,8 @@ def score_halluseg(
     published: Published = False,
 ) -> None:
     """HalluSegBench: overlap and confusion-mask scores of replaced objects."""
+    from groundfault.protocols import replacement
     from groundfault.report.progress import progress
-    from groundfault.scoring import replacement
 
     settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
     with progress("comparing masks") as advance:
@@ -139,9 +139,9 @@ def score_fprefcoco(
 ) -> None:
     """FP-RefCOCO: See (does it exist?) and Segment (cIoU) under false premises."""
     from groundfault.benchmarks import fprefcoco
-    from groundfault.coco import stream_results
+    from groundfault.io.coco import stream_results
+    from groundfault.protocols import referring
     from groundfault.report.progress import progress
-    from groundfault.scoring import referring
 
     settings = resolve_settings(None, t=t, bootstrap=bootstrap, seed=seed)
     benchmark = fprefcoco.read(annotations)
@@ -156,9 +156,9 @@ def compare_phrases(
 ) -> tuple[Benchmark, Overlaps]:
     """Read both sides and compare every prediction once."""
     from groundfault import registry
-    from groundfault.coco import stream_results
-    from groundfault.intake import ANNOTATIONS
-    from groundfault.overlaps import compare_predictions
+    from groundfault.io.coco import stream_results
+    from groundfault.matching.intake import ANNOTATIONS
+    from groundfault.matching.overlaps import compare_predictions
     from groundfault.report.progress import progress
 
     read = registry.load("benchmarks", name).read
@@ -192,9 +192,9 @@ def _score_phrases(
     shown: Shown,
 ) -> None:
     benchmark, overlaps = compare_phrases(name, annotations, predictions, settings)
-    from groundfault.scoring import phrases
+    from groundfault.protocols import concepts
 
-    scored = phrases.score(
+    scored = concepts.score(
         benchmark,
         overlaps,
         t=settings.t,
@@ -250,8 +250,8 @@ def _sweep(
     tau: str | None,
     settings: ScoreSettings,
 ) -> Sweep:
+    from groundfault.analysis.sweep import parse_grid, sweep_phrases
     from groundfault.report.progress import progress
-    from groundfault.sweep import parse_grid, sweep_phrases
 
     t_values = parse_grid(t)
     tau_values = parse_grid(tau) if tau is not None else (None,)
@@ -275,9 +275,9 @@ def _sweep(
 
 
 def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: Shown) -> None:
+    from groundfault.io.store import write_json
     from groundfault.report.sweeps import sweep_tables
     from groundfault.report.tables import show
-    from groundfault.store import write_json
 
     tables = list(sweep_tables(swept, metric=metric, row=row))
     if out is not None:

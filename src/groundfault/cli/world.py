@@ -63,8 +63,8 @@ def world_build(
     """Render a benchmark of counterfactuals: exact edits, true masks, from a seed."""
     from contextlib import ExitStack
 
-    from groundfault.store import new_folder
-    from groundfault.sweep import parse_grid
+    from groundfault.analysis.sweep import parse_grid
+    from groundfault.io.store import new_folder
     from groundfault.world.presets import BuildSettings
     from groundfault.world.splits import split_named
 
@@ -167,7 +167,7 @@ def _build(
 
 def _write_native(built: Benchmark, folder: Path) -> list[str]:
     """Write a benchmark's own files; what they could not hold."""
-    from groundfault.convert import write_any
+    from groundfault.io.convert import write_any
 
     format_ = built.card.name
     notes: list[str] = []

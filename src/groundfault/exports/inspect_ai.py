@@ -47,15 +47,15 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState, generate
 
-from groundfault.answers import Answered, Mode
-from groundfault.asking.prompts import Questionnaire
-from groundfault.conversations import AnswererOptions, Asked
 from groundfault.errors import UsageError
 from groundfault.exports.scores import flat_scores, modes_of, paper_at
 from groundfault.judges import AnswerJudge
 from groundfault.judges.llm import LlmJudge
 from groundfault.judges.rule import RuleJudge
+from groundfault.llm.conversations import AnswererOptions, Asked
+from groundfault.parsing.answers import Answered, Mode
 from groundfault.records import Outcome, Prediction
+from groundfault.runner.prompts import Questionnaire
 
 __all__ = ["exam", "judged", "pope", "scores"]
 

@@ -6,9 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from groundfault import __version__
-from groundfault.asking.papers import Paper
 from groundfault.benchmarks import pope
-from groundfault.store import new_folder
+from groundfault.io.store import new_folder
+from groundfault.runner.exam_papers import Paper
 
 __all__ = ["export_inspect"]
 

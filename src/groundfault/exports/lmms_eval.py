@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault import __version__
-from groundfault.answers import Answered
-from groundfault.asking.papers import Paper
 from groundfault.benchmarks import pope
-from groundfault.conversations import AnswererOptions, Asked
 from groundfault.exports.scores import ModeName, flat_scores, modes_of, offered_modes, paper_at
+from groundfault.io.store import new_folder
 from groundfault.judges.rule import RuleJudge
+from groundfault.llm.conversations import AnswererOptions, Asked
+from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome
-from groundfault.store import new_folder
+from groundfault.runner.exam_papers import Paper
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from groundfault.answers import MODES, Answered, Mode
-from groundfault.asking.papers import Paper, read_paper
 from groundfault.benchmarks import pope
 from groundfault.errors import DataError, UsageError
+from groundfault.parsing.answers import MODES, Answered, Mode
+from groundfault.runner.exam_papers import Paper, read_paper
 
 __all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "paper_at"]
 

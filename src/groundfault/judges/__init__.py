@@ -15,7 +15,9 @@ from typing import Protocol
 
 import msgspec
 
-from groundfault.answers import (
+from groundfault.benchmarks.reactbench import MOST_IN_RANGE, Exam, Question, Sample, span
+from groundfault.errors import DataError
+from groundfault.parsing.answers import (
     CUT_OFF,
     Answered,
     Verdict,
@@ -26,8 +28,6 @@ from groundfault.answers import (
     read_range,
     read_yes_no,
 )
-from groundfault.benchmarks.reactbench import MOST_IN_RANGE, Exam, Question, Sample, span
-from groundfault.errors import DataError
 from groundfault.records import Outcome
 
 __all__ = [

@@ -23,15 +23,19 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from groundfault.answers import Verdict
+from groundfault.analysis.statistics import (
+    DEFAULT_RESAMPLES,
+    bootstrap_sums,
+    percentile_interval,
+)
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
 from groundfault.judges.labelled import Labelled
 from groundfault.judges.llm import JudgeDown
 from groundfault.metrics import exam as metric
+from groundfault.parsing.answers import Verdict
+from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate
-from groundfault.scored import by_case
-from groundfault.statistics import DEFAULT_RESAMPLES, bootstrap_sums, percentile_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from groundfault.answers import Answered
 from groundfault.benchmarks.reactbench import Exam, Question, Sample, Task
 from groundfault.errors import UsageError
+from groundfault.interfaces import Answerer
 from groundfault.judges import by_item
 from groundfault.judges.llm import JudgeDown, ask, refusal
-from groundfault.protocols import Answerer
+from groundfault.parsing.answers import Answered
 
 __all__ = ["CAUSES", "LABELS", "OTHER", "Attributed", "attribute", "distribution", "prompt_hash"]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import Exam, Question, Sample
 from groundfault.errors import DataError, UsageError
 from groundfault.judges import ShortAnswer, by_item, is_judged_in_words
+from groundfault.parsing.answers import Verdict
 
 __all__ = ["Labelled", "labelled_answers", "read_labels"]
 

@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from groundfault.answers import Verdict
 from groundfault.benchmarks.reactbench import Task
-from groundfault.conversations import REFUSED
 from groundfault.errors import GroundfaultError
+from groundfault.interfaces import Answerer
 from groundfault.judges import Judgement, ShortAnswer
-from groundfault.protocols import Answerer
+from groundfault.llm.conversations import REFUSED
+from groundfault.parsing.answers import Verdict
 from groundfault.records import Outcome, Prediction
 
 __all__ = ["JudgeDown", "LlmJudge", "ask", "refusal"]

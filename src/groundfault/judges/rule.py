@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from groundfault.answers import Verdict
 from groundfault.judges import BY_RULE, Judgement, ShortAnswer
+from groundfault.parsing.answers import Verdict
 
 __all__ = ["RuleJudge", "asserts", "colours_asserted"]
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.intake import FAILED, UNPARSED
-from groundfault.overlaps import Overlaps, Truth
+from groundfault.matching.intake import FAILED, UNPARSED
+from groundfault.matching.overlaps import Overlaps, Truth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

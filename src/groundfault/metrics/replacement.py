@@ -35,7 +35,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.quads import PixelCounts, Quads
+    from groundfault.matching.quads import PixelCounts, Quads
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -77,7 +77,7 @@ COLUMNS = tuple(name + part for name in CASE_VALUES for part in ("", ".n"))
 def iou(counts: PixelCounts) -> Floats:
     """Intersection over union; 0 where both masks are empty.
 
-    >>> from groundfault.quads import PixelCounts
+    >>> from groundfault.matching.quads import PixelCounts
     >>> iou(PixelCounts(*np.array([[4, 0], [2, 0], [1, 0]]))).tolist()
     [0.2, 0.0]
     """
@@ -94,7 +94,7 @@ def confusion_mask_score(
 
     One of two predicted pixels lies on an object of four: (3·1 + 1) / (3·4).
 
-    >>> from groundfault.quads import PixelCounts
+    >>> from groundfault.matching.quads import PixelCounts
     >>> confusion_mask_score(PixelCounts(*np.array([[4, 0], [2, 2], [1, 0]]))).round(3).tolist()
     [0.333, nan]
     """

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from groundfault.intake import FAILED, UNPARSED
-from groundfault.overlaps import Overlaps
+from groundfault.matching.intake import FAILED, UNPARSED
+from groundfault.matching.overlaps import Overlaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from groundfault.errors import UsageError
-from groundfault.masks import encode
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import encode
 from groundfault.records import Item, Outcome, Prediction, Rle
 
 __all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "oracle", "random"]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault.errors import UsageError
-from groundfault.masks import decode, encode
+from groundfault.io.masks import decode, encode
 from groundfault.models import frames, prompting
 from groundfault.models.placement import Placement
 from groundfault.models.prompting import PIXELS_AT_ONCE, Instance
 from groundfault.records import Prediction, Rle
 
 if TYPE_CHECKING:
-    from groundfault.protocols import BinaryMask, Image
+    from groundfault.interfaces import BinaryMask, Image
 
 __all__ = ["BoxToMask", "DetectThenSegment", "Detections", "Detector", "best", "load_segmenter"]
 

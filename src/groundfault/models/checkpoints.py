@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
 from groundfault.registry import BASELINES
 from groundfault.workers import SCRIPTS
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groundfault.masks import decode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import decode
 from groundfault.models import checkpoints, frames, prompting
 from groundfault.models.placement import Placement
 from groundfault.models.prompting import FLOOR, Instance
-from groundfault.protocols import ModelOptions
 from groundfault.records import Prediction
 
 if TYPE_CHECKING:
-    from groundfault.protocols import BinaryMask, Image
+    from groundfault.interfaces import BinaryMask, Image
 
 __all__ = ["ClipSeg", "load"]
 

@@ -19,8 +19,9 @@ from pathlib import Path
 import msgspec
 
 from groundfault import registry
-from groundfault.answers import Answered
-from groundfault.conversations import (
+from groundfault.errors import DataError, UsageError
+from groundfault.io.store import read_table
+from groundfault.llm.conversations import (
     AnswererOptions,
     Asked,
     InProcess,
@@ -31,9 +32,8 @@ from groundfault.conversations import (
     Trouble,
     said,
 )
-from groundfault.errors import DataError, UsageError
+from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome
-from groundfault.store import read_table
 
 __all__ = ["Replayed", "Spoken", "always_yes", "blind", "oracle", "random", "replay"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from groundfault.protocols import BinaryMask, Image
+    from groundfault.interfaces import BinaryMask, Image
 
 __all__ = ["bright_pixels", "brightness", "filled_box", "found_box", "further_from"]
 

@@ -10,19 +10,14 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from groundfault.interfaces import ModelOptions
 from groundfault.models import checkpoints, frames, prompting
-from groundfault.models.box_to_mask import (
-    Detections,
-    DetectThenSegment,
-    best,
-    load_segmenter,
-)
+from groundfault.models.box_to_mask import Detections, DetectThenSegment, best, load_segmenter
 from groundfault.models.placement import Placement, encoded_before
 from groundfault.models.prompting import FLOOR, MOST
-from groundfault.protocols import ModelOptions
 
 if TYPE_CHECKING:
-    from groundfault.protocols import Image
+    from groundfault.interfaces import Image
 
 __all__ = ["GroundingDino", "load"]
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from groundfault.errors import DataError, MissingExtra, UsageError
-from groundfault.foreign import sha256
-from groundfault.masks import encode
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.io.foreign import sha256
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from groundfault.interfaces import ModelOptions
 from groundfault.models import checkpoints, frames, prompting
 from groundfault.models.box_to_mask import Detections, DetectThenSegment, best, load_segmenter
 from groundfault.models.placement import Placement
 from groundfault.models.prompting import FLOOR, MOST
-from groundfault.protocols import ModelOptions
 
 if TYPE_CHECKING:
-    from groundfault.protocols import Image
+    from groundfault.interfaces import Image
 
 __all__ = ["Owlv2", "load"]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from groundfault.errors import UsageError
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
 
 __all__ = ["Placement", "encoded_before"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from groundfault.masks import encode
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction, Rle
 
 if TYPE_CHECKING:
-    from groundfault.protocols import BinaryMask, Image
+    from groundfault.interfaces import BinaryMask, Image
 
 __all__ = [
     "FLOOR",

@@ -14,15 +14,15 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundfault.coco import Result, stream_results
 from groundfault.errors import UsageError
-from groundfault.foreign import within
-from groundfault.intake import OK, OUTCOME_CODE, Intake
-from groundfault.masks import to_rle
-from groundfault.protocols import Baseline, ModelOptions
-from groundfault.quads import read_mask
+from groundfault.interfaces import Baseline, ModelOptions
+from groundfault.io.coco import Result, stream_results
+from groundfault.io.foreign import within
+from groundfault.io.masks import to_rle
+from groundfault.matching.intake import OK, OUTCOME_CODE, Intake
+from groundfault.matching.quads import read_mask
 from groundfault.records import Item, Outcome, Prediction, Rle
-from groundfault.runs import SILENT, Answer, read_predictions, shards
+from groundfault.runs.run import SILENT, Answer, read_predictions, shards
 
 __all__ = ["ReplayedFile", "ReplayedPictures", "ReplayedRun", "replay"]
 

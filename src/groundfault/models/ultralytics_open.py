@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from groundfault.errors import GroundfaultError, MissingExtra
-from groundfault.masks import decode
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import decode
 from groundfault.models import checkpoints, frames, prompting
 from groundfault.models.box_to_mask import Detections, DetectThenSegment, best, load_segmenter
 from groundfault.models.placement import Placement, encoded_before
 from groundfault.models.prompting import FLOOR, MOST, PIXELS_AT_ONCE, Instance
-from groundfault.protocols import ModelOptions
 from groundfault.records import Prediction
 
 if TYPE_CHECKING:
-    from groundfault.protocols import BinaryMask, Image
+    from groundfault.interfaces import BinaryMask, Image
 
     Reader = Callable[[list[str]], Any]
     """Embeddings (1, n, channels) of n phrases."""

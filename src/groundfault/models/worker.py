@@ -31,20 +31,20 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
-from groundfault.masks import MAX_PIXELS, parse_mask, to_rle
-from groundfault.models.spoken import outcome_of_text
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import MAX_PIXELS, parse_mask, to_rle
 from groundfault.models.worker_process import (
     WorkerGaveUp,
     WorkerModelError,
     WorkerNonsense,
     WorkerProcess,
 )
-from groundfault.protocols import ModelOptions
+from groundfault.parsing.segmenter_replies import outcome_of_text
 from groundfault.records import Outcome, Prediction
 from groundfault.workers import runtime
 
 if TYPE_CHECKING:
-    from groundfault.protocols import Image
+    from groundfault.interfaces import Image
 
 __all__ = ["WorkerSegmenter", "load", "scripts"]
 

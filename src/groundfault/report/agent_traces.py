@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from groundfault.agent.replaying import replay
-from groundfault.agent.traces import Trace, picture_file, read_traces, trace_of
-from groundfault.engine.pictures import read_image
-from groundfault.foreign import within
+from groundfault.io.foreign import within
+from groundfault.io.pictures import read_image
+from groundfault.io.store import write_bytes
+from groundfault.models.agent.replaying import replay
+from groundfault.models.agent.traces import Trace, picture_file, read_traces, trace_of
 from groundfault.records import Benchmark, Item, Outcome, Prediction
 from groundfault.report.tables import Cell, Table
-from groundfault.runs import read_predictions
-from groundfault.store import write_bytes
+from groundfault.runs.run import read_predictions
 
 __all__ = [
     "Costs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundfault.compare import SIGNIFICANT, Comparison
+from groundfault.analysis.compare import SIGNIFICANT, Comparison
 from groundfault.records import Estimate
 from groundfault.report.summaries import FRACTION_BENCHMARKS, SHORT, estimate_cell
 from groundfault.report.tables import Cell, Table

@@ -12,11 +12,11 @@ from typing import Any
 from groundfault.benchmarks.reactbench import LAYOUT, Task
 from groundfault.judges.card import JudgeCard
 from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.protocols.exam import CotEffect, PositionBias
 from groundfault.published import published_rows
 from groundfault.records import Estimate, Summary
 from groundfault.report.summaries import estimate_cell
 from groundfault.report.tables import Cell, Table
-from groundfault.scoring.exam import CotEffect, PositionBias
 
 __all__ = [
     "TASK_TITLES",

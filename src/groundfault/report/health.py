@@ -56,7 +56,7 @@ def _optional(name: str, extra: str) -> list[Cell | str]:
 def _mask_check() -> tuple[str, str]:
     if importlib.util.find_spec("rlemasklib") is None:
         return "missing", "pip install rlemasklib"
-    from groundfault.masks import iou_matrix, parse_mask
+    from groundfault.io.masks import iou_matrix, parse_mask
 
     left = parse_mask({"size": [4, 4], "counts": [0, 8, 8]}, 4, 4)
     right = parse_mask({"size": [4, 4], "counts": [4, 8, 4]}, 4, 4)

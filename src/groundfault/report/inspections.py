@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groundfault.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from groundfault.inspection import Report
+    from groundfault.io.inspection import Report
 
 __all__ = ["inspection_tables"]
 

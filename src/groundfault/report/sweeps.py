@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from groundfault.analysis.sweep import Point, Sweep, best_threshold
 from groundfault.errors import UnknownName
 from groundfault.records import Estimate
 from groundfault.report.summaries import SHORT, estimate_cell
 from groundfault.report.tables import Cell, Table
-from groundfault.sweep import Point, Sweep, best_threshold
 
 __all__ = ["sweep_tables"]
 

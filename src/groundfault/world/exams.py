@@ -16,7 +16,7 @@ import msgspec
 
 from groundfault.benchmarks.reactbench import Exam, Question, Sample, write
 from groundfault.errors import UsageError
-from groundfault.store import check_vacant
+from groundfault.io.store import check_vacant
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.presets import in_order, png

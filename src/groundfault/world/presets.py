@@ -23,9 +23,9 @@ import msgspec
 from groundfault import __version__
 from groundfault.benchmarks import folder
 from groundfault.errors import UnknownName, UsageError
-from groundfault.masks import encode
+from groundfault.io.masks import encode
+from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.store import check_vacant
 from groundfault.world.cases import sample_clean_scene, sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.objects import CATEGORIES
@@ -384,7 +384,7 @@ def _item(
         id=item_id,
         case_id=case_id,
         role=role,
-        image=image,
+        images=(image,),
         height_px=height_px,
         width_px=width_px,
         query=query,

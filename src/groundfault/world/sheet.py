@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from groundfault.errors import UnknownName
-from groundfault.store import write_bytes
+from groundfault.io.store import write_bytes
 from groundfault.world.cases import sample_intervention
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.interventions import KINDS, Intervention

@@ -16,7 +16,17 @@ from groundfault.world.backdrop import (
     sky,
     veil,
 )
-from groundfault.world.canvas import Canvas, Rgb, fade, gradient, mix, paint, radial, shade, skia
+from groundfault.world.canvas import (
+    Canvas,
+    Rgb,
+    fade,
+    gradient,
+    mix,
+    paint,
+    radial,
+    shade,
+    skia,
+)
 from groundfault.world.forms import between, jittered
 from groundfault.world.shapes import box, line, oval, polygon
 

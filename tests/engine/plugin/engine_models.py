@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from groundfault.masks import encode
-from groundfault.protocols import ModelOptions
+from groundfault.interfaces import ModelOptions
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
 

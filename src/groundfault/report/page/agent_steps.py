@@ -10,17 +10,17 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.agent.replaying import replay
-from groundfault.agent.traces import Trace, trace_of
 from groundfault.benchmarks import folder as benchmark_folder
-from groundfault.engine.pictures import read_image
 from groundfault.errors import GroundfaultError
-from groundfault.foreign import within
+from groundfault.io.foreign import within
+from groundfault.io.pictures import read_image
+from groundfault.models.agent.replaying import replay
+from groundfault.models.agent.traces import Trace, trace_of
 from groundfault.report.agent_traces import ENDINGS
 from groundfault.report.page.gallery import Example, Gallery, View
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.pictures import Pictures
-from groundfault.runs import read_predictions, shards
+from groundfault.runs.run import read_predictions, shards
 
 __all__ = ["Episodes", "Step", "make_episodes"]
 

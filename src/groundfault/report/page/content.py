@@ -7,7 +7,7 @@ from itertools import combinations
 
 import msgspec
 
-from groundfault.compare import Comparison, compare_runs
+from groundfault.analysis.compare import Comparison, compare_runs
 from groundfault.records import Estimate
 from groundfault.registry import names
 from groundfault.report.page.exam_answers import ExamMaterial

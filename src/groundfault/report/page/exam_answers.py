@@ -11,14 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.answers import Answered, Mode
-from groundfault.asking import read_answers
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import Exam
 from groundfault.errors import GroundfaultError
 from groundfault.judges.causes import LABELS
+from groundfault.parsing.answers import Answered, Mode
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.words import EXAM, family
+from groundfault.runs.answers import read_answers
 
 __all__ = ["Answers", "ExamMaterial", "exam_material", "is_exam", "is_exam_folder"]
 

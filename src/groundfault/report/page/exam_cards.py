@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.answers import MODES, Answered
 from groundfault.benchmarks.reactbench import LETTERS, Question, Sample
 from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.parsing.answers import MODES, Answered
 from groundfault.records import Outcome
 from groundfault.registry import BASELINES
 from groundfault.report.exams import TASK_TITLES

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.asking import ExamRun, read_answers
-from groundfault.asking.papers import PopePaper, read_paper
 from groundfault.benchmarks import pope
 from groundfault.benchmarks.pope import PopeQuestion
 from groundfault.errors import GroundfaultError
@@ -21,6 +19,9 @@ from groundfault.report.page.exam_cards import AnswerCard, Asked, Said, answered
 from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.pictures import Pictures
+from groundfault.runner.exam_papers import PopePaper, read_paper
+from groundfault.runner.exams import ExamRun
+from groundfault.runs.answers import read_answers
 
 __all__ = ["POPE_TITLE", "PopeMaterial", "is_pope", "pope_asked", "pope_material"]
 

@@ -10,6 +10,13 @@ from groundfault.benchmarks.reactbench import LAYOUT, Task
 from groundfault.errors import GroundfaultError
 from groundfault.judges.causes import CAUSES, LABELS
 from groundfault.metrics.exam import DIMENSIONS, TYPES
+from groundfault.protocols.exam import (
+    CotEffect,
+    PositionBias,
+    cot_effects,
+    hallucination_rates,
+    position_bias,
+)
 from groundfault.published import published_rows
 from groundfault.records import Estimate
 from groundfault.report.exams import TASK_TITLES
@@ -27,13 +34,6 @@ from groundfault.report.page.exam_figures import (
 )
 from groundfault.report.page.figures import Bar, bars, radar
 from groundfault.report.page.sections import Context, Panel, Section, few, share
-from groundfault.scoring.exam import (
-    CotEffect,
-    PositionBias,
-    cot_effects,
-    hallucination_rates,
-    position_bias,
-)
 
 __all__ = ["TYPE_WORDS", "Findings", "exam_sections", "find"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundfault.asking import ExamRun
 from groundfault.judges.causes import CAUSES
 from groundfault.report import exams
 from groundfault.report.page.exam_sections import Findings
 from groundfault.report.page.sections import Context
 from groundfault.report.tables import Table, render
+from groundfault.runner.exams import ExamRun
 
 __all__ = ["exam_latex", "took_table"]
 

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from groundfault.records import Estimate
-from groundfault.report.page.drawing import (
-    SERIES,
-    Canvas,
-    Figure,
-    Scale,
-    nice_ticks,
-    shortened,
-)
+from groundfault.report.page.drawing import SERIES, Canvas, Figure, Scale, nice_ticks, shortened
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,14 +17,14 @@ import msgspec
 
 from groundfault.benchmarks import folder as benchmark_folder
 from groundfault.errors import DataError, GroundfaultError
-from groundfault.masks import decode
+from groundfault.io.masks import decode
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
 from groundfault.report.page.failures import POOR_IOU, judged_case
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.outlines import outline, shrink
 from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS
-from groundfault.runs import read_predictions, shards
+from groundfault.runs.run import read_predictions, shards
 
 __all__ = ["Example", "Gallery", "View", "make_gallery"]
 

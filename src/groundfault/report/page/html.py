@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundfault import __version__
-from groundfault.asking import ExamRun
 from groundfault.errors import MissingExtra
+from groundfault.io.store import write_bytes
 from groundfault.report.agent_traces import script_hash
 from groundfault.report.exams import TASK_TITLES
 from groundfault.report.page.agent_steps import make_episodes
@@ -41,7 +41,7 @@ from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
 from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS, slice_name
 from groundfault.report.tables import printable
-from groundfault.store import write_bytes
+from groundfault.runner.exams import ExamRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.asking import ExamRun
+from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
-from groundfault.evaluate import read_results
+from groundfault.io.store import read_json
 from groundfault.records import Summary
 from groundfault.report.sweeps import DEFAULT_T, DEFAULT_TAU
-from groundfault.store import read_json
+from groundfault.runner.exams import ExamRun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

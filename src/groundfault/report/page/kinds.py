@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from groundfault.analysis.statistics import estimates
+from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate
 from groundfault.registry import load
 from groundfault.report.page.figures import Bar, Curve, bars, curves, radar
@@ -14,11 +16,9 @@ from groundfault.report.page.inputs import CONTROL, RunData
 from groundfault.report.page.sections import Context, Panel, Section, few, quoted, share
 from groundfault.report.page.words import benchmark_words, family, slice_name
 from groundfault.report.summaries import LOWER_IS_BETTER, SHORT
-from groundfault.scored import by_case
-from groundfault.statistics import estimates
 
 if TYPE_CHECKING:
-    from groundfault.scored import Metrics
+    from groundfault.protocols.scored import Metrics
 
 __all__ = ["dose_section", "kinds_section", "profile_section", "split_section"]
 

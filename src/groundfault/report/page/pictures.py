@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundfault.errors import DataError
-from groundfault.foreign import within
+from groundfault.io.foreign import within
 
 if TYPE_CHECKING:
     from PIL import Image

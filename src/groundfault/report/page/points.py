@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from groundfault.analysis.statistics import bootstrap_sums, percentile_interval
+from groundfault.analysis.sweep import T_GRID
+from groundfault.protocols.scored import by_case
 from groundfault.report.page.inputs import RunData
-from groundfault.scored import by_case
-from groundfault.statistics import bootstrap_sums, percentile_interval
-from groundfault.sweep import T_GRID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from groundfault.compare import Comparison
+from groundfault.analysis.compare import Comparison
 from groundfault.records import Estimate
 from groundfault.registry import BASELINES
 from groundfault.report.page.drawing import Figure

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from groundfault.errors import MissingExtra
+from groundfault.io.store import atomic_file
 from groundfault.models.nano import LENGTH, SIDE_PX
-from groundfault.store import atomic_file
 from groundfault.train.nano.network import Nano
 
 __all__ = ["export"]

@@ -1,0 +1,106 @@
+"""predict → score → summarise: three steps, each rerun from what the one before left on disk."""
+
+from __future__ import annotations
+
+import contextlib
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groundfault import __version__
+from groundfault.analysis.statistics import estimates
+from groundfault.io.store import read_json, read_table, write_json, write_table
+from groundfault.protocols.scored import Scored, by_case
+from groundfault.records import Row, Summary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["read_results", "summarise", "write_results"]
+
+
+def summarise(
+    scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None
+) -> Summary:
+    """Estimates of every metric for every row."""
+    rows, bounds = {}, {}
+    for number, (name, member) in enumerate(scored.rows.items()):
+        contributions = scored.contributions[member]
+        support = scored.support(contributions.sum(axis=0))
+        cases = by_case(contributions, scored.case[member])
+        rows[name] = Row(
+            n_cases=len(cases),
+            metrics=estimates(
+                cases,
+                scored.metrics,
+                support,
+                resamples=bootstrap,
+                seed=[seed, number],
+            ),
+        )
+        if scored.imputed:
+            bounds[name] = _bounds(scored, member)
+    return Summary(
+        benchmark=scored.benchmark,
+        settings={**scored.settings, "bootstrap": bootstrap, "seed": seed},
+        rows=rows,
+        outcomes=scored.outcomes,
+        bounds=bounds,
+        normal_halfwidths=scored.normal_halfwidths(scored) if scored.normal_halfwidths else {},
+        notes=scored.notes,
+        data=data or {},
+        version=__version__,
+    )
+
+
+def _bounds(
+    scored: Scored, member: NDArray[np.bool_]
+) -> dict[str, tuple[float | None, float | None]]:
+    sums = np.stack([contributions[member].sum(axis=0) for contributions in scored.imputed])
+    bounds: dict[str, tuple[float | None, float | None]] = {}
+    for name, values in scored.metrics(sums).items():
+        defined = values[~np.isnan(values)]
+        bounds[name] = (
+            (float(defined.min()), float(defined.max())) if len(defined) else (None, None)
+        )
+    return bounds
+
+
+def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary) -> None:
+    """Write cases.parquet and, when it is there, summary.json: a run is whole or not there."""
+    folder = Path(folder)
+    with contextlib.suppress(OSError):  # writing says what is wrong
+        (folder / "summary.json").unlink()  # never beside another run's cases
+    names = scored.contribution_names
+    columns: dict[str, Any] = {
+        "case": scored.case,
+        **scored.columns(),
+        "rows": _row_names(scored),
+        **{name: scored.contributions[:, k] for k, name in enumerate(names)},
+    }
+    write_table(
+        folder / "cases.parquet",
+        columns,
+        metadata={"benchmark": scored.benchmark, "contributions": ",".join(names)},
+    )
+    write_json(folder / "summary.json", summary)
+
+
+def _row_names(scored: Scored) -> list[list[str]]:
+    """Per case, the table rows that it belongs to; few combinations occur, so each is made once."""
+    rows = list(scored.rows)
+    code = np.zeros(len(scored.case), np.int64)
+    for k, row in enumerate(rows):
+        code |= scored.rows[row].astype(np.int64) << k
+    listed = {
+        value: [row for k, row in enumerate(rows) if value >> k & 1] for value in set(code.tolist())
+    }
+    return [listed[value] for value in code.tolist()]
+
+
+def read_results(folder: str | PathLike[str]) -> tuple[Summary, Any]:
+    """The summary and the case table of a run."""
+    folder = Path(folder)
+    return read_json(folder / "summary.json", Summary), read_table(folder / "cases.parquet")

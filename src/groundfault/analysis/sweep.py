@@ -1,0 +1,107 @@
+"""Every operating point from one comparison: score thresholds, overlap thresholds, their grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from groundfault.analysis.summary import summarise
+from groundfault.errors import UsageError
+from groundfault.matching.overlaps import Overlaps
+from groundfault.protocols import concepts
+from groundfault.records import Benchmark, Estimate
+
+__all__ = ["T_GRID", "Point", "Sweep", "best_threshold", "parse_grid", "sweep_phrases"]
+
+T_GRID = tuple(round(0.05 * k, 2) for k in range(1, 20))
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One operating point of one table row."""
+
+    t: float
+    tau: float | None
+    row: str
+    metrics: dict[str, Estimate]
+
+
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """All points of a sweep; the content of sweep.json."""
+
+    benchmark: str
+    settings: dict[str, object]
+    points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+
+
+def parse_grid(text: str, of: str = "thresholds") -> tuple[float, ...]:
+    """Thresholds, or what else `of` calls them, from "0.5", "0.2,0.5" or "start:stop:step".
+
+    >>> parse_grid("0.3:0.9:0.3")
+    (0.3, 0.6, 0.9)
+    """
+    try:
+        if ":" not in text:
+            return tuple(float(part) for part in text.split(","))
+        start, stop, step = (float(part) for part in text.split(":"))
+        count = int(np.floor((stop - start) / step + 1e-9)) + 1
+        if step <= 0 or not 1 <= count <= 1000:
+            raise ValueError
+        return tuple(round(start + step * k, 10) for k in range(count))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(
+            f"'{text}' is no list of {of}; write 0.5 or 0.2,0.5 or 0.05:0.95:0.05"
+        ) from None
+
+
+def sweep_phrases(
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    *,
+    t_values: Sequence[float],
+    tau_values: Sequence[float | None],
+    iou: str,
+    variant: str,
+    bootstrap: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """Score every (t, τ) of the grid. Resamples are drawn alike at every point."""
+    points: list[Point] = []
+    notes: tuple[str, ...] = ()
+    grid = [(t, tau) for t in t_values for tau in tau_values]
+    for done, (t, tau) in enumerate(grid, start=1):
+        scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou=iou, variant=variant)
+        summary = summarise(scored, bootstrap=bootstrap, seed=seed)
+        notes = summary.notes
+        points += [
+            Point(t=t, tau=tau, row=name, metrics=row.metrics)
+            for name, row in summary.rows.items()
+            if row.n_cases
+        ]
+        if progress is not None:
+            progress(done, len(grid))
+    return Sweep(
+        benchmark=benchmark.card.name,
+        settings={
+            "t": list(t_values), "tau": list(tau_values), "iou": iou, "variant": variant,
+            "bootstrap": bootstrap, "seed": seed,
+        },
+        points=tuple(points),
+        notes=notes,
+    )  # fmt: skip
+
+
+def best_threshold(sweep: Sweep, metric: str = "cgF1", row: str = "Overall") -> float | None:
+    """The first t with the highest value, as calibration takes it; None if it is never defined."""
+    candidates = [
+        (point.metrics[metric].value, point.t)
+        for point in sweep.points
+        if point.row == row and point.metrics[metric].value is not None
+    ]
+    if not candidates:
+        return None
+    highest = max(value for value, _ in candidates if value is not None)
+    return min(t for value, t in candidates if value == highest)

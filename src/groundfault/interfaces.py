@@ -1,0 +1,203 @@
+"""The seams: one method each. Whatever has the method is the thing; nothing is inherited.
+
+What a model may offer besides is declared here too, one ability each: a model has an ability if it
+has the method or attribute, and nothing else is ever looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import msgspec
+
+from groundfault.records import Conversation, Item, Prediction, Reply
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Image = NDArray[np.uint8]  # (height, width, 3) RGB
+    BinaryMask = NDArray[np.bool_]  # (height, width)
+
+__all__ = [
+    "Answerer",
+    "AnySizes",
+    "Baseline",
+    "BatchSegmenter",
+    "ChatModel",
+    "Checkpointed",
+    "Closeable",
+    "Editor",
+    "Encoder",
+    "Judge",
+    "Logging",
+    "ModelOptions",
+    "NotEdited",
+    "PreferredBatch",
+    "Probeable",
+    "Segmenter",
+    "Startable",
+]
+
+
+class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to load a model. A name in the registry is a callable (argument, options) -> model,
+    where the argument is what follows the colon in `sam3:facebook/sam3`, "" if nothing does."""
+
+    device: str = "auto"
+    dtype: str = "auto"
+    revision: str = ""
+    """Of a hub checkpoint; "" is the one pinned by the adapter."""
+    offline: bool = False
+    timeout_s: float = 600.0
+    """For one request to a model outside this process."""
+
+
+@runtime_checkable
+class Segmenter(Protocol):
+    """Finds what phrases name in an image. One image, many phrases: it is encoded once."""
+
+    def segment(self, image: Image, phrases: Sequence[str]) -> Sequence[Prediction]:
+        """One prediction per phrase, in order: masks with scores, or an abstention."""
+        ...
+
+
+@runtime_checkable
+class BatchSegmenter(Segmenter, Protocol):
+    """A segmenter that is faster with several images at once. They are of one size, unless it is
+    `AnySizes` too."""
+
+    def segment_batch(
+        self, images: Sequence[Image], phrases: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Prediction]]:
+        """What `segment` gives for each image and its phrases."""
+        ...
+
+
+@runtime_checkable
+class AnySizes(Protocol):
+    """A batch segmenter that takes images of different sizes in one call."""
+
+    any_sizes: bool
+
+
+@runtime_checkable
+class PreferredBatch(Protocol):
+    """A batch segmenter that knows how many images it likes at once."""
+
+    images_at_once: int
+
+
+@runtime_checkable
+class Encoder(Segmenter, Protocol):
+    """A segmenter that can keep what it has seen of images, of whatever sizes: an image is encoded
+    once and asked about any number of times."""
+
+    def encode(self, images: Sequence[Image]) -> Sequence[Any]:
+        """What it needs of each image to be asked about it."""
+        ...
+
+    def segment_encoded(
+        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Prediction]]:
+        """What `segment` gives for each image."""
+        ...
+
+
+@runtime_checkable
+class Probeable(Protocol):
+    """A segmenter whose coordinate frame can be checked without its network."""
+
+    def frame_probe(self, image: Image) -> BinaryMask:
+        """Where the bright parts of an image end up: its preprocessed pixels, taken for the
+        network's output, sent back to the image by the adapter's own postprocessing."""
+        ...
+
+
+@runtime_checkable
+class Baseline(Protocol):
+    """Answers items without a model: from their annotations, their words, or chance."""
+
+    def predict(self, items: Sequence[Item]) -> Sequence[Prediction]:
+        """One prediction per item, in order."""
+        ...
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Replies to conversations with pictures, in words."""
+
+    def complete(self, conversations: Sequence[Conversation]) -> Sequence[Reply]:
+        """One reply per conversation, in order."""
+        ...
+
+
+@runtime_checkable
+class Checkpointed(Protocol):
+    """A model that knows which weights it was made of."""
+
+    checkpoints: tuple[str, ...]
+    """Of each part, name and revision or content hash; answers of others are not mixed."""
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A model outside this process, which has to be started."""
+
+    def start(self) -> None:
+        """Start it, or raise what keeps it from that."""
+        ...
+
+
+@runtime_checkable
+class Logging(Protocol):
+    """A model outside this process, whose own output is kept in the run's folder."""
+
+    def keep_log(self, folder: Any) -> None:
+        """Write its output to a file in the folder."""
+        ...
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """A model that holds processes, threads or connections."""
+
+    def close(self) -> None:
+        """Let go of them. A second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class Answerer(Protocol):
+    """Answers questions about images in words."""
+
+    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> Sequence[Prediction]:
+        """One prediction per conversation, its answer in `text`."""
+        ...
+
+
+class NotEdited(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an editor gave no image."""
+
+    outcome: Literal["refused", "failed"]
+    """Refused: the service will not, however often it is asked. Failed: it may, next time."""
+    reason: str
+
+
+@runtime_checkable
+class Editor(Protocol):
+    """Changes an image inside a region as instructed."""
+
+    def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
+        """The edited image, of the same size, or why there is none."""
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Decides whether an answer is right by a rubric."""
+
+    def judge(self, question: str, answer: str, rubric: str) -> bool | None:
+        """True, False, or None if the judge itself could not decide."""
+        ...

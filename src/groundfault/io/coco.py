@@ -1,0 +1,316 @@
+"""The COCO family of JSON, as CAFE, SA-Co, COCO, LVIS and referring sets write it.
+
+One typed reader for annotations and one for results. Everything a record may get wrong is
+checked here, once, so that what comes out can be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any, TypedDict
+
+import msgspec
+
+from groundfault.errors import DataError
+from groundfault.io.foreign import read_json_object, stream_json_list
+from groundfault.io.masks import CONTINUES, MAX_PIXELS, parse_mask, to_rle
+from groundfault.records import Outcome, Region, Rle
+
+__all__ = [
+    "Annotation",
+    "AnnotationFile",
+    "Id",
+    "Image",
+    "Ref",
+    "Result",
+    "annotation_error",
+    "annotator_regions",
+    "image_size",
+    "index_images",
+    "is_compressed",
+    "read_annotations",
+    "regions_by_image",
+    "stream_results",
+]
+
+AnyPath = str | PathLike[str]
+Id = int | str
+
+ANNOTATIONS = "a COCO-like JSON object with images, annotations and categories"
+RESULTS = "a JSON list of COCO results: [{image_id, category_id, segmentation, score}, …]"
+
+
+class LooseRle(TypedDict):
+    """A mask as files hold it: run lengths coded or plain."""
+
+    size: tuple[int, int]
+    counts: str | list[int]
+
+
+Segmentation = LooseRle | list[list[float]] | None
+
+
+class Image(msgspec.Struct, gc=False):
+    """One entry of `images`: in CAFE and SA-Co an (image, phrase) pair."""
+
+    id: Id
+    file_name: str = ""
+    height: int = 0
+    width: int = 0
+    text_input: str = ""
+    edit_type: str | None = None
+    fp_source_id: Id | None = None
+    is_instance_exhaustive: int | bool = 1
+    coco_url: str = ""
+    neg_category_ids: tuple[int, ...] = ()
+    not_exhaustive_category_ids: tuple[int, ...] = ()
+
+
+class Annotation(msgspec.Struct, gc=False):
+    """One entry of `annotations`."""
+
+    image_id: Id
+    id: Id | None = None
+    segmentation: Segmentation = None
+    bbox: list[float] | None = None
+    iscrowd: int | bool = 0
+    category_id: int = 0
+
+
+class Category(msgspec.Struct):
+    id: int
+    name: str = ""
+
+
+class Sentence(msgspec.Struct):
+    """One wording of a referring expression, with FP-RefCOCO's two ways to mark a false one."""
+
+    sent: str
+    sent_id: Id | None = None
+    is_false_premise: bool | None = None
+    exist: bool | None = None
+
+
+class Ref(msgspec.Struct):
+    """One entry of a REFER-style `refs` list."""
+
+    ref_id: Id
+    image_id: Id
+    sentences: list[Sentence]
+    ann_id: Id | list[Id] = -1
+    split: str = ""
+
+
+class AnnotationFile(msgspec.Struct):
+    images: list[Image] = []
+    annotations: list[Annotation] = []
+    categories: list[Category] = []
+    refs: list[Ref] = []
+
+
+class Result(msgspec.Struct, gc=False):
+    """One entry of a results file. `outcome` and `reason` are ours: a dump may say that an item
+    failed, was unreadable, or that the model abstained."""
+
+    image_id: Id
+    score: float | None = None
+    segmentation: Segmentation = None
+    bbox: list[float] | None = None
+    category_id: int | None = None
+    outcome: Outcome | None = None
+    reason: str = ""
+    text: str = ""
+
+
+def read_annotations(path: AnyPath) -> AnnotationFile:
+    """Decode an annotation file and check its ids."""
+    data = read_json_object(path, AnnotationFile, expected=ANNOTATIONS)
+    if not data.images:
+        raise DataError(path, "it has no images", remedy=f"give {ANNOTATIONS}")
+    seen: set[str] = set()
+    for number, annotation in enumerate(data.annotations):
+        if annotation.id is None:
+            continue
+        if str(annotation.id) in seen:
+            raise DataError(
+                path,
+                f"annotation id {annotation.id} occurs twice",
+                record=f"annotations[{number}]",
+                remedy="give every annotation its own id",
+            )
+        seen.add(str(annotation.id))
+    return data
+
+
+def index_images(path: AnyPath, data: AnnotationFile) -> dict[str, int]:
+    """Position of every image by its id, as text; ids must be unique."""
+    position = {str(image.id): number for number, image in enumerate(data.images)}
+    if len(position) == len(data.images):
+        return position
+    seen: set[str] = set()
+    for number, image in enumerate(data.images):
+        if str(image.id) in seen:
+            raise DataError(
+                path,
+                f"image id {image.id} occurs twice",
+                record=f"images[{number}]",
+                remedy="give every image its own id",
+            )
+        seen.add(str(image.id))
+    raise AssertionError("unreachable: a smaller index means a duplicate")
+
+
+def regions_by_image(
+    path: AnyPath, data: AnnotationFile, position: dict[str, int], *, verify: bool = True
+) -> tuple[list[tuple[Region, ...]], bool]:
+    """The regions of every image, in file order, and whether boxes were normalised (0–1).
+
+    Masks come out as compressed run lengths, boxes in pixels. Without `verify`, run lengths that
+    are already compressed are taken as they are: comparing them with predictions checks them.
+    """
+    normalised = _boxes_are_normalised(data)
+    regions: list[list[Region]] = [[] for _ in data.images]
+    for number, annotation in enumerate(data.annotations):
+        place = position.get(str(annotation.image_id))
+        if place is None:
+            raise annotation_error(
+                path,
+                number,
+                annotation,
+                "its image_id is not among the images",
+                "add the image or drop the annotation",
+            )
+        image = data.images[place]
+        try:
+            box = _pixel_box(annotation.bbox, image if normalised else None)
+            mask = _region_mask(annotation, image, verify)
+        except ValueError as problem:
+            raise annotation_error(
+                path, number, annotation, str(problem), "correct the annotation or drop it"
+            ) from None
+        regions[place].append(Region(mask, box, bool(annotation.iscrowd)))
+    return [tuple(found) for found in regions], normalised
+
+
+def annotation_error(
+    path: AnyPath, number: int, annotation: Annotation, problem: str, remedy: str
+) -> DataError:
+    """The error of one entry of `annotations`."""
+    record = f"annotations[{number}] (id {annotation.id}, image_id {annotation.image_id})"
+    return DataError(path, problem, record=record, remedy=remedy)
+
+
+def _region_mask(annotation: Annotation, image: Image, verify: bool) -> Rle | None:
+    segmentation = annotation.segmentation
+    if not segmentation:
+        if not annotation.bbox:
+            raise ValueError("it has neither segmentation nor bbox")
+        return None
+    height_px, width_px = _size(image, segmentation)
+    if not verify and is_compressed(segmentation, height_px, width_px):
+        return segmentation  # type: ignore[return-value]
+    mask = parse_mask(segmentation, height_px, width_px)
+    if is_compressed(segmentation, height_px, width_px):
+        return segmentation  # type: ignore[return-value]
+    return to_rle(mask)
+
+
+def is_compressed(segmentation: Segmentation, height_px: int, width_px: int) -> bool:
+    """Whether a mask is compressed run lengths of this size that do not end in mid-number.
+
+    Whether the runs add up is for the parser to find.
+    """
+    return (
+        isinstance(segmentation, dict)
+        and isinstance(segmentation["counts"], str)
+        and segmentation["counts"][-1:] < CONTINUES
+        and segmentation["size"] == (height_px, width_px)
+    )
+
+
+def _size(image: Image, segmentation: Any) -> tuple[int, int]:
+    height_px, width_px = image.height, image.width
+    if not (height_px and width_px) and isinstance(segmentation, dict):
+        height_px, width_px = segmentation["size"]
+    if height_px <= 0 or width_px <= 0 or height_px * width_px > MAX_PIXELS:
+        raise ValueError(f"its image claims {height_px}x{width_px} pixels (height x width)")
+    return height_px, width_px
+
+
+def _boxes_are_normalised(data: AnnotationFile) -> bool:
+    """SA-Co writes boxes in 0–1: true if every box lies in the unit square and images do not."""
+    boxes = [a.bbox for a in data.annotations if a.bbox and len(a.bbox) == 4]
+    if not boxes or all(image.width <= 1 for image in data.images):
+        return False
+    return all(
+        min(x, y) >= -1e-6 and x + w <= 1.000001 and y + h <= 1.000001 for x, y, w, h in boxes
+    )
+
+
+def _pixel_box(
+    box: Sequence[float] | None, scale_to: Image | None
+) -> tuple[float, float, float, float] | None:
+    if not box:
+        return None
+    if len(box) != 4 or not all(map(math.isfinite, box)) or box[2] < 0 or box[3] < 0:
+        raise ValueError(f"its bbox {list(box)} is not x, y, width, height in finite numbers")
+    x, y, width, height = box
+    if scale_to is None:
+        return x, y, width, height
+    return x * scale_to.width, y * scale_to.height, width * scale_to.width, height * scale_to.height
+
+
+def stream_results(
+    path: AnyPath, *, progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[int, list[Result]]]:
+    """Yield (index of the first record, records) of a results file of any size.
+
+    `progress` is told (bytes read, bytes in all).
+    """
+    yield from stream_json_list(path, Result, expected=RESULTS, progress=progress)
+
+
+def annotator_regions(
+    path: AnyPath, reference: AnnotationFile, *, verify: bool = True
+) -> list[tuple[tuple[Region, ...] | None, bool]]:
+    """(regions, exhaustive) of a further annotator's file, in the order of the first file.
+
+    Regions are None where this annotator did not see the image.
+    """
+    data = read_annotations(path)
+    position = index_images(path, data)
+    regions, _ = regions_by_image(path, data, position, verify=verify)
+    found: list[tuple[tuple[Region, ...] | None, bool]] = []
+    for image in reference.images:
+        place = position.get(str(image.id))
+        if place is None:
+            found.append((None, True))
+            continue
+        other = data.images[place]
+        if (other.height, other.width) != (image.height, image.width):
+            raise DataError(
+                path,
+                f"it is {other.height}x{other.width} here and {image.height}x{image.width} in the "
+                "first annotator's file (height x width)",
+                record=f"images[{place}] (id {other.id})",
+                remedy="give files of the same images",
+            )
+        found.append((regions[place], bool(other.is_instance_exhaustive)))
+    return found
+
+
+def image_size(path: AnyPath, image: Image, regions: Sequence[Region]) -> tuple[int, int]:
+    """(height, width) in pixels, from the entry or else from its masks."""
+    if image.height > 0 and image.width > 0:
+        return image.height, image.width
+    for region in regions:
+        if region.mask is not None:
+            return region.mask["size"]
+    raise DataError(
+        path,
+        "it has no height and width",
+        record=f"image {image.id}",
+        remedy="give every image its size in pixels",
+    )

@@ -1,0 +1,157 @@
+"""Objects by category as questions: what COCO and LVIS annotations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+
+import msgspec
+
+from groundfault.errors import DataError
+from groundfault.io.coco import (
+    Annotation,
+    AnnotationFile,
+    Id,
+    Image,
+    Result,
+    annotation_error,
+    image_size,
+    index_images,
+    regions_by_image,
+)
+from groundfault.records import Case, Item, Region, Role
+
+__all__ = ["address_to_categories", "annotated_regions", "category_items", "category_names"]
+
+AnyPath = str | PathLike[str]
+
+
+def annotated_regions(
+    path: AnyPath, data: AnnotationFile, position: dict[str, int], *, verify: bool = True
+) -> tuple[list[list[tuple[Annotation, Region]]], bool]:
+    """Every image's annotations with the regions they became, in file order, and whether boxes
+    were normalised (0–1)."""
+    regions, normalised = regions_by_image(path, data, position, verify=verify)
+    found: list[list[tuple[Annotation, Region]]] = [[] for _ in data.images]
+    for annotation in data.annotations:
+        place = position[str(annotation.image_id)]
+        found[place].append((annotation, regions[place][len(found[place])]))
+    return found, normalised
+
+
+def category_names(path: AnyPath, data: AnnotationFile) -> dict[int, str]:
+    """Name of every category by its id; both must be there, ids once."""
+    names: dict[int, str] = {}
+    for number, category in enumerate(data.categories):
+        if category.id in names or not category.name:
+            raise DataError(
+                path,
+                f"its id {category.id} occurs twice" if category.name else "it has no name",
+                record=f"categories[{number}]",
+                remedy="give every category its own id and a name",
+            )
+        names[category.id] = category.name
+    return names
+
+
+def category_items(
+    path: AnyPath,
+    data: AnnotationFile,
+    queries: Mapping[int, str],
+    image_name: Callable[[Image], str],
+    absent: Callable[[Image, Collection[int]], Sequence[int]],
+    *,
+    verify: bool = True,
+) -> tuple[list[Case], list[Item], list[str]]:
+    """Cases, items and notes of a file of objects by category: one case per image; in it, one
+    item per category present and one per category that `absent(image, categories present)`
+    names. An item's id is "{image id}:{category id}".
+
+    A crowd stands for objects that were not told apart, so an item with one is not exhaustive.
+    """
+    for number, annotation in enumerate(data.annotations):
+        if annotation.category_id not in queries:
+            raise annotation_error(
+                path,
+                number,
+                annotation,
+                f"its category_id {annotation.category_id} is not among the categories",
+                "add the category or drop the annotation",
+            )
+    found, normalised = annotated_regions(path, data, index_images(path, data), verify=verify)
+    cases, items = [], []
+    for image, annotated in zip(data.images, found, strict=True):
+        regions: dict[int, list[Region]] = {}
+        for annotation, region in annotated:
+            regions.setdefault(annotation.category_id, []).append(region)
+        asked = [*sorted(regions), *absent(image, regions)]
+        if not asked:
+            continue
+        height_px, width_px = image_size(path, image, [region for _, region in annotated])
+        case = Case(id=str(image.id))
+        cases.append(case)
+        for category in asked:
+            objects = tuple(regions.get(category, ()))
+            items.append(
+                Item(
+                    id=_category_item(image.id, category),
+                    case_id=case.id,
+                    role=Role.POSITIVE,
+                    images=(image_name(image),),
+                    height_px=height_px,
+                    width_px=width_px,
+                    query=queries[category],
+                    regions=objects,
+                    exhaustive=category not in image.not_exhaustive_category_ids
+                    and not any(region.crowd for region in objects),
+                )
+            )
+    return cases, items, list(_category_notes(path, data, cases, items, normalised))
+
+
+def _category_notes(
+    path: AnyPath,
+    data: AnnotationFile,
+    cases: Sequence[Case],
+    items: Sequence[Item],
+    normalised: bool,
+) -> Iterator[str]:
+    if normalised:
+        yield f"The boxes of {path} are normalised (0–1) and were scaled to pixels."
+    if len(cases) < len(data.images):
+        yield (
+            f"{len(data.images) - len(cases)} of {len(data.images)} images have no query: nothing "
+            "is annotated in them and no absent category is asked for."
+        )
+    crowded = sum(any(region.crowd for region in item.regions) for item in items)
+    if crowded:
+        yield (
+            f"{crowded} of {len(items)} queries have a crowd region, whose objects are not told "
+            "apart: they count as not exhaustively annotated."
+        )
+
+
+def _category_item(image_id: Id, category_id: int | None) -> str:
+    return f"{image_id}:{category_id}"
+
+
+def address_to_categories(
+    batches: Iterable[tuple[int, Sequence[Result]]],
+) -> Iterator[tuple[int, list[Result]]]:
+    """A detector's results, which name image and category, addressed to the items of
+    `category_items`.
+
+    >>> [(_, [result])] = address_to_categories([(0, [Result(image_id=7, category_id=3)])])
+    >>> result.image_id
+    '7:3'
+    """
+    for first, records in batches:
+        yield (
+            first,
+            [
+                msgspec.structs.replace(
+                    record, image_id=_category_item(record.image_id, record.category_id)
+                )
+                for record in records
+            ],
+        )

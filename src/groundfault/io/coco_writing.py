@@ -1,0 +1,151 @@
+"""Writing the COCO family of JSON: what the CAFE, SA-Co, COCO and referring writers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from groundfault.io.coco import Id
+from groundfault.io.masks import RLEMask, mask_box
+from groundfault.io.store import write_bytes
+from groundfault.records import Benchmark, Item, Region
+
+__all__ = ["write_annotations", "write_phrases", "written_id"]
+
+AnyPath = str | PathLike[str]
+
+
+def written_id(text: str) -> Id:
+    """An id as files hold it: a number where it spells one.
+
+    >>> written_id("12"), written_id("012"), written_id("12:0")
+    (12, '012', '12:0')
+    """
+    return int(text) if text.removeprefix("-").isdecimal() and str(int(text)) == text else text
+
+
+def write_annotations(
+    path: AnyPath,
+    images: Sequence[Mapping[str, Any]],
+    objects: Iterable[tuple[Id, int, Region]],
+    categories: Sequence[Mapping[str, Any]],
+    *,
+    format_name: str,
+    normalised: bool = False,
+) -> None:
+    """Write a COCO-like file of `images` entries and (image id, category id, region) objects.
+
+    Every annotation gets area and bbox, which evaluators look for; `normalised` writes boxes in
+    0–1, as SA-Co does. Boxes that a reader could not tell from normalised ones (all of them in
+    the first pixel) are left to the masks.
+    """
+    sizes = {image["id"]: (image["height"], image["width"]) for image in images}
+    annotations: list[dict[str, Any]] = []
+    for image_id, category_id, region in objects:
+        mask = None if region.mask is None else RLEMask.from_dict({**region.mask})
+        box = region.box_xywh or (mask_box(mask) if mask is not None else (0.0, 0.0, 0.0, 0.0))
+        entry: dict[str, Any] = {
+            "id": len(annotations) + 1,
+            "image_id": image_id,
+            "category_id": category_id,
+            "bbox": _unit_box(box, *sizes[image_id]) if normalised else box,
+            "area": int(mask.area()) if mask is not None else box[2] * box[3],
+            "iscrowd": int(region.crowd),
+        }
+        if region.mask is not None:
+            entry["segmentation"] = region.mask
+        annotations.append(entry)
+    if not normalised and all(_in_unit_square(entry["bbox"]) for entry in annotations):
+        for entry in annotations:
+            if "segmentation" in entry:
+                del entry["bbox"]
+    content = {
+        "info": {"description": "written by groundfault", "format": format_name},
+        "images": images,
+        "annotations": annotations,
+        "categories": categories,
+    }
+    write_bytes(path, msgspec.json.encode(content))
+
+
+def _in_unit_square(box: Sequence[float]) -> bool:
+    x, y, width, height = box
+    return x + width <= 1.000001 and y + height <= 1.000001
+
+
+def _unit_box(
+    box: tuple[float, float, float, float], height_px: int, width_px: int
+) -> tuple[float, float, float, float]:
+    """The part of a box inside its image, in 0–1."""
+    x, y, width, height = box
+    left, top = max(0.0, x / width_px), max(0.0, y / height_px)
+    right, bottom = min(1.0, (x + width) / width_px), min(1.0, (y + height) / height_px)
+    return left, top, max(0.0, right - left), max(0.0, bottom - top)
+
+
+def write_phrases(
+    benchmark: Benchmark,
+    path: AnyPath,
+    *,
+    format_name: str,
+    normalised: bool = False,
+    fields: Callable[[Item], Mapping[str, Any]] = lambda _: {},
+) -> tuple[Path, ...]:
+    """Write every item as an (image, phrase) pair with the `fields` it has besides; one file per
+    annotator, as NAME.json, NAME_b.json, NAME_c.json …
+
+    Declared categories are kept where they are those of phrases, else there is the one that
+    SA-Co has.
+    """
+    of_phrases = benchmark.card.name in ("cafe", "saco", "fprefcoco")
+    categories = benchmark.categories if of_phrases else (1,)
+    category = categories[0] if categories else 1
+    path = Path(path)
+    n_annotators = 1 + max((len(item.alternatives) for item in benchmark.items), default=0)
+    written = []
+    for annotator in range(n_annotators):
+        images: list[dict[str, Any]] = []
+        objects: list[tuple[Id, int, Region]] = []
+        for item in benchmark.items:
+            regions = item.annotated_by(annotator)
+            if regions is None:
+                continue
+            image_id = written_id(item.id)
+            images.append(
+                {
+                    "id": image_id,
+                    "file_name": item.image,
+                    "height": item.height_px,
+                    "width": item.width_px,
+                    "text_input": item.query,
+                    "is_instance_exhaustive": int(item.exhaustive),
+                    **fields(item),
+                }
+            )
+            objects += [(image_id, category, region) for region in regions]
+        if not images:  # an annotator who saw nothing
+            continue
+        file = path if annotator == 0 else path.with_stem(f"{path.stem}_{_letter(annotator)}")
+        write_annotations(
+            file,
+            images,
+            objects,
+            [{"id": declared, "name": "object"} for declared in categories],
+            format_name=format_name,
+            normalised=normalised,
+        )
+        written.append(file)
+    return tuple(written)
+
+
+def _letter(annotator: int) -> str:
+    """b for the second annotator, and so on.
+
+    >>> _letter(1), _letter(25), _letter(26)
+    ('b', 'z', '27')
+    """
+    return chr(ord("a") + annotator) if annotator < 26 else str(annotator + 1)

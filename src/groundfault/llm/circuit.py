@@ -1,0 +1,88 @@
+"""While a server is down nobody asks it, except one request at a time that tries."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from groundfault.errors import GroundfaultError
+from groundfault.llm.retry import Patience
+
+__all__ = ["Circuit", "ServerDown"]
+
+
+class ServerDown(GroundfaultError):
+    """A server did not come back in time."""
+
+
+class Circuit:
+    """Opens when a server cannot be reached, or after many failures in a row; closes with the
+    first sign of life."""
+
+    def __init__(self, patience: Patience, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.patience, self.clock = patience, clock
+        self.in_a_row = 0
+        self.down_since: float | None = None
+        self.outages = 0
+        self.known = False
+        """Whether the server ever gave a sign of life."""
+        self._tries = 0
+        self._next_try = 0.0
+        self._trying = False
+        self._closed = asyncio.Event()
+
+    async def passage(self, stopping: asyncio.Event) -> bool:
+        """Wait until a request may go. True: it is the one that tries, and must be `tried`."""
+        while self.down_since is not None and not stopping.is_set():
+            wait_s = self._next_try - self.clock()
+            if wait_s <= 0 and not self._trying:
+                self._trying = True
+                return True
+            try:
+                async with asyncio.timeout(max(wait_s, 0.05)):
+                    await self._closed.wait()
+            except TimeoutError:
+                continue
+        return False
+
+    def tried(self) -> None:
+        """The request that tried has ended, however it did."""
+        self._trying = False
+
+    def alive(self) -> None:
+        """The server did something sensible."""
+        self.in_a_row = self._tries = 0
+        self.known = True
+        if self.down_since is not None:
+            self.down_since = None
+            self._closed.set()
+
+    def failed(self, reason: str, *, unreachable: bool, tried: bool) -> None:
+        """A request got no sensible response. Raises ServerDown when patience ends."""
+        self.in_a_row += 1
+        now = self.clock()
+        if self.down_since is None:
+            if not unreachable and self.in_a_row < self.patience.failures_in_a_row:
+                return
+            self.down_since, self._tries = now, 0
+            self.outages += 1
+            self._closed.clear()
+            self._next_try = now + self._wait_s()
+        elif tried:
+            self._tries += 1
+            self._next_try = now + self._wait_s()
+        seconds = now - self.down_since
+        if not self.known and seconds > min(self.patience.first_contact_s, self.patience.outage_s):
+            raise ServerDown(
+                f"the server cannot be reached ({reason}). Remedy: check its address, and that it "
+                "is running"
+            )
+        if seconds > self.patience.outage_s:
+            raise ServerDown(
+                f"the server has been down for {seconds:.0f} s ({reason}). Remedy: run the same "
+                "command again when it is back"
+            )
+
+    def _wait_s(self) -> float:
+        return min(self.patience.wait_s(self._tries), self.patience.longest_try_s)

@@ -1,0 +1,185 @@
+"""Gemini, through the `generateContent` call of its REST interface: gemini:NAME, key in
+GEMINI_API_KEY (or GOOGLE_API_KEY).
+
+Plain REST instead of the google-genai SDK: the two calls it would save are below, while its own
+connections and retries would take pictures, time-outs, money and the response store out of the
+loop's hands. The key travels in a header, never in the address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from groundfault.errors import UsageError
+from groundfault.llm.conversations import (
+    LONGEST_MESSAGE,
+    TEMPORARY,
+    AnswererOptions,
+    Asked,
+    Picture,
+    Refused,
+    Reply,
+    Trouble,
+    Unsound,
+    said,
+)
+
+__all__ = ["GeminiModel", "gemini"]
+
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
+FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
+FILTERS = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "LANGUAGE",
+    }
+)
+
+
+def gemini(argument: str, options: AnswererOptions) -> GeminiModel:
+    """`gemini:NAME`"""
+    if not argument:
+        raise UsageError("gemini: name the model, as in gemini:gemini-2.5-flash")
+    key = (os.environ.get("GEMINI_API_KEY") or os.environ.get("GOOGLE_API_KEY") or "").strip()
+    if not key and not options.base_url:
+        raise UsageError(f"gemini:{argument}: GEMINI_API_KEY is not set in the environment")
+    return GeminiModel(argument, options.base_url or GOOGLE, key, options)
+
+
+class GeminiModel:
+    """A Gemini model."""
+
+    free = False
+
+    def __init__(self, model: str, base_url: str, key: str, options: AnswererOptions) -> None:
+        self.model = model
+        self.url = f"{base_url.rstrip('/')}/models/{quote(model)}:generateContent"
+        self._key = key
+        self._drawing: dict[str, object] = {"maxOutputTokens": options.max_tokens}
+        if options.temperature is not None:
+            self._drawing["temperature"] = options.temperature
+
+    def headers(self) -> dict[str, str]:
+        """Content type and key."""
+        return {"Content-Type": "application/json"} | (
+            {"x-goog-api-key": self._key} if self._key else {}
+        )
+
+    def secrets(self) -> tuple[str, ...]:
+        """The key."""
+        return (self._key,) if self._key else ()
+
+    def body(self, asked: Asked, pictures: Sequence[Picture]) -> bytes:
+        """The conversation; of its last turn, the pictures first."""
+        parts: list[dict[str, Any]] = [
+            {"inlineData": {"mimeType": picture.mime, "data": _string(picture.base64)}}
+            for picture in pictures
+        ]
+        parts.append({"text": asked.text})
+        turns = [turn for turn in asked.before if turn.role != "system"]
+        contents: list[dict[str, Any]] = [
+            {"role": "user" if t.role == "user" else "model", "parts": [{"text": t.text}]}
+            for t in turns
+        ]
+        contents.append({"role": "user", "parts": parts})
+        system = [{"text": turn.text} for turn in asked.before if turn.role == "system"]
+        told = {"systemInstruction": {"parts": system}} if system else {}
+        return msgspec.json.encode(
+            {**told, "contents": contents, "generationConfig": self._drawing}
+        )
+
+    def reply(self, body: bytes) -> Reply:
+        """The first candidate, without its thoughts."""
+        try:
+            response = _decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            kind = "has another schema"
+            if not isinstance(problem, msgspec.ValidationError):
+                kind = "is not JSON"
+            raise Unsound(f"the response {kind}: {problem}") from None
+        usage = response.usage_metadata or _Usage()
+        blocked = response.prompt_feedback.block_reason if response.prompt_feedback else ""
+        if not response.candidates and not blocked:
+            raise Unsound("the response has no candidates")
+        candidate = response.candidates[0] if response.candidates else _Candidate()
+        finish = candidate.finish_reason or blocked
+        parts = candidate.content.parts if candidate.content else []
+        return said(
+            "".join(part.text for part in parts if not part.thought),
+            FINISHES.get(finish, finish.lower()),
+            filtered=bool(blocked) or finish in FILTERS,
+            tokens_in=usage.prompt_token_count,
+            tokens_out=usage.written,
+        )
+
+    def problem(self, status: int, body: bytes) -> Refused | Trouble:
+        """By status; a bad key is a 400 here."""
+        text = body[:65536].decode("utf-8", "replace")
+        message = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
+        words = f": {message[1][:LONGEST_MESSAGE]}" if message else ""
+        if status in (401, 403) or "API_KEY_INVALID" in text:
+            return Refused(
+                f"the server refused the key (HTTP {status}). Remedy: put a valid one into "
+                "GEMINI_API_KEY and run the same command again",
+                everything=True,
+            )
+        if status == 404:
+            return Refused(f"there is no model '{self.model}' (HTTP 404{words})", everything=True)
+        if status in TEMPORARY or status >= 500:
+            delay = re.search(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"', text)
+            return Trouble(f"HTTP {status}{words}", wait_s=float(delay[1]) if delay else None)
+        return Refused(f"the server refused the request (HTTP {status}{words})")
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    text: str = ""
+    thought: bool = False
+
+
+class _Content(msgspec.Struct, rename="camel"):
+    parts: list[_Part] = []
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: str = ""
+
+
+class _Feedback(msgspec.Struct, rename="camel"):
+    block_reason: str = ""
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+
+    @property
+    def written(self) -> int | None:
+        """Thoughts are paid for like words."""
+        counts = (self.candidates_token_count, self.thoughts_token_count)
+        return None if counts == (None, None) else sum(count or 0 for count in counts)
+
+
+class _Response(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] = []
+    prompt_feedback: _Feedback | None = None
+    usage_metadata: _Usage | None = None
+
+
+_decode = msgspec.json.Decoder(_Response).decode
+
+
+def _string(base64: bytes) -> msgspec.Raw:
+    return msgspec.Raw(b'"%b"' % base64)

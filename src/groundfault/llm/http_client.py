@@ -1,0 +1,208 @@
+"""Carries requests to a server until a sensible response comes back, or patience ends.
+
+The client is aiohttp: of those measured (bench/asking.py) it is the one that is fast and also does
+TLS, proxies and limits. Bodies under way are bounded in bytes together, responses one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import time
+from typing import NamedTuple
+
+from groundfault.errors import GroundfaultError, MissingExtra
+from groundfault.llm.circuit import Circuit
+from groundfault.llm.conversations import Refused, Reply, Served, Unsound
+from groundfault.llm.retry import Patience, retry_after_s
+
+__all__ = ["Courier", "Delivered", "GaveUp", "Stopping"]
+
+LARGEST_RESPONSE = 8 << 20
+"""An answer of 1,024 tokens is 4 kB; what is larger than this is not one."""
+UNDER_WAY_BYTES = 256 << 20
+LARGE_BODY = 1 << 20
+"""From here on a body is handed over as a file, which aiohttp sends in pieces."""
+SHORTEST_SECRET = 8
+"""Bytes. A shorter one ("x", as local servers take it) is none, and would be found in answers."""
+BUSY = 429
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class GaveUp(GroundfaultError):
+    """One question got no sensible response."""
+
+
+class Stopping(GroundfaultError):
+    """The run stops; this question was not asked, or not again."""
+
+
+class Delivered(NamedTuple):
+    """A response with its reading."""
+
+    body: bytes
+    reply: Reply
+    latency_s: float
+
+
+class _Setback(NamedTuple):
+    """An attempt without a sensible response."""
+
+    reason: str
+    counts: bool
+    """Whether the question may be to blame."""
+    wait_s: float | None = None
+    """As the server asked; None is our own growing wait."""
+
+
+class Courier:
+    """A client of one server. Used as `async with`, in one event loop."""
+
+    def __init__(self, served: Served, patience: Patience, *, concurrency: int) -> None:
+        self.served, self.patience = served, patience
+        self.stopping = asyncio.Event()
+        self.circuit = Circuit(patience)
+        self.retries = 0
+        self._concurrency = concurrency
+        known = (secret.encode() for secret in served.secrets())
+        self._secrets = tuple(secret for secret in known if len(secret) >= SHORTEST_SECRET)
+        self._under_way = 0
+        self._left = asyncio.Event()
+
+    async def __aenter__(self) -> Courier:
+        try:
+            import aiohttp
+        except ModuleNotFoundError:
+            raise MissingExtra("aiohttp", "asking") from None
+        self._unreachable = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+        self._broken = (aiohttp.ClientError, OSError)  # TimeoutError is an OSError
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._concurrency),
+            headers=self.served.headers(),
+            timeout=aiohttp.ClientTimeout(
+                total=self.patience.timeout_s, sock_connect=self.patience.connect_s
+            ),
+            proxy=_proxy(self.served.url),
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def deliver(self, body: bytes) -> Delivered:
+        """Ask until there is an answer; raises Refused, GaveUp, ServerDown or Stopping."""
+        while self._under_way and self._under_way + len(body) > UNDER_WAY_BYTES:
+            self._left.clear()
+            await self._left.wait()
+        self._under_way += len(body)
+        try:
+            return await self._persist(body)
+        finally:
+            self._under_way -= len(body)
+            self._left.set()
+
+    async def _persist(self, body: bytes) -> Delivered:
+        counted, began = 0, time.monotonic()
+        for setbacks in range(1_000_000):
+            found = await self._attempt(body)
+            if isinstance(found, Delivered):
+                return found
+            self.retries += 1
+            counted += found.counts
+            seconds = time.monotonic() - began
+            if counted >= self.patience.attempts:
+                raise GaveUp(f"{found.reason}, {counted} times")
+            if not found.counts and seconds > self.patience.outage_s:
+                raise GaveUp(f"{found.reason}, for {seconds:.0f} s")
+            await self._sleep(
+                self.patience.wait_s(setbacks)
+                if found.wait_s is None
+                else self.patience.granted_s(found.wait_s)
+            )
+        raise GaveUp("asked a million times")
+
+    async def _attempt(self, body: bytes) -> Delivered | _Setback:
+        tries = await self.circuit.passage(self.stopping)
+        try:
+            if self.stopping.is_set():
+                raise Stopping("the run was stopped before it was answered")
+            return await self._once(body, tries)
+        finally:
+            if tries:
+                self.circuit.tried()
+
+    async def _once(self, body: bytes, tries: bool) -> Delivered | _Setback:
+        started = time.perf_counter()
+        try:
+            status, wait_s, content = await self._post(body)
+        except self._broken as problem:
+            unreachable = isinstance(problem, self._unreachable)
+            reason = self._reason(problem)
+            self.circuit.failed(reason, unreachable=unreachable, tried=tries)
+            return _Setback(reason, not unreachable, 0.0 if unreachable else None)
+        if 200 <= status < 300:
+            self.circuit.alive()
+            if content is None:
+                return _Setback(f"the response is larger than {LARGEST_RESPONSE >> 20} MB", True)
+            try:
+                reply = self.served.reply(content)
+            except Unsound as problem:
+                return _Setback(str(problem), True)
+            return Delivered(content, reply, time.perf_counter() - started)
+        meant = self.served.problem(status, content or b"")
+        if status < 500:
+            self.circuit.alive()
+        else:
+            self.circuit.failed(str(meant), unreachable=False, tried=tries)
+        if isinstance(meant, Refused):
+            raise meant
+        return _Setback(str(meant), status != BUSY, meant.wait_s if wait_s is None else wait_s)
+
+    async def _post(self, body: bytes) -> tuple[int, float | None, bytes | None]:
+        """Status, seconds that Retry-After asks for, and content; None if it is too large."""
+        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
+        async with self._session.post(
+            self.served.url, data=data, allow_redirects=False
+        ) as response:
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > LARGEST_RESPONSE:
+                    response.close()
+                    return response.status, wait_s, None
+            return response.status, wait_s, self._without_secrets(bytes(content))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait, but not longer than the run lasts."""
+        if seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.stopping.wait()
+
+    def _without_secrets(self, content: bytes) -> bytes:
+        """Some servers repeat the key in an error, and echo servers repeat everything."""
+        for secret in self._secrets:
+            content = content.replace(secret, b"[key]")
+        return content
+
+    def _reason(self, problem: Exception) -> str:
+        if isinstance(problem, self._unreachable) and isinstance(problem, TimeoutError):
+            return f"no connection within {self.patience.connect_s:g} s"
+        if isinstance(problem, TimeoutError):
+            return f"no whole response within {self.patience.timeout_s:g} s"
+        words = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+        return self._without_secrets(words.encode()).decode()
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for an address; this machine needs none. aiohttp's own
+    `trust_env` looks it up for every request, in a thread, which takes longer than the request."""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    address = urlsplit(url)
+    if address.hostname in (None, *LOOPBACK) or proxy_bypass(str(address.hostname)):
+        return None
+    return getproxies().get(address.scheme)

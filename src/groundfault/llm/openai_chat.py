@@ -1,0 +1,277 @@
+"""Any server that speaks OpenAI's chat protocol: OpenAI, vLLM, Ollama, llama.cpp, LM Studio …
+
+    openai:NAME            at OPENAI_BASE_URL with the key in OPENAI_API_KEY
+    vllm:http://host:8000  the model that the server has; vllm:URL#NAME if it has several;
+                           a key, if it wants one, in VLLM_API_KEY
+
+Only the protocol is here, as pure functions: the `openai` SDK would bring its own connections and
+retries, and takes four times the CPU of all of ours (bench/asking.py). Pictures come first, then
+the words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from groundfault.errors import GroundfaultError, UsageError
+from groundfault.llm.conversations import (
+    LONGEST_MESSAGE,
+    TEMPORARY,
+    AnswererOptions,
+    Asked,
+    Picture,
+    Refused,
+    Reply,
+    Trouble,
+    Unsound,
+    said,
+)
+
+__all__ = ["ChatServer", "openai", "vllm"]
+
+OPENAI = "https://api.openai.com/v1"
+NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
+
+
+def openai(argument: str, options: AnswererOptions) -> ChatServer:
+    """`openai:NAME`"""
+    if not argument:
+        raise UsageError("openai: name the model, as in openai:gpt-5-mini")
+    base = options.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not key and _host(base) == _host(OPENAI):
+        raise UsageError(
+            f"openai:{argument}: OPENAI_API_KEY is not set. Set it in the environment, or name a "
+            "server without keys with --base-url"
+        )
+    return ChatServer(argument, base, key, "OPENAI_API_KEY", options)
+
+
+def vllm(argument: str, options: AnswererOptions) -> ChatServer:
+    """`vllm:URL` or `vllm:URL#NAME`"""
+    base, _, name = argument.partition("#")
+    if not base.startswith(("http://", "https://")):
+        raise UsageError(f"vllm:{argument}: give the server, as in vllm:http://localhost:8000")
+    if not urlsplit(base).path.strip("/"):
+        base = base.rstrip("/") + "/v1"
+    key = os.environ.get("VLLM_API_KEY", "").strip()
+    name = name or _only_model(base, key, min(options.timeout_s, 30.0))
+    return ChatServer(name, base, key, "VLLM_API_KEY", options, free=True)
+
+
+class ChatServer:
+    """A model of a server that speaks the chat protocol."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        key: str,
+        key_variable: str,
+        options: AnswererOptions,
+        *,
+        free: bool = False,
+    ) -> None:
+        if not base_url.startswith(("http://", "https://")):
+            raise UsageError(f"'{base_url}' is no address of a server: it begins with http://")
+        address = urlsplit(base_url)
+        if address.username or address.password:
+            raise UsageError(
+                f"the address of {address.hostname} holds a user or a password. Remedy: leave them "
+                f"out and put the key into {key_variable}"
+            )
+        if not key.isascii() or not (key == "" or key.isprintable()):
+            raise UsageError(f"{key_variable} holds characters that no key has; set it again")
+        self.model, self.free = model, free
+        self.base_url = urlunsplit(address._replace(query="", fragment="")).rstrip("/")
+        self.url = f"{self.base_url}/chat/completions"
+        self._key, self._key_variable = key, key_variable
+        limit = "max_completion_tokens" if _host(base_url) == _host(OPENAI) else "max_tokens"
+        self._drawing: dict[str, object] = {limit: options.max_tokens}
+        if options.temperature is not None:
+            self._drawing["temperature"] = options.temperature
+
+    def headers(self) -> dict[str, str]:
+        """Content type and, if there is one, the key."""
+        found = {"Content-Type": "application/json", "Accept": "application/json"}
+        return found | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+
+    def secrets(self) -> tuple[str, ...]:
+        """The key."""
+        return (self._key,) if self._key else ()
+
+    def body(self, asked: Asked, pictures: Sequence[Picture]) -> bytes:
+        """The conversation; keys in a fixed order."""
+        content: list[dict[str, Any]] = [
+            {"type": "image_url", "image_url": {"url": _data_url(picture)}} for picture in pictures
+        ]
+        content.append({"type": "text", "text": asked.text})
+        messages: list[dict[str, Any]] = [
+            {"role": turn.role, "content": turn.text} for turn in asked.before
+        ]
+        messages.append({"role": "user", "content": content if pictures else asked.text})
+        return msgspec.json.encode({"model": self.model, "messages": messages, **self._drawing})
+
+    def reply(self, body: bytes) -> Reply:
+        """The first choice."""
+        try:
+            completion = _decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            raise Unsound(_unsound(body, problem)) from None
+        if not completion.choices:
+            raise Unsound("the response has no choices")
+        choice = completion.choices[0]
+        usage = _usage(completion.usage)
+        refusal = choice.message.refusal or ""
+        return said(
+            choice.message.words,
+            choice.finish_reason or "",
+            refusal=refusal,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            cost=usage.cost,
+        )
+
+    def problem(self, status: int, body: bytes) -> Refused | Trouble:
+        """By status, and by the error's code where a status means two things."""
+        error = _error(body)
+        words = f": {error.message[:LONGEST_MESSAGE]}" if error.message else ""
+        if 300 <= status < 400:
+            return Refused(
+                f"{self.url} leads elsewhere (HTTP {status}). Remedy: give the server's own "
+                "address with --base-url",
+                everything=True,
+            )
+        if status == 401 or (status == 403 and "moderat" not in error.message):
+            return Refused(
+                f"the server refused the key (HTTP {status}). Remedy: put a valid one into "
+                f"{self._key_variable} and run the same command again",
+                everything=True,
+            )
+        if status == 402 or error.code in NO_MONEY or error.type in NO_MONEY:
+            return Refused(f"the account has no money left (HTTP {status}{words})", everything=True)
+        if status == 404:
+            return Refused(
+                f"the server has no model '{self.model}' or nothing at {self.url} (HTTP 404"
+                f"{words}). Remedy: check the model's name and --base-url",
+                everything=True,
+            )
+        if status in TEMPORARY or status >= 500:
+            return Trouble(f"HTTP {status}{words}")
+        return Refused(f"the server refused the request (HTTP {status}{words})")
+
+
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part] | None
+    refusal: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Without what a server sends beside it (reasoning, tool calls)."""
+        if isinstance(self.content, list):
+            return "".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    usage: msgspec.Raw = msgspec.Raw()
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    """OpenRouter says it."""
+
+
+class _Error(msgspec.Struct):
+    message: str = ""
+    type: str | None = None
+    code: str | int | None = None
+
+
+class _Failure(msgspec.Struct):
+    error: _Error | str
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model]
+
+
+_decode = msgspec.json.Decoder(_Completion).decode
+
+
+def _usage(raw: msgspec.Raw) -> _Usage:
+    """What was used, or nothing: an answer does not fall for an odd count."""
+    try:
+        return msgspec.json.decode(raw, type=_Usage | None) or _Usage() if raw else _Usage()
+    except msgspec.DecodeError:
+        return _Usage()
+
+
+def _error(body: bytes) -> _Error:
+    """The error that a body tells of; servers differ, so none is fine too."""
+    try:
+        error = msgspec.json.decode(body, type=_Failure).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Error()
+    return _Error(message=error) if isinstance(error, str) else error
+
+
+def _unsound(body: bytes, problem: Exception) -> str:
+    error = _error(body)
+    if error.message:
+        return f"an error in a successful response: {error.message[:LONGEST_MESSAGE]}"
+    if isinstance(problem, msgspec.ValidationError):
+        return f"the response has another schema: {problem}"
+    return f"the response is not JSON: {problem}"
+
+
+def _data_url(picture: Picture) -> msgspec.Raw:
+    """A JSON string; base64 and MIME types need no escaping, so it is not searched for any."""
+    return msgspec.Raw(b'"data:%b;base64,%b"' % (picture.mime.encode(), picture.base64))
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _only_model(base_url: str, key: str, timeout_s: float) -> str:
+    """The model that a server has."""
+    import urllib.request
+
+    request = urllib.request.Request(f"{base_url.rstrip('/')}/models")
+    if key:
+        request.add_header("Authorization", f"Bearer {key}")
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+            models = msgspec.json.decode(response.read(1 << 20), type=_Models).data
+    except (OSError, ValueError, msgspec.DecodeError) as problem:
+        raise GroundfaultError(
+            f"{base_url}: does not say which models it has ({problem}). Remedy: start the server, "
+            f"or name the model with vllm:{base_url}#NAME"
+        ) from None
+    if len(models) != 1:
+        known = ", ".join(model.id for model in models[:8]) or "none"
+        raise UsageError(f"{base_url} has {known}; name one with vllm:{base_url}#NAME")
+    return models[0].id

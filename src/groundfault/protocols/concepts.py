@@ -1,0 +1,315 @@
+"""Image–phrase benchmarks (CAFE, SA-Co): the cgF1 family and the target-aware metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from groundfault.errors import DataError
+from groundfault.matching.intake import FAILED, OUTCOME_NAMES, failure_notes
+from groundfault.matching.overlaps import Overlaps
+from groundfault.metrics import pcs, target_aware
+from groundfault.protocols.scored import Ragged, Scored, by_split
+from groundfault.records import Benchmark, Case, Role
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from groundfault.protocols.scored import Floats, Metrics
+
+__all__ = ["CAFE_ROWS", "metric_function", "score"]
+
+CAFE_ROWS = ("SM", "CC", "OC")
+CONTROL = "control"
+"""The intervention of cases that show the unedited picture."""
+SLICES = ("dose", "split", "crowd", "kind")
+"""Tags that become columns of the case table."""
+
+
+def score(
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    *,
+    t: float,
+    tau: float | None,
+    iou: str,
+    variant: str,
+) -> Scored:
+    """Score an image–phrase benchmark: the cgF1 family and, given τ, the target-aware metrics."""
+    annotator_notes = _check_annotators(benchmark, overlaps, variant)
+    layout = _Layout.of(benchmark)
+    exhaustive = np.fromiter(
+        (item.exhaustive for item in benchmark.items), bool, len(benchmark.items)
+    )
+    counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
+    pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
+    pair_scores = None if tau is None else target_aware.score(overlaps, pairs, t=t, tau=tau)
+
+    def contributions(counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None) -> Floats:
+        sums = np.zeros((layout.n_entries, len(pcs.COLUMNS)))
+        np.add.at(sums, layout.entry_of_item, pcs.contributions(counts, variant=variant))
+        if pair_scores is None:
+            return sums
+        aware = np.zeros((layout.n_entries, len(target_aware.COLUMNS)))
+        aware[layout.entry_of_pair] = target_aware.contributions(pair_scores)
+        return np.hstack([sums, aware])
+
+    imputed: tuple[Floats, ...] = ()
+    failed = overlaps.outcome == FAILED
+    if failed.any():
+        imputed = tuple(
+            contributions(
+                pcs.impute(counts, failed & exhaustive, right=how == "right"),
+                pair_scores
+                and target_aware.impute(
+                    pair_scores, failed[pairs.positive], failed[pairs.negative], how
+                ),
+            )
+            for how in ("right", "wrong", "astray")
+        )
+    names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
+    if pair_scores is not None:
+        names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
+    tagged = any(case.tags for case in benchmark.cases)  # published files have no tags
+    rows = _rows(benchmark.cases, layout.case_of_entry, by_edit=tau is not None, tagged=tagged)
+    outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
+    settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
+    return Scored(
+        benchmark=benchmark.card.name,
+        settings=settings,
+        columns=lambda: _case_table(benchmark, overlaps, layout, counts, pair_scores),
+        contributions=contributions(counts, pair_scores),
+        contribution_names=names,
+        case=_clusters(benchmark.cases, layout.case_of_entry) if tagged else layout.case_of_entry,
+        rows=rows,
+        metrics=metric_function(settings),
+        support=_support,
+        outcomes=outcomes,
+        imputed=imputed,
+        notes=(
+            *benchmark.notes,
+            *overlaps.notes,
+            *annotator_notes,
+            *_crowd_notes(benchmark, layout, variant),
+            *failure_notes(outcomes, overlaps.n_silent, "image–phrase pairs"),
+        ),
+    )
+
+
+def _crowd_notes(benchmark: Benchmark, layout: _Layout, variant: str) -> list[str]:
+    """What misleading phrases that are true of something else do to the metrics."""
+    n = sum(bool(benchmark.items[k].regions) for k in layout.pair_negative.tolist())
+    if not n:
+        return []
+    without = "0" if variant == "parity" else "undefined"
+    return [
+        f"{n} of {len(layout.pair_negative)} misleading phrases are true of something else in "
+        "their picture: masks on that are no false positives. At image level such a phrase is "
+        f"present; where no phrase is absent, IL_MCC and cgF1 are {without}."
+    ]
+
+
+def _rows(
+    cases: Sequence[Case], case_of_entry: NDArray[np.int64], *, by_edit: bool, tagged: bool
+) -> dict[str, NDArray[np.bool_]]:
+    """The lines of the table. Weaker doses and unedited controls have lines of their own: they
+    are not what the benchmark's headline is about."""
+    edits = np.array([case.intervention for case in cases], dtype=str)[case_of_entry]
+    doses, splits = np.ones(len(edits)), np.full(len(edits), "")
+    if tagged:
+        doses = np.array([float(case.tags.get("dose", 1.0)) for case in cases])[case_of_entry]
+        splits = np.array([case.tags.get("split", "") for case in cases], dtype=str)[case_of_entry]
+    control = edits == CONTROL
+    full = (doses == 1.0) & ~control
+    if not full.any():  # nothing but weaker doses: then they are the benchmark
+        full = ~control
+    rows = {"Overall": full}
+    if by_edit or np.isin(edits, CAFE_ROWS).any():
+        rows |= {name: full & (edits == name) for name in CAFE_ROWS}
+    if tagged:
+        rows |= by_split(rows, splits)
+    for dose in sorted(set(doses[~control & ~full].tolist())):
+        rows[f"dose {dose:g}"] = ~control & (doses == dose)
+    if control.any():
+        rows[CONTROL] = control
+        rows |= by_split({CONTROL: control}, splits)
+    return rows
+
+
+def _clusters(cases: Sequence[Case], case_of_entry: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(entries,) what is resampled together: a case, or all cases with the same `cluster` tag, such
+    as the doses of one edit and its control."""
+    # A cluster is never taken for a case that happens to have its name.
+    keys = [(case.tags.get("cluster"), "cluster" in case.tags or case.id) for case in cases]
+    numbers: dict[tuple[str | None, str | bool], int] = {}
+    number = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return np.array(number)[case_of_entry]
+
+
+def metric_function(settings: Mapping[str, object]) -> Metrics:
+    """The metrics of an image–phrase benchmark; target-aware ones only where there is a τ."""
+    width, variant = len(pcs.COLUMNS), str(settings["variant"])
+    target_metrics = settings["tau"] is not None
+
+    def metrics(sums: Floats) -> dict[str, Floats]:
+        values = pcs.metrics(sums[..., :width], variant=variant)
+        empty = sums[..., width - 5 : width - 1].sum(axis=-1) == 0
+        values = {name: np.where(empty, np.nan, value) for name, value in values.items()}
+        return values | target_aware.metrics(sums[..., width:]) if target_metrics else values
+
+    return metrics
+
+
+def _support(sums: Floats) -> dict[str, int]:
+    width = len(pcs.COLUMNS)
+    column = dict(zip(pcs.COLUMNS, sums[:width], strict=True))
+    asked = int(sum(column[f"il_{cell}"] for cell in ("tp", "fp", "tn", "fn")))
+    positive = int(column["il_tp"] + column["il_fn"])
+    support = dict.fromkeys(pcs.METRICS, asked)
+    for name in pcs.METRICS:
+        if "macro" in name:
+            support[name] = int(column["macro_pairs"])
+        elif name.startswith(("recall", "positive_micro", "IL_recall")):
+            support[name] = positive
+        elif name == "IL_FPR":
+            support[name] = asked - positive
+    if len(sums) > width:
+        support |= dict.fromkeys(target_aware.METRICS, int(sums[width]))
+    return support
+
+
+def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) -> list[str]:
+    """A pair that a further annotator did not see: the published evaluator refuses it if it has
+    predictions and takes it as perfectly empty otherwise; `exact` asks the others."""
+    unseen = ~np.all([truth.seen for truth in overlaps.truths], axis=0)
+    if not unseen.any():
+        return []
+    example = benchmark.items[int(np.flatnonzero(unseen)[0])].id
+    if variant == "exact":
+        return [
+            f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: they "
+            "are compared with the annotators that have them."
+        ]
+    predicted = np.bincount(overlaps.item, minlength=overlaps.n_items) > 0
+    refused = np.flatnonzero(unseen & predicted)
+    if len(refused):
+        raise DataError(
+            "annotations",
+            f"{len(refused)} image–phrase pairs with predictions are missing from some "
+            "annotator's file",
+            record=f"image {benchmark.items[int(refused[0])].id}",
+            remedy="complete the file, or use --variant exact, which asks those that have it",
+        )
+    return [
+        f"{unseen.sum()} pairs are missing from some annotator's file, e.g. {example}: the "
+        "published evaluator counts them as rightly rejected, and so does parity; exact does not."
+    ]
+
+
+class _Layout(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Which items make which entry of the case table: one per pair, or per lone item."""
+
+    n_entries: int
+    case_of_entry: NDArray[np.int64]
+    entry_of_item: NDArray[np.int64]
+    positive: NDArray[np.int64]
+    """(entries,) the item asked with p⁺."""
+    negative: NDArray[np.int64]
+    """(entries,) the item asked with p⁻, or −1."""
+    entry_of_pair: NDArray[np.int64]
+    pair_positive: NDArray[np.int64]
+    pair_negative: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> _Layout:
+        case_number = {case.id: number for number, case in enumerate(benchmark.cases)}
+        case_of_entry: list[int] = []
+        positive: list[int] = []
+        negative: list[int] = []
+        entry_of_item: list[int] = []
+        previous_case = None
+        for number, item in enumerate(benchmark.items):
+            if item.role is Role.NEGATIVE and item.case_id == previous_case:
+                if negative[-1] < 0:
+                    negative[-1] = number
+                else:
+                    case_of_entry.append(case_of_entry[-1])
+                    positive.append(positive[-1])
+                    negative.append(number)
+            else:
+                case_of_entry.append(case_number[item.case_id])
+                positive.append(number)
+                negative.append(-1)
+            entry_of_item.append(len(positive) - 1)
+            previous_case = item.case_id
+        entry_positive, entry_negative = np.array(positive), np.array(negative)
+        has_target = np.fromiter((item.target is not None for item in benchmark.items), bool)
+        paired = (entry_negative >= 0) & has_target[entry_positive]
+        return cls(
+            n_entries=len(positive),
+            case_of_entry=np.array(case_of_entry),
+            entry_of_item=np.array(entry_of_item),
+            positive=entry_positive,
+            negative=entry_negative,
+            entry_of_pair=np.flatnonzero(paired),
+            pair_positive=entry_positive[paired],
+            pair_negative=entry_negative[paired],
+        )
+
+
+def _tag_columns(cases: Sequence[Case]) -> dict[str, list[Any]]:
+    """The tags that cases can be sliced by: a dose as a number, the others as text."""
+    names = dict.fromkeys(name for case in cases for name in case.tags if name in SLICES)
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        values: list[Any] = [case.tags.get(name) for case in cases]
+        numeric = name == "dose"
+        columns[name] = [float(v) if numeric and v is not None else v for v in values]
+    return columns
+
+
+def _case_table(
+    benchmark: Benchmark,
+    overlaps: Overlaps,
+    layout: _Layout,
+    counts: pcs.PcsCounts,
+    pair_scores: target_aware.PairScores | None,
+) -> dict[str, Any]:
+    """What cases.parquet says about each case, with scores and overlaps of every prediction."""
+    items, cases = benchmark.items, benchmark.cases
+    case = [cases[c] for c in layout.case_of_entry.tolist()]
+    positive = [items[i] for i in layout.positive.tolist()]
+    negative = [items[i] if i >= 0 else None for i in layout.negative.tolist()]
+    starts = overlaps.item_start
+    table: dict[str, Any] = {
+        "case_id": [entry.id for entry in case],
+        "intervention": [entry.intervention for entry in case],
+        **_tag_columns(case),
+        "image": [item.image for item in positive],
+        "positive_id": [item.id for item in positive],
+        "positive_query": [item.query for item in positive],
+        "negative_id": [item and item.id for item in negative],
+        "negative_query": [item and item.query for item in negative],
+        "n_objects": counts.n_objects[layout.positive],
+    }
+    for side, index in (("positive", layout.positive), ("negative", layout.negative)):
+        there = index >= 0
+        first, last = starts[index] * there, starts[index + 1] * there
+        outcome = np.where(there, overlaps.outcome[index], -1)
+        table[f"{side}_outcome"] = [OUTCOME_NAMES.get(code) for code in outcome.tolist()]
+        table[f"{side}_n_accepted"] = np.where(there, counts.n_predicted[index], 0)
+        table[f"{side}_scores"] = Ragged(overlaps.score, first, last)
+        table[f"{side}_target_ious"] = Ragged(overlaps.target_iou, first, last)
+    if pair_scores is not None:
+        for side, names, cell in (
+            ("positive", target_aware.POSITIVE_CELLS, pair_scores.positive_cell),
+            ("negative", target_aware.NEGATIVE_CELLS, pair_scores.negative_cell),
+        ):
+            entry_cell = np.full(layout.n_entries, len(names))
+            entry_cell[layout.entry_of_pair] = np.where(pair_scores.counted, cell, len(names))
+            known = (*names, None)
+            table[f"{side}_cell"] = [known[value] for value in entry_cell.tolist()]
+    return table

@@ -1,0 +1,137 @@
+"""Workers as processes of this machine, for models that one core at a time runs.
+
+A worker ends by itself when its pipe closes, however this process ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import NamedTuple
+
+import msgspec
+
+from groundfault.errors import GroundfaultError
+from groundfault.runner.pool import Equipment, Report, equip, ready_report
+from groundfault.runner.segmenting import Prepared
+from groundfault.runner.work import Batch, Task
+
+__all__ = ["ProcessCrew"]
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_Order = tuple[int, list[Task]]
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    pipe: Connection
+
+
+class ProcessCrew:
+    """Workers started afresh: nothing is shared, so a model may use threads and CUDA."""
+
+    def __init__(self, equipment: Equipment, workers: int) -> None:
+        self.equipment = equipment
+        self.size = workers
+        self.threads = str(max(1, (os.cpu_count() or 1) // workers))
+        self.workers: dict[int, _Worker] = {}
+        self.hired = 0
+
+    def hire(self) -> int:
+        """Start a process."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(
+            target=_serve, args=(theirs, self.equipment), name="groundfault worker", daemon=True
+        )
+        with _environment(dict.fromkeys(THREADS, self.threads)):
+            process.start()
+        theirs.close()
+        self.hired += 1
+        self.workers[self.hired] = _Worker(process, ours)
+        return self.hired
+
+    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+        """Give it a batch; that it died is said by `wait`."""
+        with contextlib.suppress(OSError):
+            self.workers[worker].pipe.send_bytes(msgspec.msgpack.encode((ticket, batch)))
+
+    def wait(self) -> list[tuple[int, Report | None]]:
+        """One report of each worker that has something to say."""
+        number = {worker.pipe: k for k, worker in self.workers.items()}
+        reports: list[tuple[int, Report | None]] = []
+        for pipe in wait(list(number)):
+            assert isinstance(pipe, Connection)
+            try:
+                content = pipe.recv_bytes()
+            except (EOFError, OSError):
+                self._dismiss(number[pipe])
+                reports.append((number[pipe], None))
+            else:
+                reports.append((number[pipe], msgspec.msgpack.decode(content, type=Report)))
+        return reports
+
+    def close(self) -> None:
+        """Dismiss everybody."""
+        for worker in list(self.workers):
+            self._dismiss(worker)
+
+    def _dismiss(self, number: int) -> None:
+        worker = self.workers.pop(number)
+        worker.pipe.close()
+        worker.process.terminate()
+        worker.process.join()
+
+
+def _serve(pipe: Connection, equipment: Equipment) -> None:
+    """Answer batches until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other end decides
+    equipped = functools.cache(lambda: equip(equipment))
+    report = ready_report(equipped)
+    _say(pipe, report)
+    if report.refusal:
+        return
+    asker, _ = equipped()
+    prepared: queue.SimpleQueue[tuple[int, Prepared]] = queue.SimpleQueue()
+
+    def receive() -> None:
+        try:
+            while True:
+                number, tasks = msgspec.msgpack.decode(pipe.recv_bytes(), type=_Order)
+                prepared.put((number, asker.prepare(tuple(tasks))))
+        except (EOFError, OSError):
+            os._exit(0)
+
+    threading.Thread(target=receive, daemon=True).start()
+    while True:
+        ticket, batch = prepared.get()
+        try:
+            report = Report(ticket, answers=asker.ask(batch))
+        except GroundfaultError as problem:
+            report = Report(ticket, refusal=str(problem))
+        _say(pipe, report)
+
+
+def _say(pipe: Connection, report: Report) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        pipe.send_bytes(msgspec.msgpack.encode(report))
+
+
+@contextlib.contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Variables for a process to be started, where they are not set."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)

@@ -1,0 +1,274 @@
+"""A model is asked: pictures decoded ahead, memory errors halved, bad images set apart.
+
+Whatever a model raises on one image becomes `failed` answers with its reason. What a baseline
+raises on purpose (an unsound results file, say) ends the run: no picture is to blame.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from groundfault.errors import GroundfaultError, UsageError
+from groundfault.interfaces import Baseline, BatchSegmenter, Segmenter
+from groundfault.io.foreign import within
+from groundfault.io.masks import decode, encode, parse_mask, resize_nearest
+from groundfault.io.pictures import read_image
+from groundfault.records import Item, Outcome, Prediction, Rle, Role
+from groundfault.runner.work import Batch, Task
+from groundfault.runs.run import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Picture = NDArray[np.uint8]
+
+__all__ = ["Asker", "Model", "Prepared", "load_model"]
+
+Model = Segmenter | Baseline
+DECODERS = 2
+"""Threads that decode pictures: one picture takes 5 to 20 ms, less than a model takes."""
+BATCH = 4
+"""Images at once, for models that can and have no wish of their own."""
+LONGEST_REASON = 1000
+QUADS = frozenset({Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL})
+
+
+class Prepared(NamedTuple):
+    """A batch whose pictures are being decoded."""
+
+    batch: Batch
+    pictures: list[Future[Picture]]
+
+
+class _Shown(NamedTuple):
+    """An image as a model is shown it."""
+
+    task: Task
+    picture: Picture
+
+
+def load_model(load: Callable[[], Model], name: str, folder: Path) -> Model:
+    """Load a model, and start it where it runs outside this process, its words kept in the run's
+    folder; whatever keeps it from that ends the run in one message."""
+    try:
+        model = load()
+        keep_log = getattr(model, "keep_log", None)
+        if callable(keep_log):
+            keep_log(folder)
+        start = getattr(model, "start", None)
+        if callable(start):
+            start()
+    except (GroundfaultError, OSError):
+        raise
+    except Exception as problem:
+        raise GroundfaultError(
+            f"model '{name}' cannot be loaded ({type(problem).__name__}: {problem})"
+        ) from problem
+    if not isinstance(model, (Segmenter, Baseline)):
+        raise GroundfaultError(
+            f"model '{name}' is neither a Segmenter nor a Baseline but a {type(model).__name__}"
+        )
+    return model
+
+
+class Asker:
+    """A loaded model with the folder of its pictures."""
+
+    def __init__(self, model: Model, images: str | PathLike[str] | None, *, batch: int) -> None:
+        self.images = None if images is None else Path(images)
+        self.segmenter = model if isinstance(model, Segmenter) else None
+        self.together = model if isinstance(model, BatchSegmenter) else None
+        self.baseline = model if self.segmenter is None and isinstance(model, Baseline) else None
+        likes = int(getattr(model, "images_at_once", BATCH))
+        self.at_once = (batch or likes) if self.together is not None else 1
+        """Images per call; halved when memory runs out."""
+        self.any_sizes = bool(getattr(model, "any_sizes", False))
+        if self.baseline is not None:
+            return
+        if self.images is None or not self.images.is_dir():
+            there = f"{self.images}: no such folder; give" if self.images else "give"
+            raise UsageError(f"{there} the pictures with --images: this model looks at them")
+        self.decoders = ThreadPoolExecutor(DECODERS, "decode")
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """Begin to decode the pictures of a batch."""
+        if self.baseline is not None:
+            return Prepared(batch, [])
+        return Prepared(batch, [self.decoders.submit(self._read, task) for task in batch])
+
+    def ask(self, prepared: Prepared) -> list[Answer]:
+        """One answer per item, in any order."""
+        if self.baseline is not None:
+            return _from_baseline(self.baseline, prepared.batch)
+        answers: list[Answer] = []
+        shown = []
+        for task, picture in zip(prepared.batch, prepared.pictures, strict=True):
+            try:
+                shown.append(_Shown(task, picture.result()))
+            except Exception as problem:  # on damaged files Pillow also asserts and fails to index
+                answers += _failed(task.items, problem, picture=task.image)
+        return answers + self._segment_all(shown)
+
+    def close(self) -> None:
+        """Let go of the model and of pictures that nobody asks about."""
+        if self.baseline is None:
+            self.decoders.shutdown(wait=False, cancel_futures=True)
+        close = getattr(self.segmenter, "close", None)
+        if callable(close):
+            close()
+
+    def _read(self, task: Task) -> Picture:
+        assert self.images is not None
+        path = within(self.images, task.image, file="the benchmark", record=f"image {task.image}")
+        picture = read_image(path)
+        height_px, width_px = picture.shape[:2]
+        if (height_px, width_px) != task.size_px and task.items[0].role not in QUADS:
+            raise ValueError(
+                f"the picture is {height_px}x{width_px}, its annotation "
+                f"{task.size_px[0]}x{task.size_px[1]} (height x width)"
+            )
+        return picture
+
+    def _segment_all(self, shown: Sequence[_Shown]) -> list[Answer]:
+        answers: list[Answer] = []
+        while shown:
+            now, shown = shown[: self.at_once], shown[self.at_once :]
+            answers += self._segment(now)
+        return answers
+
+    def _segment(self, shown: Sequence[_Shown]) -> list[Answer]:
+        started = time.perf_counter()
+        problem = None
+        try:
+            found = self._call(shown)
+        except Exception as raised:  # whatever a model may raise
+            problem = raised.with_traceback(None)  # whose frames would hold on to the memory
+        if problem is None:
+            seconds = (time.perf_counter() - started) / sum(len(s.task.items) for s in shown)
+            return [
+                _checked(item, prediction, seconds)
+                for (task, _), predictions in zip(shown, found, strict=True)
+                for item, prediction in zip(task.items, predictions, strict=True)
+            ]
+        out_of_memory = _is_out_of_memory(problem)
+        if out_of_memory:
+            _release_memory()
+            self.at_once = max(1, min(self.at_once, len(shown) // 2))
+        if len(shown) > 1:
+            middle = len(shown) // 2
+            return self._segment_all(shown[:middle]) + self._segment_all(shown[middle:])
+        [(task, picture)] = shown
+        if out_of_memory and len(task.items) > 1:
+            middle = len(task.items) // 2
+            halves = (task.items[:middle], task.items[middle:])
+            parts = [[_Shown(Task(task.image, items), picture)] for items in halves]
+            return self._segment(parts[0]) + self._segment(parts[1])
+        return _failed(task.items, problem)
+
+    def _call(self, shown: Sequence[_Shown]) -> Sequence[Sequence[Prediction]]:
+        phrases = [[item.query for item in task.items] for task, _ in shown]
+        if len(shown) > 1:
+            assert self.together is not None
+            found = self.together.segment_batch([picture for _, picture in shown], phrases)
+        else:
+            assert self.segmenter is not None
+            found = [self.segmenter.segment(shown[0].picture, phrases[0])]
+        if [len(answers) for answers in found] != [len(asked) for asked in phrases]:
+            raise GroundfaultError(
+                f"the model gave {[len(answers) for answers in found]} answers to "
+                f"{[len(asked) for asked in phrases]} phrases"
+            )
+        return found
+
+
+def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Answer]:
+    answers: list[Answer] = []
+    for task in batch:
+        started = time.perf_counter()
+        try:
+            found = model.predict(task.items)
+            seconds = (time.perf_counter() - started) / len(task.items)
+            for item, prediction in zip(task.items, found, strict=True):
+                answers.append(_checked(item, prediction, seconds))
+        except GroundfaultError:
+            raise
+        except Exception as problem:
+            answers += _failed(task.items, problem)
+    return answers
+
+
+def _failed(items: Iterable[Item], problem: BaseException, *, picture: str = "") -> list[Answer]:
+    reason = f"{type(problem).__name__}: {problem}"
+    if picture not in reason:  # Pillow does not always say which
+        reason = f"{reason}, in '{picture}'"
+    reason = reason[:LONGEST_REASON]
+    return [Answer(item_id=item.id, outcome=Outcome.FAILED, reason=reason) for item in items]
+
+
+def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
+    """A prediction as an answer to its item; one that cannot be scored is a failure."""
+    try:
+        masks = tuple(_fitting(mask, item) for mask in prediction.masks)
+        counts = {len(part) for part in (masks, prediction.boxes_xywh) if part}
+        if counts - {len(prediction.scores)}:
+            raise ValueError(
+                f"{len(masks)} masks, {len(prediction.boxes_xywh)} boxes and "
+                f"{len(prediction.scores)} scores"
+            )
+        if not all(map(math.isfinite, prediction.scores)):
+            raise ValueError(f"a score is not finite: {list(prediction.scores)}")
+        if prediction.presence is not None and not 0.0 <= prediction.presence <= 1.0:
+            raise ValueError(f"a presence of {prediction.presence} is not in 0–1")
+    except (ValueError, TypeError, KeyError) as problem:
+        [failure] = _failed([item], ValueError(f"the model's answer is unsound: {problem}"))
+        return failure
+    return Answer(
+        item_id=item.id,
+        outcome=prediction.outcome,
+        masks=masks,
+        scores=tuple(map(float, prediction.scores)),
+        boxes_xywh=prediction.boxes_xywh,
+        text=prediction.text,
+        reason=prediction.reason,
+        presence=prediction.presence,
+        seconds=seconds,
+        category_ids=prediction.category_ids if isinstance(prediction, Answer) else (),
+    )
+
+
+def _fitting(mask: Rle, item: Item) -> Rle:
+    """A sound mask of its item's size. Quads are compared at the size of their ground truth."""
+    size = (item.height_px, item.width_px)
+    given = (mask["size"][0], mask["size"][1])
+    if given != size and item.role in QUADS:
+        parse_mask(mask, *given)
+        return encode(resize_nearest(decode(mask), *size))
+    parse_mask(mask, *size)
+    return mask
+
+
+def _is_out_of_memory(problem: BaseException) -> bool:
+    """Python's own, torch's by its name (torch is not imported here), or one that says so. A
+    problem may know better: of a process that died, nobody can say why."""
+    known = getattr(problem, "out_of_memory", None)
+    if known is not None:
+        return bool(known)
+    named = any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
+    return isinstance(problem, MemoryError) or named or "out of memory" in str(problem).lower()
+
+
+def _release_memory() -> None:
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
