@@ -29,7 +29,7 @@ from groundfault.runner.pool import Report
 from groundfault.runner.session import Progress
 from groundfault.runner.work import Plan, Task
 from groundfault.runs.recording import SHARD_ITEMS, Recorder
-from groundfault.runs.run import Answer
+from groundfault.records import Prediction
 
 DATA = Path(__file__).parent / "data"
 PHRASES = 2

@@ -16,8 +16,8 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runner.pool import READY, Fleet, Ready, Report
-from groundfault.runner.segmenting import Asker
+from groundfault.runner.pool import READY, WorkerPool, Ready, Report
+from groundfault.runner.segmenting import Predictor
 from groundfault.runner.session import Progress, predict
 from groundfault.runner.work import Batch, Plan, batches, tasks
 from groundfault.runs.run import read_predictions, read_run, shards
@@ -111,11 +111,11 @@ def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, worke
         assert len(ask(made, model, tmp_path / "run", batch=4)) == 22
         assert model.calls == [(4, 2), (4, 2), (3, 2)]
         return
-    ready = Ready(probe="", at_once=4, any_sizes=Asker(model, made[1], batch=4).any_sizes)
-    crew = Told(ready)
-    fleet = Fleet(crew, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes))
+    ready = Ready(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
+    workers = Told(ready)
+    fleet = WorkerPool(workers, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes))
     list(fleet.answers(lambda _: None))
-    assert sorted(crew.given) == [3, 4, 4]
+    assert sorted(workers.given) == [3, 4, 4]
 
 
 class Told:
@@ -126,12 +126,12 @@ class Told:
     def __init__(self, ready: Ready) -> None:
         self.ready, self.given = ready, list[int]()
         self.reports: list[tuple[int, Report | None]] = []
-        self.hired = 0
+        self.n_started = 0
 
-    def hire(self) -> int:
-        self.hired += 1
-        self.reports.append((self.hired, Report(READY, ready=self.ready)))
-        return self.hired
+    def start(self) -> int:
+        self.n_started += 1
+        self.reports.append((self.n_started, Report(READY, ready=self.ready)))
+        return self.n_started
 
     def send(self, worker: int, ticket: int, batch: Batch) -> None:
         self.given.append(len(batch))

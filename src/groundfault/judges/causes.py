@@ -17,12 +17,11 @@ from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Exam, Question, Sample, Task
 from groundfault.errors import UsageError
 from groundfault.interfaces import Answerer
-from groundfault.judges import by_item
+from groundfault.judges import by_item, expected
 from groundfault.judges.llm import JudgeDown, ask, refusal
-from groundfault.parsing.answers import Answered
+from groundfault.records import Benchmark, Case, Item, Prediction
 
 __all__ = ["CAUSES", "LABELS", "OTHER", "Attributed", "attribute", "distribution", "prompt_hash"]
 
@@ -31,7 +30,7 @@ LABELS = ("SC1", "SC2", "SC3", OTHER)
 Distribution = Mapping[str, Mapping[str, int]]
 """Task → label → number of answers."""
 
-CAUSES: dict[Task, tuple[tuple[str, str], ...]] = {
+CAUSES: dict[str, tuple[tuple[str, str], ...]] = {
     "erasure": (
         (
             "Part-Whole Completion",
@@ -104,7 +103,7 @@ CAUSES: dict[Task, tuple[tuple[str, str], ...]] = {
 }
 """Name and meaning of SC1, SC2 and SC3 of each task; the names are the paper's."""
 
-_WHAT: dict[Task, str] = {
+_WHAT: dict[str, str] = {
     "erasure": "The model answered as if something were there that was taken out of the picture.",
     "attribute": "The model gave a wrong attribute of an object that was changed to look unusual.",
     "tracing": "The model failed to tell the one change between two pictures.",
@@ -125,15 +124,15 @@ class Attributed(msgspec.Struct, frozen=True):
     """A wrong answer and its cause; None if the model named none."""
 
     item_id: str
-    task: Task
+    task: str
     cause: str | None
     text: str = ""
     """The attributing model's own words."""
 
 
 def attribute(
-    exam: Exam,
-    rows: Iterable[Answered],
+    benchmark: Benchmark,
+    rows: Iterable[Prediction],
     answerer: Answerer | None,
     model: str,
     *,
@@ -146,7 +145,7 @@ def attribute(
             "sub-causes are named by a model, and none is given; there is no attribution by rule. "
             "Name a model that reads text, or leave the attribution out"
         )
-    known = by_item(exam)
+    known = by_item(benchmark)
     wrong = [row for row in rows if row.mode == "cot" and row.verdict == "wrong"]
     folder = None if images is None else Path(images)
     asked = [_conversation(*known[row.item_id], row, folder) for row in wrong]
@@ -166,7 +165,7 @@ def attribute(
     for k, reply in zip(unclear, ask(answerer, again, model), strict=True):
         texts[k] = reply.text
     return [
-        Attributed(row.item_id, known[row.item_id][0].task, _label(text), text)
+        Attributed(row.item_id, known[row.item_id][0].intervention, _label(text), text)
         for row, text in zip(wrong, texts, strict=True)
     ]
 
@@ -207,20 +206,20 @@ One label:"""
 
 
 def _conversation(
-    sample: Sample, question: Question, row: Answered, images: Path | None
+    case: Case, item: Item, row: Prediction, images: Path | None
 ) -> list[dict[str, Any]]:
-    causes = CAUSES[sample.task]
+    causes = CAUSES[case.intervention]
     text = _TEMPLATE.format(
-        what=_WHAT[sample.task],
+        what=_WHAT[case.intervention],
         causes=_numbered(causes),
-        facts="; ".join(f"{name}: {value}" for name, value in sample.facts.items()),
-        question=question.text,
-        answer=question.answer,
+        facts="; ".join(f"{name}: {value}" for name, value in case.facts.items()),
+        question=item.query,
+        answer=expected(item).reference,
         text=row.text,
     )
     asked: dict[str, Any] = {"role": "user", "content": text}
     if images is not None:
-        shown = [images / name for name in sample.images]
+        shown = [images / name for name in item.images]
         asked = {"role": "user", "content": f"{SHOWN}\n\n{text}", "pictures": shown}
     return [{"role": "system", "content": SYSTEM}, asked]
 

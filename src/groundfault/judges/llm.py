@@ -12,13 +12,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from groundfault.benchmarks.reactbench import Task
 from groundfault.errors import GroundfaultError
 from groundfault.interfaces import Answerer
 from groundfault.judges import Judgement, ShortAnswer
 from groundfault.llm.conversations import REFUSED
-from groundfault.parsing.answers import Verdict
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Outcome, Prediction, Verdict
 
 __all__ = ["JudgeDown", "LlmJudge", "ask", "refusal"]
 
@@ -32,7 +30,7 @@ SYSTEM = (
     "ignore them. Reply with exactly one word, right or wrong, and nothing else."
 )
 
-RULES: dict[tuple[Task, str], str] = {
+RULES: dict[tuple[str, str], str] = {
     ("erasure", "direct"): (
         "In the picture, the {erased} {location} was taken out. The answer is wrong if it presents"
         " a {erased} as being there, under any name and however carefully put. It is right if it "
@@ -110,7 +108,7 @@ class LlmJudge:
         return self._judged(
             [
                 _conversation(
-                    _rules(a), a.question.text, a.question.answer, a.text, a.question.rubric
+                    _rules(a), a.item.query, a.expected.reference, a.text, a.expected.rubric
                 )
                 for a in answers
             ]
@@ -168,7 +166,7 @@ def _word(text: str) -> Verdict | None:
 
 def _rules(answer: ShortAnswer) -> str:
     """The rule of a question, about its sample. An unedited control goes by its notes alone."""
-    facts, task, dimension = answer.sample.facts, answer.sample.task, answer.question.dimension
+    facts, task, dimension = answer.case.facts, answer.case.intervention, answer.expected.dimension
     if "control" in facts:
         return PLAIN
     slot = "" if task == "tracing" else "direct" if dimension in _DIRECT else dimension

@@ -1,6 +1,8 @@
-"""Answers that were given before: a COCO results file, an earlier run, or HalluSegBench's PNGs.
+"""Predictions that were made before: a COCO results file, an earlier run, HalluSegBench's PNGs, or
+answers in words.
 
     replay:predictions.json   what `groundfault score` would read
+    replay:answers.jsonl      answers in words: {"item_id": …, "text": …, "mode": …, "finish": …}
     replay:RUN                the predictions of an earlier run
     replay:FOLDER             orgl_orgi/, edtl_orgi/, orgl_edti/, edtl_edti/ with a PNG per case
 
@@ -11,20 +13,25 @@ there is a failure, as nobody said what it means.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from groundfault.errors import UsageError
+import msgspec
+
+from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
+from groundfault.llm.server import make_reply
 from groundfault.io.coco import Result, stream_results
 from groundfault.io.foreign import within
 from groundfault.io.masks import to_rle
 from groundfault.matching.intake import OK, OUTCOME_CODE, Intake
 from groundfault.matching.quads import read_mask
-from groundfault.records import Item, Outcome, Prediction, Rle
-from groundfault.runs.run import SILENT, Answer, read_predictions, shards
+from groundfault.records import Item, Mode, Outcome, Prediction, Rle
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import SILENT
+from groundfault.runs.shards import shards
 
-__all__ = ["ReplayedFile", "ReplayedPictures", "ReplayedRun", "replay"]
+__all__ = ["ReplayedFile", "ReplayedPictures", "ReplayedPredictions", "replay"]
 
 Box = tuple[float, float, float, float]
 CORNERS = ("orgl_orgi", "edtl_orgi", "orgl_edti", "edtl_edti")
@@ -36,9 +43,9 @@ def replay(argument: str, options: ModelOptions) -> Baseline:
         raise UsageError("replay: name the answers, as in replay:predictions.json")
     path = Path(argument)
     if not path.is_dir():
-        return ReplayedFile(path)
+        return _file(path)
     if shards(path):
-        return ReplayedRun(path)
+        return ReplayedPredictions(read_predictions(path))
     if any((path / corner).is_dir() for corner in CORNERS):
         return ReplayedPictures(path)
     raise UsageError(
@@ -56,25 +63,25 @@ class ReplayedFile:
             for index, record in enumerate(results, first):
                 self.records.setdefault(str(record.image_id), []).append((index, record))
 
-    def predict(self, items: Sequence[Item]) -> list[Answer]:
-        """One answer per item; an unsound record raises DataError."""
-        return [self._answer(item) for item in items]
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
+        """One prediction per item; an unsound record raises DataError."""
+        return [self._prediction(item) for item in items]
 
-    def _answer(self, item: Item) -> Answer:
+    def _prediction(self, item: Item) -> Prediction:
         records = self.records.get(item.id)
         if not records:
-            return Answer(item_id=item.id, outcome=Outcome.ABSTAINED, reason=SILENT)
+            return Prediction(item_id=item.id, outcome=Outcome.ABSTAINED, reason=SILENT)
         intake = Intake([item], str(self.path), asked=("an image", "images"), remedy="")
         for index, record in records:
             intake.note_outcome(index, record, 0, OUTCOME_CODE[record.outcome or Outcome.OK])
         if intake.outcome[0] != OK:
             _, record = records[0]
             assert record.outcome is not None
-            return Answer(
+            return Prediction(
                 item_id=item.id, outcome=record.outcome, text=record.text, reason=record.reason
             )
         boxes = tuple(_box(intake, index, record) for index, record in records)
-        return Answer(
+        return Prediction(
             item_id=item.id,
             outcome=Outcome.OK,
             masks=_masks(intake, records, item, boxes),
@@ -115,21 +122,70 @@ def _box(intake: Intake, index: int, record: Result) -> Box | None:
     return x, y, width, height
 
 
-class ReplayedRun:
-    """The predictions of an earlier run."""
+class ReplayedPredictions:
+    """Predictions by item and mode; one without a mode stands for every mode."""
 
-    def __init__(self, folder: Path) -> None:
-        self.answers = {answer.item_id: answer for answer in read_predictions(folder)}
+    def __init__(self, predictions: Iterator[Prediction]) -> None:
+        self.predictions = {prediction.key: prediction for prediction in predictions}
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
-        """One prediction per item; what the run was not asked has failed."""
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
+        """One prediction per item; what was not predicted before has failed."""
         return [
-            self.answers.get(item.id)
-            or Answer(
-                item_id=item.id, outcome=Outcome.FAILED, reason="the earlier run has no answer"
+            msgspec.structs.replace(found, mode=mode)
+            if (
+                found := self.predictions.get((item.id, mode))
+                or self.predictions.get((item.id, ""))
+            )
+            else Prediction(
+                item_id=item.id,
+                mode=mode,
+                outcome=Outcome.FAILED,
+                reason="the earlier run has no answer",
             )
             for item in items
         ]
+
+
+class _Line(msgspec.Struct):
+    item_id: str
+    text: str
+    mode: Mode = ""
+    finish: str = ""
+
+
+def _file(path: Path) -> Baseline:
+    """A COCO results file is one JSON list; answers in words are JSON lines."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except OSError as problem:
+        raise UsageError(f"replay:{path}: cannot be read ({problem.strerror})") from None
+    return ReplayedPredictions(_lines(path)) if start.startswith(b"{") else ReplayedFile(path)
+
+
+def _lines(path: Path) -> Iterator[Prediction]:
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = msgspec.json.decode(line, type=_Line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            raise DataError(
+                path,
+                f"not an answer ({problem})",
+                record=f"line {number}",
+                remedy='give JSON lines with "item_id" and "text"',
+            ) from None
+        reply = make_reply(found.text, found.finish, tokens_in=None, tokens_out=None)
+        yield Prediction(
+            item_id=found.item_id,
+            mode=found.mode,
+            outcome=reply.outcome,
+            text=reply.text,
+            reason=reply.reason,
+            finish=reply.finish,
+            cost=0.0,
+        )
 
 
 class ReplayedPictures:
@@ -138,7 +194,7 @@ class ReplayedPictures:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item, with score 1."""
         return [self._prediction(item) for item in items]
 

@@ -1,0 +1,98 @@
+"""Yes/no questions (POPE): an entry per image and dimension, resampled by image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groundfault.errors import UsageError
+from groundfault.metrics import yes_no as metric
+from groundfault.protocols.scored import Scored
+from groundfault.records import Benchmark, Outcome, Prediction
+
+if TYPE_CHECKING:
+    from groundfault.protocols.scored import Floats, Metrics
+
+__all__ = ["metric_function", "score"]
+
+_IMPUTED: Sequence[Callable[[str], str | None]] = (
+    lambda truth: truth,
+    lambda truth: "no" if truth == "yes" else "yes",
+    lambda truth: "yes",
+    lambda truth: "no",
+    lambda truth: None,
+)
+"""The ways in which a failed question could have been answered."""
+
+
+def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
+    """Score graded answers of one mode."""
+    answers = {row.item_id: row for row in predictions}
+    modes = {row.mode for row in answers.values()}
+    if len(modes) > 1:
+        raise UsageError(
+            "yes/no questions are scored in one mode: give --mode std or --mode cot, and another "
+            "--out for the other"
+        )
+    expected = {item.id: item.answer for item in benchmark.items if item.answer is not None}
+    keys = sorted({(item.image, expected[item.id].dimension) for item in benchmark.items})
+    place = {key: k for k, key in enumerate(keys)}
+    images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in keys))}
+    ends = [
+        (
+            place[item.image, expected[item.id].dimension],
+            expected[item.id].reference,
+            answers.get(item.id),
+        )
+        for item in benchmark.items
+    ]
+    outcomes = {outcome.value: 0 for outcome in Outcome}
+    for *_, row in ends:
+        outcomes[row.outcome if row else Outcome.FAILED] += 1
+
+    def contributions(failed_as: Callable[[str], str | None] | None) -> Floats:
+        sums = np.zeros((len(keys), len(metric.COLUMNS)))
+        for entry, truth, row in ends:
+            if row is not None and row.outcome is not Outcome.FAILED:
+                sums[entry, metric.column(truth, row.parsed)] += 1
+            elif failed_as is not None:
+                sums[entry, metric.column(truth, failed_as(truth))] += 1
+        return sums
+
+    failed = outcomes[Outcome.FAILED]
+    dimension = np.array([name for _, name in keys], dtype=str)
+    settings: dict[str, object] = {"mode": next(iter(modes), "std")}
+    return Scored(
+        benchmark=benchmark.card.name,
+        settings=settings,
+        columns=lambda: {
+            "case_id": [f"{image} {name}".rstrip() for image, name in keys],
+            "image": [image for image, _ in keys],
+            "setting": dimension.tolist(),
+        },
+        contributions=contributions(None),
+        contribution_names=tuple(f"pope.{name}" for name in metric.COLUMNS),
+        case=np.array([images[image] for image, _ in keys], np.int64),
+        rows={
+            "Overall": np.ones(len(keys), bool),
+            **{name: dimension == name for name in _dimensions(benchmark)},
+        },
+        metrics=metric_function(settings),
+        support=metric.support,
+        outcomes=outcomes,
+        imputed=tuple(map(contributions, _IMPUTED)) if failed else (),
+        notes=(f"{failed} of {len(ends)} questions have no answer.",) if failed else (),
+    )
+
+
+def _dimensions(benchmark: Benchmark) -> list[str]:
+    """In the order in which they first occur in the files."""
+    found = (item.answer.dimension for item in benchmark.items if item.answer is not None)
+    return [name for name in dict.fromkeys(found) if name]
+
+
+def metric_function(settings: Mapping[str, object]) -> Metrics:
+    """The metrics of yes/no questions."""
+    return metric.metrics
