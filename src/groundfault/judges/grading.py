@@ -313,9 +313,7 @@ def _judged_counts(benchmark: Benchmark, predictions: Iterable[Prediction], judg
     return counts.reshape(len(place), -1)
 
 
-def distribution_of(
-    benchmark: Benchmark, predictions: Iterable[Prediction]
-) -> causes.Distribution:
+def distribution_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> causes.Distribution:
     """Task → label → how many wrong chains of thought were attributed to it."""
     task = {item_id: case.intervention for item_id, (case, _) in by_item(benchmark).items()}
     return causes.distribution(

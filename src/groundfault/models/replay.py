@@ -20,10 +20,10 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
-from groundfault.llm.server import make_reply
 from groundfault.io.coco import Result, stream_results
 from groundfault.io.foreign import within
 from groundfault.io.masks import to_rle
+from groundfault.llm.server import make_reply
 from groundfault.matching.intake import OK, OUTCOME_CODE, Intake
 from groundfault.matching.quads import read_mask
 from groundfault.records import Item, Mode, Outcome, Prediction, Rle

@@ -14,9 +14,10 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Exam, Question, Sample, write
+from groundfault.benchmarks.reactbench import Question, Sample, write
 from groundfault.errors import UsageError
 from groundfault.io.store import check_vacant
+from groundfault.records import Benchmark
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.presets import in_order, png
@@ -81,7 +82,7 @@ def build_exam(
     controls: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Exam:
+) -> Benchmark:
     """Build an exam of n samples into a folder, which must not exist yet.
 
     `controls` adds to erasure and attribute samples their unedited picture, asked the same, as a

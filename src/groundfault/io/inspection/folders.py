@@ -70,13 +70,13 @@ def inspect_exam(path: Path) -> Report:
     """Everything that reading checks: rows, pictures, content hash."""
     draft = Draft(path, "exam")
     try:
-        exam = reactbench.read(path)
+        benchmark = reactbench.read(path)
     except GroundfaultError as problem:
         draft.add_refusal(problem)
         return draft.report()
-    _describe_exam(draft, exam.samples, exam.questions)
-    for note in exam.card.notes:
-        draft.add_other("info", note, exam.card.name, "nothing to do")
+    _describe_exam(draft, *reactbench.rows_of(benchmark))
+    for note in benchmark.notes:
+        draft.add_other("info", note, benchmark.card.name, "nothing to do")
     return draft.report()
 
 

@@ -10,7 +10,7 @@ import msgspec
 from groundfault.analysis.compare import Comparison, compare_runs
 from groundfault.records import Estimate
 from groundfault.registry import names
-from groundfault.report.page.exam_answers import ExamMaterial
+from groundfault.report.page.exam_answers import Material
 from groundfault.report.page.exam_sections import exam_sections, find
 from groundfault.report.page.exam_tables import exam_latex, took_table
 from groundfault.report.page.headline import (
@@ -82,10 +82,10 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chapter_page(
-    chapter: Chapter, number: int = 0, material: ExamMaterial | None = None
+    chapter: Chapter, number: int = 0, material: Material | None = None
 ) -> ChapterPage:
     """The page of one chapter; `number` tells several of one benchmark apart, 0 if there is one.
-    `material` is what an exam's chapter is made of."""
+    `material` is what a chapter in words is made of."""
     known = tuple(chapter.runs[0].summary.rows["Overall"].metrics)
     kin = family(chapter.benchmark, known)
     usual = EXAM_HEADLINES if kin == EXAM else HEADLINES.get(kin, known[:8])
@@ -95,15 +95,17 @@ def chapter_page(
     notes: list[str] = []
     took: Table | None = None
     tables = tuple(headline_tables(context, headlines))
-    if material is None:
+    if material is not None:
+        notes += material.notes
+    if material is None or kin != EXAM:
         latex = tuple(headline_latex(words.title, table) for table in tables)
         sections = [section for make in SECTIONS if (section := make(context)) is not None]
     else:
-        findings, notes = find(material)
+        findings, more = find(material)
         sections = exam_sections(context, findings)
         took = took_table(context)
         latex = tuple(exam_latex(context, findings))
-        notes += [*material.notes, *_judging(context)]
+        notes += [*more, *_judging(context)]
     return ChapterPage(
         id=context.figure_name("chapter"),
         title=words.title,

@@ -13,27 +13,27 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import LETTERS, Question, Sample
+from groundfault.benchmarks.reactbench import LETTERS, is_control
+from groundfault.judges import by_item, expected
 from groundfault.judges.causes import CAUSES, LABELS
-from groundfault.parsing.answers import MODES, Answered
-from groundfault.records import Outcome
+from groundfault.records import MODES, Case, Item, Outcome, Prediction
 from groundfault.registry import BASELINES
 from groundfault.report.exams import TASK_TITLES
-from groundfault.report.page.exam_answers import Answers, ExamMaterial
+from groundfault.report.page.exam_answers import Answers, Material
 from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.inputs import Chapter
 from groundfault.report.page.pictures import Pictures
 
 __all__ = [
     "AnswerCard",
-    "Asked",
     "Cards",
-    "Said",
     "Seen",
-    "answered",
-    "exam_asked",
+    "ShownAnswer",
+    "ShownQuestion",
+    "answers_to",
     "make_cards",
     "seen_in",
+    "shown_questions",
 ]
 
 TEXT_LETTERS = 3_000_000
@@ -43,7 +43,7 @@ LETTERS_EACH = (4000, 2000, 1000, 500, 250)
 NO_VERDICT = "none"
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class ShownAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What one run answered in one mode."""
 
     run: str
@@ -91,7 +91,7 @@ class AnswerCard(msgspec.Struct, frozen=True, kw_only=True):
     rubric: str
     facts: tuple[tuple[str, str], ...]
     seen: tuple[Seen, ...]
-    said: tuple[Said, ...]
+    said: tuple[ShownAnswer, ...]
     severity: float
 
     @property
@@ -124,13 +124,13 @@ class Cards(msgspec.Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(value for value in found if value))
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ShownQuestion(msgspec.Struct, frozen=True):
     """A question that may be shown, with what was answered to it."""
 
     slot: tuple[str, ...]
-    answers: tuple[tuple[str, int, Answered], ...]
+    answers: tuple[tuple[str, int, Prediction], ...]
     """Run, its colour, answer."""
-    make: Callable[[Pictures, tuple[Said, ...], float], AnswerCard]
+    make: Callable[[Pictures, tuple[ShownAnswer, ...], float], AnswerCard]
     """The card of a question that is chosen, with pictures, answers and severity."""
     causes: Mapping[str, str] = {}
     """Sub-causes by label."""
@@ -151,7 +151,9 @@ class Asked(msgspec.Struct, frozen=True):
         return -_severity(models), self.control, -self.severity
 
 
-def make_cards(asked: Sequence[Sequence[Asked]], *, max_cases: int, pictures: Pictures) -> Cards:
+def make_cards(
+    asked: Sequence[Sequence[ShownQuestion]], *, max_cases: int, pictures: Pictures
+) -> Cards:
     """The worst questions of all chapters."""
     wrong = [[each for each in listed if each.severity > 0] for listed in asked]
     quota = max(1, max_cases // max(len(asked), 1))
@@ -165,9 +167,9 @@ def make_cards(asked: Sequence[Sequence[Asked]], *, max_cases: int, pictures: Pi
     )
 
 
-def answered(
+def answers_to(
     chapter: Chapter, answers: Sequence[Answers], item_id: str
-) -> tuple[tuple[str, int, Answered], ...]:
+) -> tuple[tuple[str, int, Prediction], ...]:
     """What every run answered to a question: Std before CoT."""
     return tuple(
         (run.name, series, answer)
@@ -177,29 +179,33 @@ def answered(
     )
 
 
-def exam_asked(chapter: Chapter, material: ExamMaterial) -> list[Asked]:
-    """The questions of an exam that somebody answered; none where the exam is not at hand."""
-    exam = material.exam
-    if exam is None:
+def shown_questions(chapter: Chapter, material: Material) -> list[ShownQuestion]:
+    """The questions that somebody answered; none where the benchmark is not at hand. A slot is a
+    task and the number of a question, or a dimension and what is true in it."""
+    if material.benchmark is None:
         return []
-    samples = {sample.id: sample for sample in exam.samples}
+    title = material.benchmark.card.title.partition(":")[0]
     listed = []
-    for question in exam.questions:
-        sample = samples[question.sample_id]
-        if said := answered(chapter, material.answers, question.id):
-            make = partial(_exam_card, sample, question, material.images)
-            titles = (title for title, _ in CAUSES[sample.task])
-            causes = dict(zip(LABELS, titles, strict=False))
-            slot, control = (sample.task, str(question.number)), "control" in sample.facts
-            listed.append(Asked(slot, said, make, causes, control))
+    for case, item in by_item(material.benchmark).values():
+        answers = answers_to(chapter, material.answers, item.id)
+        if not answers or item.answer is None:
+            continue
+        task = case.intervention or material.benchmark.card.name
+        slot = (task, str(item.answer.number))
+        if not item.answer.number:
+            slot = (task, item.answer.dimension, item.answer.reference)
+        titles = (cause for cause, _ in CAUSES.get(case.intervention, ()))
+        make = partial(_question_card, case, item, task, title, material.images)
+        causes = dict(zip(LABELS, titles, strict=False))
+        listed.append(ShownQuestion(slot, answers, make, causes, is_control(case)))
     return listed
 
 
-def _severity(answers: Sequence[Answered]) -> float:
+def _severity(answers: Sequence[Prediction]) -> float:
     return sum(map(_badness, answers)) / len(answers) if answers else 0.0
 
 
-def _badness(answer: Answered) -> float:
+def _badness(answer: Prediction) -> float:
     """A wrong answer is worse than one that cannot be read, that worse than none at all."""
     if answer.outcome is Outcome.FAILED or answer.verdict == "unjudged":
         return 0.1
@@ -208,12 +214,12 @@ def _badness(answer: Answered) -> float:
     return float(answer.verdict == "wrong")
 
 
-def _in_turn(questions: Sequence[Asked], quota: int) -> list[Asked]:
+def _in_turn(questions: Sequence[ShownQuestion], quota: int) -> list[ShownQuestion]:
     """Up to `quota` questions: the worst of each slot, then the second of each, and so on."""
-    heaps: dict[tuple[str, ...], list[Asked]] = {}
+    heaps: dict[tuple[str, ...], list[ShownQuestion]] = {}
     for each in sorted(questions, key=lambda each: each.rank):
         heaps.setdefault(each.slot, []).append(each)
-    chosen: list[Asked] = []
+    chosen: list[ShownQuestion] = []
     depth = 0
     while len(chosen) < min(quota, len(questions)):
         chosen += [heap[depth] for heap in heaps.values() if depth < len(heap)]
@@ -221,7 +227,7 @@ def _in_turn(questions: Sequence[Asked], quota: int) -> list[Asked]:
     return chosen[:quota]
 
 
-def _longest(chosen: Iterable[Asked]) -> int:
+def _longest(chosen: Iterable[ShownQuestion]) -> int:
     """How many letters of each answer are shown."""
     lengths = [
         len(answer.text) + len(answer.judge_text) + len(answer.cause_text)
@@ -234,8 +240,8 @@ def _longest(chosen: Iterable[Asked]) -> int:
     return most
 
 
-def _card(each: Asked, pictures: Pictures, longest: int) -> AnswerCard:
-    said = tuple(_said(*one, each.causes, longest) for one in each.answers)
+def _card(each: ShownQuestion, pictures: Pictures, longest: int) -> AnswerCard:
+    said = tuple(_shown(*one, each.causes, longest) for one in each.answers)
     return each.make(pictures, said, each.severity)
 
 
@@ -253,43 +259,58 @@ def seen_in(
     return tuple(Seen(n, *pictures.sizes[n], label) for n, label in found if n is not None)
 
 
-def _exam_card(
-    sample: Sample,
-    question: Question,
+def _question_card(
+    case: Case,
+    item: Item,
+    task: str,
+    title: str,
     images: Path | None,
     pictures: Pictures,
-    said: tuple[Said, ...],
+    said: tuple[ShownAnswer, ...],
     severity: float,
 ) -> AnswerCard:
+    wanted = expected(item)
     options = tuple(
-        (letter, words, letter == question.answer)
-        for letter, words in zip(LETTERS, question.options, strict=False)
+        (letter, words, letter == wanted.reference)
+        for letter, words in zip(LETTERS, wanted.options, strict=False)
     )
+    numbered = bool(wanted.number)
     return AnswerCard(
-        item_id=question.id,
-        task=sample.task,
-        task_title=TASK_TITLES[sample.task],
-        number=question.number,
-        type=question.type,
-        type_words=TYPE_WORDS[question.type],
-        dimension=question.dimension,
-        control="control" in sample.facts,
-        question=question.text,
+        item_id=item.id if numbered else f"{item.image} {item.id}",
+        task=task,
+        task_title=TASK_TITLES.get(task, title),
+        number=wanted.number or _last_number(item.id),
+        type=wanted.type,
+        type_words=TYPE_WORDS[wanted.type],
+        dimension=wanted.dimension,
+        control=is_control(case),
+        question=item.query,
         options=options,
-        truth="" if options else question.answer,
-        rubric=question.rubric,
-        facts=tuple(sample.facts.items()),
-        seen=seen_in(pictures, images, sample.images, record=f"sample {sample.id}"),
+        truth="" if options else wanted.reference,
+        rubric=wanted.rubric,
+        facts=tuple(case.facts.items()),
+        seen=seen_in(pictures, images, item.images, record=f"item {item.id}"),
         said=said,
         severity=severity,
     )
 
 
-def _said(run: str, series: int, answer: Answered, causes: Mapping[str, str], longest: int) -> Said:
+def _last_number(item_id: str) -> int:
+    """
+    >>> _last_number("random:17"), _last_number("mine")
+    (17, 0)
+    """
+    last = item_id.rpartition(":")[2]
+    return int(last) if last.isdecimal() else 0
+
+
+def _shown(
+    run: str, series: int, answer: Prediction, causes: Mapping[str, str], longest: int
+) -> ShownAnswer:
     text, left_out = _cut(answer.text.strip(), longest)
     reading = answer.parsed or ""
     same = reading.strip(" .").casefold() == answer.text.strip(" .\n").casefold()
-    return Said(
+    return ShownAnswer(
         run=run,
         series=series,
         mode=answer.mode,
@@ -318,7 +339,7 @@ def _cut(text: str, longest: int) -> tuple[str, int]:
     return f"{text[:start]} … {text[-end:]}", len(text) - longest
 
 
-def _cause(causes: Mapping[str, str], answer: Answered) -> str:
+def _cause(causes: Mapping[str, str], answer: Prediction) -> str:
     if not answer.cause_by:
         return ""
     if answer.cause is None:

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import LAYOUT, Task
-from groundfault.errors import GroundfaultError
-from groundfault.judges.causes import CAUSES, LABELS
-from groundfault.metrics.exam import DIMENSIONS, TYPES
-from groundfault.protocols.exam import (
+from groundfault.analysis.exam import (
     CotEffect,
     PositionBias,
     cot_effects,
     hallucination_rates,
     position_bias,
 )
+from groundfault.benchmarks.reactbench import LAYOUT, Task
+from groundfault.errors import GroundfaultError
+from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.metrics.exam import DIMENSIONS, TYPES
 from groundfault.published import published_rows
 from groundfault.records import Estimate
 from groundfault.report.exams import TASK_TITLES
 from groundfault.report.page.drawing import Figure
-from groundfault.report.page.exam_answers import ExamMaterial
+from groundfault.report.page.exam_answers import Material
 from groundfault.report.page.exam_figures import (
     Line,
     Stack,
@@ -51,7 +51,7 @@ class Findings(msgspec.Struct, frozen=True, eq=False):
     causes: tuple[Mapping[str, Mapping[str, int]], ...]
 
 
-def find(material: ExamMaterial) -> tuple[Findings, list[str]]:
+def find(material: Material) -> tuple[Findings, list[str]]:
     """Work out what needs single answers; what cannot be worked out is told."""
     notes: list[str] = []
 
@@ -59,7 +59,9 @@ def find(material: ExamMaterial) -> tuple[Findings, list[str]]:
         found: list[object] = []
         for k, answers in enumerate(material.answers):
             try:
-                found.append(work(material.exam, material.rows(k), **how) if answers else {})
+                found.append(
+                    work(material.benchmark, material.predictions(k), **how) if answers else {}
+                )
             except GroundfaultError as problem:
                 notes.append(str(problem))
                 found.append({})

@@ -9,7 +9,7 @@ from groundfault.report import exams
 from groundfault.report.page.exam_sections import Findings
 from groundfault.report.page.sections import Context
 from groundfault.report.tables import Table, render
-from groundfault.runner.exams import ExamRun
+from groundfault.runs.run import Run
 
 __all__ = ["exam_latex", "took_table"]
 
@@ -40,7 +40,7 @@ def took_table(context: Context) -> Table:
                 f"{made.cost:,.2f}" if made.cost else "—",
                 *(f"{waited[q]:.2f} s" if waited.get(q) else "—" for q in ("median", "p95")),
                 ", ".join(_judges(run.summary.settings)),
-                *_marking(made),
+                *_graders(made),
             ]
         )
     columns = ["run", "answers", "not read", "failed", "tokens in", "out", "cost"]
@@ -48,12 +48,12 @@ def took_table(context: Context) -> Table:
     return Table(columns, rows, title="What it took")
 
 
-def _marking(made: ExamRun) -> tuple[str, str]:
+def _graders(made: Run) -> tuple[str, str]:
     """Tokens and money of who judged and of who named sub-causes."""
-    markers = [marker for marker in (made.judged, made.attributed) if marker is not None]
-    tokens = sum(marker.tokens for marker in markers)
-    cost = sum(marker.cost or 0.0 for marker in markers)
-    known = all(marker.cost is not None for marker in markers)
+    graders = [grader for grader in (made.judged, made.attributed) if grader is not None]
+    tokens = sum(grader.tokens for grader in graders)
+    cost = sum(grader.cost or 0.0 for grader in graders)
+    known = all(grader.cost is not None for grader in graders)
     return f"{tokens:,}" if tokens else "—", f"{cost:,.2f}" if cost and known else "—"
 
 

@@ -17,31 +17,23 @@ from groundfault import __version__
 from groundfault.errors import MissingExtra
 from groundfault.io.store import write_bytes
 from groundfault.report.agent_traces import script_hash
-from groundfault.report.exams import TASK_TITLES
 from groundfault.report.page.agent_steps import make_episodes
 from groundfault.report.page.content import ChapterPage, chapter_page
 from groundfault.report.page.drawing import SERIES, Figure, standalone, style_sheet
 from groundfault.report.page.exam_answers import (
-    ExamMaterial,
-    exam_material,
-    is_exam,
+    Material,
+    in_words,
     is_exam_folder,
+    material_of,
 )
-from groundfault.report.page.exam_cards import exam_asked, make_cards
-from groundfault.report.page.exam_pope import (
-    POPE_TITLE,
-    PopeMaterial,
-    is_pope,
-    pope_asked,
-    pope_material,
-)
+from groundfault.report.page.exam_cards import make_cards, shown_questions
 from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.gallery import Gallery, make_gallery
 from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
 from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS, slice_name
 from groundfault.report.tables import printable
-from groundfault.runner.exams import ExamRun
+from groundfault.runs.run import Run
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,10 +58,9 @@ def write_report(
     environment = _environment()
     loaded = load_runs([Path(run) for run in runs])
     found = chapters(loaded)
-    exams = _exams(found, images_from)
-    popes = _popes(found, images_from)
-    pages = _pages(found, exams, popes)
-    masks = [chapter for chapter in found if chapter not in exams and chapter not in popes]
+    materials = _materials(found, images_from)
+    pages = _pages(found, materials)
+    masks = [chapter for chapter in found if chapter not in materials]
     given = None if is_exam_folder(images_from) else images_from
     pictures = Pictures()
     gallery = (
@@ -77,8 +68,7 @@ def write_report(
         if masks
         else None
     )
-    asked = [exam_asked(*each) for each in exams.items()]
-    asked += [pope_asked(*each) for each in popes.items()]
+    asked = [shown_questions(*each) for each in materials.items()]
     cards = make_cards(asked, max_cases=max_cases, pictures=pictures) if asked else None
     episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
     early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
@@ -91,7 +81,7 @@ def write_report(
         episodes=episodes,
         filters=_filters(gallery),
         cell_words=CELLS,
-        task_words={**TASK_TITLES, "pope": POPE_TITLE},
+        task_words={card.task: card.task_title for card in cards.cards} if cards else {},
         type_words=TYPE_WORDS,
         slice_name=slice_name,
         provenance=_provenance(loaded),
@@ -113,7 +103,7 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
     """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the first
     tables, or an exam's, as LaTeX."""
     found = chapters(load_runs([Path(run) for run in runs]))
-    pages = _pages(found, _exams(found, None), {})
+    pages = _pages(found, _materials(found, None))
     written: list[Path] = []
 
     def write(name: str, content: bytes) -> None:
@@ -132,33 +122,20 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
     return written
 
 
-def _exams(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, ExamMaterial]:
-    return {
-        chapter: exam_material(chapter, images_from)
-        for chapter in found
-        if is_exam(chapter.runs[0])
-    }
-
-
-def _popes(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, PopeMaterial]:
+def _materials(found: Sequence[Chapter], images_from: Path | None) -> dict[Chapter, Material]:
+    """Of the chapters in words; `images_from` may be a benchmark of masks, which is not theirs."""
     other = images_from is not None and (images_from / "benchmark.json").is_file()
-    given = None if other or is_exam_folder(images_from) else images_from
-    return {chapter: pope_material(chapter, given) for chapter in found if is_pope(chapter.runs[0])}
+    given = None if other else images_from
+    return {chapter: material_of(chapter, given) for chapter in found if in_words(chapter.runs[0])}
 
 
-def _pages(
-    found: Sequence[Chapter],
-    exams: Mapping[Chapter, ExamMaterial],
-    popes: Mapping[Chapter, PopeMaterial],
-) -> list[ChapterPage]:
+def _pages(found: Sequence[Chapter], materials: Mapping[Chapter, Material]) -> list[ChapterPage]:
     several = [chapter.benchmark for chapter in found]
     pages, seen = [], dict.fromkeys(several, 0)
     for chapter in found:
         seen[chapter.benchmark] += 1
         number = seen[chapter.benchmark] if several.count(chapter.benchmark) > 1 else 0
-        page = chapter_page(chapter, number, exams.get(chapter))
-        notes = popes[chapter].notes if chapter in popes else ()
-        pages.append(msgspec.structs.replace(page, warnings=(*page.warnings, *notes)))
+        pages.append(chapter_page(chapter, number, materials.get(chapter)))
     return pages
 
 
@@ -264,13 +241,13 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
             ("content hash", made.content_hash),
             *((f"run setting {k}", str(v)) for k, v in made.settings.items()),
             *((f"version of {k}", v) for k, v in made.versions.items()),
-            *_markers(made),
+            *_graders(made),
             ("time", f"{made.seconds:,.1f} s for {made.n_items:,} items" if made.n_items else ""),
         ]
     return [(name, value) for name, value in facts if value]
 
 
-def _markers(made: ExamRun) -> Iterator[tuple[str, str]]:
+def _graders(made: Run) -> Iterator[tuple[str, str]]:
     """Who judged an exam's answers and who named causes, and what they were told."""
     for title, marker in (("judge", made.judged), ("causes named by", made.attributed)):
         if marker is None:

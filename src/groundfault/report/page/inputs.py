@@ -19,7 +19,7 @@ from groundfault.errors import UsageError
 from groundfault.io.store import read_json
 from groundfault.records import Summary
 from groundfault.report.sweeps import DEFAULT_T, DEFAULT_TAU
-from groundfault.runner.exams import ExamRun
+from groundfault.runs.run import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +42,8 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     summary: Summary
     table: Any
     """cases.parquet"""
-    run: ExamRun | None = None
-    """run.json, with what only exams have; None where only scores are stored."""
+    run: Run | None = None
+    """run.json; None where only scores are stored."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -125,7 +125,7 @@ def _load(folder: Path) -> RunData:
     if "Overall" not in summary.rows or not needed <= set(table.column_names):
         raise UsageError(f"{folder}: was not written by groundfault score or eval")
     made = folder / "run.json"
-    run = read_json(made, ExamRun) if made.is_file() else None
+    run = read_json(made, Run) if made.is_file() else None
     return RunData(name=folder.resolve().name, folder=folder, summary=summary, table=table, run=run)
 
 
