@@ -89,7 +89,7 @@ def _table(place: tuple[str, str | None, str], rows: tuple[Prediction, ...]) -> 
 def export_lmms_eval(
     benchmark: Benchmark, data: str | PathLike[str], out: str | PathLike[str]
 ) -> list[str]:
-    """Write the tasks of a benchmark in words into a folder that must not exist yet; gives their names."""
+    """Write the tasks of a benchmark into a folder that must not exist yet; gives their names."""
     base = f"groundfault_{'pope' if benchmark.card.protocol == 'yes-no' else 'exam'}"
     tasks = {base if mode == "std" else f"{base}_{mode}": mode for mode in offered_modes(benchmark)}
     every: dict[str, None] = {}

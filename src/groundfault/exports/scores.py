@@ -11,7 +11,7 @@ import numpy as np
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.sources import load
-from groundfault.protocols import find_protocol
+from groundfault.protocols import of_benchmark
 from groundfault.records import MODES, Benchmark, Mode, Prediction
 
 __all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "read_benchmark"]
@@ -69,9 +69,9 @@ def flat_scores(benchmark: Benchmark, predictions: Iterable[Prediction]) -> dict
     """
     sums: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
     table: dict[str, float] = {}
-    score = find_protocol(benchmark.card.protocol).score
+    protocol = of_benchmark(benchmark)
     for answered in _rounds(predictions):
-        scored = score(benchmark, answered, {})
+        scored = protocol.score(benchmark, answered)
         for row, member in scored.rows.items():
             sums[row] = sums.get(row, 0.0) + scored.contributions[member].sum(axis=0)
         metrics = scored.metrics

@@ -1,4 +1,4 @@
-"""Yes/no questions about what is in a picture, as POPE scores them, with yes as the positive answer.
+"""Yes/no questions about what is in a picture, as POPE scores them; yes is the positive answer.
 
 accuracy, precision, recall and F1; yes_ratio is the share of "yes" among the answers (not among the
 truths). (Li et al., "Evaluating Object Hallucination in Large Vision-Language Models".)
