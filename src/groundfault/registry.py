@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import importlib
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundfault.errors import GroundfaultError, UnknownName
+from groundfault.errors import GroundfaultError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from groundfault.interfaces import Baseline, ModelOptions, Segmenter
+    from groundfault.interfaces import ModelOptions
 
 __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names"]
 
+Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
 """Models and answerers that nothing was learnt for: they look at no picture."""
 
@@ -29,6 +30,8 @@ class Entry(NamedTuple):
 
     target: str
     about: str = ""
+    answers: Answers = "masks"
+    """Of a model: what it gives; "" where that is only known once it is loaded."""
 
 
 _PHRASES = Entry("groundfault.protocols.concepts", "cgF1 family, target-aware metrics")
@@ -96,29 +99,29 @@ KINDS: dict[str, dict[str, Entry]] = {
         "worker": Entry(
             "groundfault.models.worker:load", "a script of yours: worker:/path/to/mine.py"
         ),
-        "oracle": Entry("groundfault.models.baselines:oracle", "answers from the annotations"),
-        "blind": Entry("groundfault.models.baselines:blind", "answers from the words alone"),
-        "always-yes": Entry("groundfault.models.baselines:always_yes", "accepts everything"),
-        "random": Entry(
-            "groundfault.models.baselines:random", "a coin and a random box; random:SEED"
+        "openai": Entry(
+            "groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME", "words"
         ),
-        "replay": Entry(
-            "groundfault.models.replay:replay", "earlier answers: replay:PREDICTIONS.json, :RUN"
+        "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…", "words"),
+        "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME", "words"),
+        "hf": Entry(
+            "groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME", "words"
         ),
-    },
-    "answerers": {
-        "openai": Entry("groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME"),
-        "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…"),
-        "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME"),
-        "hf": Entry("groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME"),
-        "oracle": Entry("groundfault.models.exam_baselines:oracle", "the reference answers"),
-        "blind": Entry("groundfault.models.exam_baselines:blind", "sees no picture; blind:SPEC"),
+        "oracle": Entry(
+            "groundfault.models.baselines:oracle", "answers from the annotations", "both"
+        ),
+        "blind": Entry(
+            "groundfault.models.baselines:blind", "from the words alone; blind:SPEC", "both"
+        ),
         "always-yes": Entry(
-            "groundfault.models.exam_baselines:always_yes", "agrees with everything"
+            "groundfault.models.baselines:always_yes", "accepts everything", "both"
         ),
-        "random": Entry("groundfault.models.exam_baselines:random", "a guess from a seed"),
-        "replay": Entry("groundfault.models.exam_baselines:replay", "earlier answers: replay:RUN"),
+        "random": Entry("groundfault.models.baselines:random", "chance; random:SEED", "both"),
+        "replay": Entry(
+            "groundfault.models.replay:replay", "earlier answers: replay:FILE, :RUN", "both"
+        ),
     },
+    "judges": {},
     "editors": {},
 }
 
@@ -131,7 +134,7 @@ def names(kind: str) -> dict[str, Entry]:
 
     points = entry_points(group=f"groundfault.{kind}")
     targets = {point.name: point.value.partition("[")[0].strip() for point in points}  # [extras]
-    return {name: Entry(target, "plug-in") for name, target in targets.items()} | KINDS[kind]
+    return {name: Entry(target, "plug-in", "") for name, target in targets.items()} | KINDS[kind]
 
 
 def load(kind: str, name: str) -> Any:
@@ -158,8 +161,42 @@ def model_factory(spec: str) -> tuple[Any, str]:
     return factory, argument
 
 
-def load_model(spec: str, options: ModelOptions) -> Segmenter | Baseline:
+def answering(answers: Answers) -> list[str]:
+    """The names of models that give masks, or words."""
+    return sorted(
+        name for name, entry in names("models").items() if entry.answers in (answers, "both", "")
+    )
+
+
+def check_model(spec: str, answers: Answers) -> None:
+    """Refuse a name that does not give masks, or words, and say what does.
+
+    >>> check_model("sam3", "words")
+    Traceback (most recent call last):
+    ...
+    groundfault.errors.UsageError: sam3 finds things in pictures and answers no questions. What
+    does: always-yes, blind, gemini, hf, openai, oracle, random, replay, vllm; did you mean
+    openai:NAME?
+    """
+    name = spec.partition(":")[0]
+    known = names("models")
+    if name not in known:
+        raise UnknownName("model", name, answering(answers))
+    if known[name].answers in (answers, "both", ""):
+        return
+    fitting = ", ".join(answering(answers))
+    if answers == "words":
+        raise UsageError(
+            f"{spec} finds things in pictures and answers no questions. What does: {fitting}; did "
+            "you mean openai:NAME?"
+        )
+    raise UsageError(
+        f"{spec} answers questions in words and finds no masks. What does: {fitting}; did you mean "
+        "to ask it an exam?"
+    )
+
+
+def load_model(spec: str, options: ModelOptions) -> Any:
     """Make the model that a spec stands for."""
     factory, argument = model_factory(spec)
-    model: Segmenter | Baseline = factory(argument, options)
-    return model
+    return factory(argument, options)

@@ -230,9 +230,7 @@ class Evaluation:
         }
         return {key: value for key, value in found.items() if key != "device"} | words
 
-    def _confirm(
-        self, name: str, reporter: RunReporter
-    ) -> Callable[[CostEstimate], bool]:
+    def _confirm(self, name: str, reporter: RunReporter) -> Callable[[CostEstimate], bool]:
         def confirm(guess: CostEstimate) -> bool:
             reporter.estimated(guess)
             if self.options.confirm is not None:
@@ -270,9 +268,7 @@ class Evaluation:
             )
         return self.protocol.score(self.asked, found, msgspec.structs.asdict(settings))
 
-    def grade(
-        self, run: Run, folder: Path, graders: Graders, reporter: RunReporter
-    ) -> Result:
+    def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""
         from groundfault.judges import grading
 

@@ -24,7 +24,7 @@ from groundfault.report.progress import Display
 if TYPE_CHECKING:
     from groundfault.llm.cost import SharedBudget
 
-__all__ = ["Agree", "Graders", "load_graders"]
+__all__ = ["Agree", "Graders", "check_grader", "is_local", "load_graders", "load_judge"]
 
 TOKENS_PER_JUDGEMENT = 400
 TOKENS_PER_CAUSE = 700
@@ -69,25 +69,26 @@ def load_graders(
 ) -> Graders:
     """Who grades these runs, once whoever pays has agreed; each run has a benchmark and modes."""
     graders = Graders(
-        judge=_load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
+        judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
         causes=_load_causes(options, asked, agree),
         causes_spec=options.attribute,
     )
-    budget = options.budget
-    if budget is not None and budget.in_money:
-        judge = graders.judge.model if isinstance(graders.judge, ModelJudge) else None
-        for model in (judge, graders.causes):
-            if isinstance(model, ChatClient) and model.cost.price is None:
-                raise UsageError(
-                    "a budget in money needs the prices of who judges: give --judge-price IN/OUT "
-                    "per million tokens, or --price to groundfault judge"
-                )
+    _check_price(options, graders.causes)
     return graders
 
 
-def _load_judge(
-    options: Options, n_answers: int, agree: Agree
-) -> ModelJudge | AnswerJudge | None:
+def _check_price(options: Options, model: object) -> None:
+    """A budget in money is kept only where all prices are known."""
+    in_money = options.budget is not None and options.budget.in_money
+    if in_money and isinstance(model, ChatClient) and model.cost.price is None:
+        raise UsageError(
+            "a budget in money needs the prices of who judges: give --judge-price IN/OUT per "
+            "million tokens, or --price to groundfault judge"
+        )
+
+
+def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | AnswerJudge | None:
+    """Who decides about so many short answers; None is the rule judge."""
     given = options.judge
     if not isinstance(given, str):
         return _OneByOne(given) if given is not None else None
@@ -100,6 +101,7 @@ def _load_judge(
         return None
     tokens = n_answers * TOKENS_PER_JUDGEMENT
     model = _chat(given, options, f"judging with {given}", n_answers, tokens, agree)
+    _check_price(options, model)
     return ModelJudge(given, model, _anew(model))
 
 
@@ -158,9 +160,7 @@ def _chat(
     if not url and spec.removeprefix("blind:").startswith("openai:"):
         url = options.base_url
     chat = options.for_words(base_url=url)
-    chat = msgspec.structs.replace(
-        chat, temperature=None if chat.temperature is None else 0.0
-    )
+    chat = msgspec.structs.replace(chat, temperature=None if chat.temperature is None else 0.0)
     model = registry.load_model(spec, chat)
     display = Display(about)
     if not isinstance(model, Server):

@@ -144,7 +144,7 @@ def frame(columns: Any, *, index: str = "") -> Any:
 
     table = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
     try:
-        import pandas  # noqa: F401, ICN001
+        import pandas  # noqa: F401
     except ImportError:
         return table
     found = table.to_pandas()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from groundfault.errors import UnknownName
+from groundfault.cli.groups import GroupedCommand
+from groundfault.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
@@ -25,7 +26,7 @@ def add_commands(app: typer.Typer, commands: Mapping[str, Command], words: Seque
     parameter of every command that it is given, which takes longer than to run most."""
     chosen = words[0] if words else ""
     for name in [chosen] if chosen in commands else commands:
-        app.command(name)(commands[name])
+        app.command(name, cls=GroupedCommand)(commands[name])
 
 
 def add_group(
@@ -120,10 +121,222 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-TIMEOUT_S = 600.0
+BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+JudgeOption = Annotated[
+    str,
+    typer.Option("--judge", help="Of short answers: rule, or openai:NAME, vllm:URL, gemini:NAME."),
+]
+Attribute = Annotated[
+    str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
+]
+CardOption = Annotated[
+    Path | None, typer.Option("--card", help="The judge's card, to correct for its errors.")
+]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", min=1, help="Requests at a time. [96]")
+]
+BudgetOption = Annotated[
+    str, typer.Option("--budget", help="Stop at 5 (money) or '200k tokens', judges included.")
+]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Of an answer. [1024]")]
+Temperature = Annotated[
+    str, typer.Option("--temperature", help="A number, or 'none' to leave it out. [0.2]")
+]
+PatienceOption = Annotated[
+    float | None, typer.Option("--patience", min=0, help="Seconds a server may be away. [600]")
+]
 Published = Annotated[
     bool, typer.Option("--published", help="Add what the papers report, for comparison.")
 ]
+
+
+class Shown(NamedTuple):
+    """How results are printed."""
+
+    as_json: bool
+    format_: Format
+    metric: list[str] | None = None
+    published: bool = False
+
+
+class ModeChoice(StrEnum):
+    std = "std"
+    cot = "cot"
+    both = "both"
+
+
+class DataOptions(NamedTuple):
+    """The files of a benchmark that is named."""
+
+    TITLE = "The files of a benchmark that is named"
+
+    annotations: Annotated[
+        list[Path] | None,
+        typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
+    ] = None
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
+    cases: Annotated[
+        Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
+    ] = None
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="halluseg: pictures and masks; reactbench, pope: questions."),
+    ] = None
+    input_: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="NAME=PATH, an input of a plug-in's benchmark; repeat."),
+    ] = None
+
+    def inputs(self) -> dict[str, Any]:
+        """What was given, by the name of the input."""
+        found = {
+            "annotations": self.annotations,
+            "images": self.images,
+            "cases": self.cases,
+            "data": self.data,
+        }
+        for text in self.input_ or ():
+            name, equals, path = text.partition("=")
+            if not equals:
+                raise UsageError(f"--input '{text}': give NAME=PATH")
+            found[name] = Path(path)
+        return {name: value for name, value in found.items() if value}
+
+
+class LoadingOptions(NamedTuple):
+    """How a model is loaded or reached."""
+
+    TITLE = "How a model is loaded or reached"
+
+    device: Device = "auto"
+    dtype: Dtype = "auto"
+    revision: Revision = ""
+    offline: Offline = False
+    timeout: Timeout = None
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Fetch large sets, pay for answers, without asking.")
+    ] = False
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        return {
+            "device": self.device,
+            "dtype": self.dtype,
+            "revision": self.revision,
+            "offline": self.offline,
+            "timeout_s": self.timeout,
+        }
+
+
+class RunningOptions(NamedTuple):
+    """How a run is carried out."""
+
+    TITLE = "How the run is carried out"
+
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")] = (
+        None
+    )
+    engine: EngineOption = Engine.local
+    workers: Workers = 0
+    ray_address: RayAddress = ""
+    batch: Batch = None
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
+    ] = True
+    probe: Probe = True
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        return {
+            **self._asdict(),
+            "engine": self.engine.value,
+            "batch": self.batch or 0,
+        }
+
+
+class WordsOptions(NamedTuple):
+    """Models that answer questions in words, and who judges them."""
+
+    TITLE = "Questions in words"
+
+    base_url: BaseUrl = ""
+    mode: Annotated[
+        ModeChoice | None,
+        typer.Option("--mode", help="std, cot (reason first), both. [both; POPE: std]"),
+    ] = None
+    judge: JudgeOption = "rule"
+    judge_base_url: Annotated[
+        str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
+    ] = ""
+    attribute: Attribute = ""
+    card: CardOption = None
+    concurrency: Concurrency = None
+    budget: BudgetOption = ""
+    price: Annotated[
+        str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
+    ] = ""
+    judge_price: Annotated[
+        str, typer.Option("--judge-price", help="Of judge and --attribute. [--price]")
+    ] = ""
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was asked before.")] = False
+    max_tokens: MaxTokens = None
+    temperature: Temperature = ""
+    patience: PatienceOption = None
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        found = self._asdict()
+        found["patience_s"] = found.pop("patience")
+        found["mode"] = None if self.mode is None else self.mode.value
+        found["budget"] = self.budget or None
+        return found
+
+
+class ScoringOptions(NamedTuple):
+    """How predictions are scored."""
+
+    TITLE = "How predictions are scored"
+
+    t: T = None
+    calibration: Annotated[
+        str,
+        typer.Option("--calibration", help="Each model's t: calibrate's output, or 'published'."),
+    ] = ""
+    tau: Tau = None
+    iou: Iou = None
+    variant: VariantOption = None
+    bootstrap: Bootstrap = None
+    seed: Seed = None
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        found = self._asdict()
+        found["iou"] = None if self.iou is None else self.iou.value
+        found["variant"] = None if self.variant is None else self.variant.value
+        return found
+
+
+class ShowingOptions(NamedTuple):
+    """What is printed, and what fails a check."""
+
+    TITLE = "What is printed, and what fails a check"
+
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print events, one JSON object per line.")
+    ] = False
+    format_: FormatOption = Format.terminal
+    metric: Metric = None
+    published: Published = False
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>0.2', 'failed>0'; repeat."
+        ),
+    ] = None
+
+    def shown(self) -> Shown:
+        """How results are printed."""
+        return Shown(self.as_json, self.format_, self.metric, self.published)
 
 
 def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
@@ -140,15 +353,6 @@ def annotation_hashes(paths: list[Path]) -> dict[str, str]:
     from groundfault.io.foreign import sha256
 
     return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
-
-
-class Shown(NamedTuple):
-    """How results are printed."""
-
-    as_json: bool
-    format_: Format
-    metric: list[str] | None = None
-    published: bool = False
 
 
 def finish(
