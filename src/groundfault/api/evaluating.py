@@ -152,7 +152,7 @@ class Evaluation:
     ) -> Result | None:
         """Ask one model, grade and score it; None where nothing was answered."""
         with reporter.asking():
-            run = self._ask(model, folder, reporter, graders)
+            run = self.ask(model, folder, reporter, graders)
         reporter.ended(run)
         if run.unanswered:
             reporter.finished(run, folder, None, {})
@@ -166,7 +166,8 @@ class Evaluation:
         result._keep = keep
         return result
 
-    def _ask(self, model: Any, folder: Path, reporter: RunReporter, graders: Graders) -> Run:
+    def ask(self, model: Any, folder: Path, reporter: RunReporter, graders: Graders) -> Run:
+        """Ask one model what is left, and keep its predictions."""
         name, options, modes = _name(model), self.options, self.modes(model)
         chat = options.for_words()
         made = options.for_words() if self.in_words else options.for_masks()

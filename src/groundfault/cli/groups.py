@@ -1,7 +1,7 @@
 """Options in groups: a command declares `scoring: Scoring` instead of six options, gets them as one
 value, and `--help` shows them in a panel of their own.
 
-A group is a `NamedTuple` whose fields are annotated as options of Typer; its `TITLE` is the heading.
+A group is a `NamedTuple` whose fields are annotated as options of Typer; `TITLE` is its heading.
 """
 
 from __future__ import annotations

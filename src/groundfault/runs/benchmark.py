@@ -1,4 +1,4 @@
-"""The benchmark that a run was asked, all of it or its first cases, read again from where it was."""
+"""The benchmark that a run was asked, all of it or its first cases, read again where it was."""
 
 from __future__ import annotations
 
