@@ -1,7 +1,7 @@
 """groundfault: does a vision model ground what it was asked for, or what it expected to see?
 
     import groundfault as gf
-    bench = gf.load("DIR")                                   # or gf.load("cafe", annotations=…, images=…)
+    bench = gf.load("DIR")  # or gf.load("cafe", annotations=…, images=…)
     run = gf.evaluate(bench, "nano-base", out="runs/nano-base")
     gf.compare(run, "runs/nano-cft").table()
     gf.report([run], "report.html")
@@ -37,7 +37,27 @@ _WHERE = {
 }
 """Public name → the module that has it."""
 
-__all__ = [*sorted(_WHERE), "__version__"]
+__all__ = [
+    "Benchmark",
+    "Estimate",
+    "GroundfaultError",
+    "Item",
+    "Outcome",
+    "Prediction",
+    "Result",
+    "__version__",
+    "calibrate",
+    "compare",
+    "evaluate",
+    "judge",
+    "judge_card",
+    "load",
+    "open_run",
+    "parse_answer",
+    "report",
+    "score",
+    "sweep",
+]
 
 if TYPE_CHECKING:
     from groundfault.api.calibrating import calibrate

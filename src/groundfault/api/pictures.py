@@ -1,5 +1,5 @@
-"""A case as people look at it: its pictures with what was expected and what the model marked, or its
-questions with what the model said."""
+"""A case as people look at it: its pictures with what was expected and what the model marked, or
+its questions with what the model said."""
 
 from __future__ import annotations
 

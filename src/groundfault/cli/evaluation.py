@@ -253,31 +253,12 @@ def compare(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Does A really beat B? Paired bootstrap, McNemar, Holm; ties are shown as ties."""
-    from groundfault.analysis.compare import compare_runs
-    from groundfault.analysis.summary import read_results
+    from groundfault.api.comparing import compare as compare_them
     from groundfault.io.store import write_json
     from groundfault.report.comparisons import comparison_tables
-    from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, NEITHER_IS_BETTER
     from groundfault.report.tables import show
 
-    if not runs:
-        raise UsageError("give at least two score folders to compare")
-    settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
-    summary = read_results(runs[0])[0]
-    known = summary.rows["Overall"].metrics if "Overall" in summary.rows else {}
-    headlines = [
-        name
-        for name in HEADLINES.get(summary.benchmark, ())
-        if name in known and name not in NEITHER_IS_BETTER - {"CCMS", "CCMS_mean"}
-    ]
-    found = compare_runs(
-        runs,
-        metrics=list(known) if metric == ["all"] else metric or headlines,
-        lower_is_better=LOWER_IS_BETTER,
-        rows=row,
-        resamples=settings.bootstrap,
-        seed=settings.seed,
-    )
+    found = compare_them(*runs, metrics=metric, rows=row, bootstrap=bootstrap, seed=seed).comparison
     if out is not None:
         write_json(out / "compare.json", found)
     if as_json:
@@ -305,12 +286,11 @@ def report(
     ] = None,
 ) -> None:
     """One HTML file about any number of runs: opens offline, needs nothing else."""
-    from groundfault.report.page import write_figures, write_report
+    from groundfault.api.reporting import report as write
 
-    write_report(runs, out, images_from=images)
+    write(runs, out, images=images, figures=figures)
     print(f"written: {out}; open it in a browser", file=sys.stderr)
     if figures is not None:
-        write_figures(runs, figures)
         print(f"figures: {figures}", file=sys.stderr)
 
 
