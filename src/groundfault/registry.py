@@ -110,7 +110,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         "openai": Entry("groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME"),
         "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…"),
         "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME"),
-        "hf": Entry("groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME"),
+        "hf": Entry("groundfault.models.transformers_vlm:hf", "here, with transformers: hf:NAME"),
         "oracle": Entry("groundfault.models.exam_baselines:oracle", "the reference answers"),
         "blind": Entry("groundfault.models.exam_baselines:blind", "sees no picture; blind:SPEC"),
         "always-yes": Entry(

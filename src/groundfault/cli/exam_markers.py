@@ -14,8 +14,7 @@ from groundfault.cli.exam_options import RULE, Means
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.judges.grading import ModelJudge
-    from groundfault.llm.client import Conversing
+    from groundfault.judges.grading import Chat, ModelJudge
     from groundfault.parsing.answers import Mode
     from groundfault.runner.exam_papers import ExamPaper, PopePaper
 
@@ -42,7 +41,7 @@ def load_judge(means: Means, n_answers: int) -> ModelJudge | None:
 
 def load_attributing(
     means: Means, papers: Mapping[T, Paper], asked: Mapping[T, Sequence[Mode]]
-) -> Conversing | None:
+) -> Chat | None:
     """The model that names sub-causes, if one is named."""
     if not means.attribute:
         return None
@@ -63,15 +62,14 @@ def _cause_tokens(means: Means, paper: Paper) -> int:
     return len(asked) * TOKENS_PER_CAUSE + n_shown * PICTURE_TOKENS
 
 
-def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> Conversing:
+def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> Chat:
     """Conversations with a model that marks answers, once whoever pays has agreed; `n_most` of
     them, which take about so many tokens."""
     import msgspec
 
-    from groundfault.llm.client import Conversing
-    from groundfault.llm.conversations import Served
-    from groundfault.llm.cost import Purse
-    from groundfault.llm.names import load_answerer
+    from groundfault.llm.client import ChatClient
+    from groundfault.llm.cost import CostTracker
+    from groundfault.llm.loading import load_chat_model
 
     url = means.judge_url
     if not url and spec.removeprefix("blind:").startswith("openai:"):
@@ -81,35 +79,35 @@ def converse(spec: str, means: Means, about: str, n_most: int, tokens: int) -> C
         base_url=url,
         temperature=None if means.options.temperature is None else 0.0,
     )
-    answerer = load_answerer(spec, options)
-    price = means.judge_price
-    if isinstance(answerer, Served) and not answerer.free:
-        price = price or means.price
+    chat = load_chat_model(
+        spec,
+        options,
+        concurrency=means.concurrency,
+        retry=means.patience,
+        cost=CostTracker(means.budget, means.judge_price),
+        on_progress=_progress(about),
+    )
+    if isinstance(chat, ChatClient) and not chat.server.free:
+        price = chat.cost.price = means.judge_price or means.price
         money = "" if price is None else f", {price.of(tokens, 0):.2f} of money"
         print(f"{about}: at most {n_most} answers, about {tokens} tokens{money}", file=sys.stderr)
-        agree(f"Ask {spec}?", free=means.yes or (price is None and _is_local(answerer.url)))
-    return Conversing(
-        answerer,
-        concurrency=means.concurrency,
-        patience=means.patience,
-        purse=Purse(means.budget, price),
-        batch=options.batch,
-        progress=_progress(about),
-    )
+        agree(f"Ask {spec}?", free=means.yes or (price is None and _is_local(chat.server.url)))
+    return chat
 
 
-def _anew(asked: Conversing) -> Conversing:
+def _anew(asked: Chat) -> Chat:
     """The same model, asked anew what it was asked before."""
-    from groundfault.llm.client import Conversing
-    from groundfault.llm.cost import Purse
+    from groundfault.llm.client import ChatClient
+    from groundfault.llm.cost import CostTracker
 
-    return Conversing(
-        asked.answerer,
+    if not isinstance(asked, ChatClient):
+        return asked
+    return ChatClient(
+        asked.server,
         fresh=True,
-        purse=Purse(asked.purse.allowance, asked.purse.price),
+        cost=CostTracker(asked.cost.shared, asked.cost.price),
         concurrency=asked.concurrency,
-        patience=asked.patience,
-        batch=asked.batch,
+        retry=asked.retry,
     )
 
 
@@ -140,22 +138,18 @@ def agree(question: str, *, free: bool) -> None:
         raise UsageError("called off before anything was asked")
 
 
-def check_prices(means: Means, judge: ModelJudge | None, causes: Conversing | None = None) -> None:
+def check_prices(means: Means, judge: ModelJudge | None, causes: Chat | None = None) -> None:
     """A budget in money is kept only where all prices are known."""
+    from groundfault.llm.client import ChatClient
+
     if means.budget is None or not means.budget.in_money:
         return
     for asked in (judge.asked if judge else None, causes):
-        if asked is not None and _is_paid(asked) and asked.purse.price is None:
+        if isinstance(asked, ChatClient) and asked.cost.price is None:
             raise UsageError(
                 "a budget in money needs the prices of who judges: give --judge-price IN/OUT per "
                 "million tokens, or --price to groundfault judge"
             )
-
-
-def _is_paid(asked: Conversing) -> bool:
-    from groundfault.llm.conversations import Served
-
-    return isinstance(asked.answerer, Served)
 
 
 def kept_aside(
@@ -163,21 +157,23 @@ def kept_aside(
     paper: Paper,
     modes: Sequence[Mode],
     judge: ModelJudge | None,
-    causes: Conversing | None,
+    causes: Chat | None,
 ) -> float:
     """What is kept of the budget with each answer, so that those who mark it can be paid."""
+    from groundfault.llm.client import ChatClient
+
     budget = means.budget
     if budget is None:
         return 0.0
-    marking: list[tuple[Conversing, int]] = []
+    marking: list[tuple[Chat, int]] = []
     if judge is not None:
         marking.append((judge.asked, paper.n_judged(modes) * TOKENS_PER_JUDGEMENT))
     if causes is not None and "cot" in modes:
         marking.append((causes, _cause_tokens(means, paper)))
     amounts = [
-        budget.amount(tokens, asked.purse.cost_of(None, tokens, 0))
+        budget.amount(tokens, asked.cost.cost_of(None, tokens, 0))
         for asked, tokens in marking
-        if _is_paid(asked)
+        if isinstance(asked, ChatClient)
     ]
     return sum(amounts) / paper.questions(modes).n_items
 

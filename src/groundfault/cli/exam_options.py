@@ -12,9 +12,9 @@ from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.judges.card import JudgeCard
-    from groundfault.llm.conversations import AnswererOptions
-    from groundfault.llm.cost import Allowance, Price
-    from groundfault.llm.retry import Patience
+    from groundfault.llm.cost import Price, SharedBudget
+    from groundfault.llm.retry import RetryPolicy
+    from groundfault.llm.server import ChatOptions
     from groundfault.parsing.answers import Mode
 
 RULE = "rule"
@@ -76,7 +76,7 @@ Patience_ = Annotated[
 class Means(NamedTuple):
     """How an exam is asked and marked, as the options say it."""
 
-    options: AnswererOptions
+    options: ChatOptions
     modes: tuple[Mode, ...] | None
     """None: those that the model has."""
     judge: str
@@ -84,8 +84,8 @@ class Means(NamedTuple):
     attribute: str
     card: JudgeCard | None
     concurrency: int
-    patience: Patience
-    budget: Allowance | None
+    patience: RetryPolicy
+    budget: SharedBudget | None
     """For everybody that the command asks."""
     price: Price | None
     judge_price: Price | None
@@ -118,19 +118,19 @@ def make_means(
     """The options in their own types; `place` is where and how a local model runs."""
     from groundfault.io.store import read_json
     from groundfault.judges.card import JudgeCard
-    from groundfault.llm.conversations import AnswererOptions
-    from groundfault.llm.cost import Allowance, parse_budget, parse_price
-    from groundfault.llm.requests import CONCURRENCY
-    from groundfault.llm.retry import Patience
+    from groundfault.llm.client import CONCURRENCY
+    from groundfault.llm.cost import SharedBudget, parse_budget, parse_price
+    from groundfault.llm.retry import RetryPolicy
+    from groundfault.llm.server import ChatOptions
 
     if max_tokens is not None:
         place["max_tokens"] = max_tokens
     if temperature:
         place["temperature"] = _temperature(temperature)
-    options = AnswererOptions(base_url=base_url, timeout_s=timeout_s or TIMEOUT_S, **place)
-    patience = Patience(timeout_s=options.timeout_s)
+    options = ChatOptions(base_url=base_url, timeout_s=timeout_s or TIMEOUT_S, **place)
+    patience = RetryPolicy(timeout_s=options.timeout_s)
     if patience_s is not None:
-        patience = Patience(
+        patience = RetryPolicy(
             timeout_s=options.timeout_s,
             outage_s=patience_s,
             first_contact_s=min(patience_s, patience.first_contact_s),
@@ -152,7 +152,7 @@ def make_means(
         card=None if card is None else read_json(card, JudgeCard),
         concurrency=concurrency or CONCURRENCY,
         patience=patience,
-        budget=Allowance(parse_budget(budget)) if budget else None,
+        budget=SharedBudget(parse_budget(budget)) if budget else None,
         price=parse_price(price) if price else None,
         judge_price=parse_price(judge_price) if judge_price else None,
         fresh=fresh,
@@ -176,7 +176,7 @@ def _temperature(text: str) -> float | None:
 def _check_marker(spec: str) -> None:
     """Refuse what cannot judge: a baseline, a segmenter, an unknown name."""
     from groundfault import registry
-    from groundfault.llm.names import check_answerer
+    from groundfault.llm.loading import check_answerer
 
     if spec in ("", RULE):
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.llm.cost import Estimate
+from groundfault.llm.cost import CostEstimate
 from groundfault.records import Summary
 from groundfault.report.live import LiveTeller, clock_words, failure_lines, grouped
 from groundfault.runner.exams import ExamRun, Progress
@@ -34,7 +34,7 @@ class ExamTeller(LiveTeller[Progress]):
             settings=run.settings,
         )
 
-    def estimated(self, guess: Estimate) -> None:
+    def estimated(self, guess: CostEstimate) -> None:
         """What is left to ask was reckoned up."""
         self.event("estimate", **msgspec.structs.asdict(guess))
         if not self.as_json:
@@ -98,7 +98,7 @@ def live_line(model: str, now: Progress) -> str:
     return ", ".join(parts)
 
 
-def estimate_line(guess: Estimate) -> str:
+def estimate_line(guess: CostEstimate) -> str:
     """
     >>> estimate_line(Estimate(requests=96, stored=4, tokens_in=90_000, tokens_out=3_000,
     ...     tokens_out_most=98_000, cost=0.04, cost_most=0.2))

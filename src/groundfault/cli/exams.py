@@ -24,9 +24,8 @@ from groundfault.errors import UsageError
 if TYPE_CHECKING:
     from groundfault.cli.exam_telling import ExamTeller
     from groundfault.config import ScoreSettings
-    from groundfault.judges.grading import ModelJudge
-    from groundfault.llm.client import Conversing
-    from groundfault.llm.cost import Estimate
+    from groundfault.judges.grading import Chat, ModelJudge
+    from groundfault.llm.cost import CostEstimate
     from groundfault.parsing.answers import Answered, Mode
     from groundfault.protocols.exam import CotEffect, PositionBias
     from groundfault.records import Estimate as Value
@@ -75,7 +74,7 @@ def evaluate(
     """Ask models an exam, judge, score and print; what could be scored, for --fail-if."""
     import gc
 
-    from groundfault.llm.names import check_answerer
+    from groundfault.llm.loading import check_answerer
     from groundfault.runner.exam_papers import PopePaper, read_paper
     from groundfault.runner.session import folder_name
 
@@ -109,7 +108,7 @@ def evaluate(
 
 def modes_of(spec: str, paper: Paper, means: Means) -> tuple[Mode, ...]:
     """In which modes a model is asked: as told, else those that the benchmark and it have."""
-    from groundfault.llm.names import usual_modes
+    from groundfault.runner.exams import usual_modes
 
     if means.modes is not None:
         return means.modes
@@ -128,7 +127,7 @@ def _evaluate(
     modes: tuple[Mode, ...],
     means: Means,
     judge: ModelJudge | None,
-    causes: Conversing | None,
+    causes: Chat | None,
     settings: ScoreSettings,
     shown: Shown,
 ) -> Marked:
@@ -166,10 +165,10 @@ def _ask(
 ) -> ExamRun:
     import functools
 
-    from groundfault.llm.names import answerer_identity, load_answerer
-    from groundfault.runner.exams import run_questions
+    from groundfault.llm.loading import load_answerer
+    from groundfault.runner.exams import answerer_identity, run_questions
 
-    def confirm(guess: Estimate) -> bool:
+    def confirm(guess: CostEstimate) -> bool:
         teller.estimated(guess)
         agree(f"Ask {spec}?", free=means.yes or is_here(spec, means))
         return True
@@ -202,7 +201,7 @@ def mark(
     run: ExamRun,
     paper: Paper,
     judge: ModelJudge | None,
-    causes: Conversing | None,
+    causes: Chat | None,
     means: Means,
     settings: ScoreSettings,
     teller: ExamTeller,

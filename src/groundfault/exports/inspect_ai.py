@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import anyio.from_thread
 import anyio.to_thread
@@ -52,10 +51,10 @@ from groundfault.exports.scores import flat_scores, modes_of, paper_at
 from groundfault.judges import AnswerJudge
 from groundfault.judges.llm import LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import AnswererOptions, Asked
+from groundfault.llm.server import ChatOptions
 from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome, Prediction
-from groundfault.runner.prompts import Questionnaire
+from groundfault.records import Conversation, Message, Outcome, Reply
+from groundfault.runner.prompts import Asked, Questionnaire
 
 __all__ = ["exam", "judged", "pope", "scores"]
 
@@ -85,7 +84,7 @@ def _task(name: str, folder: Path, images: Path | None, mode: str, judge: str) -
         raise UsageError(f"no judge '{judge}'; there are {' and '.join(JUDGES)}")
     data, shown = str(folder.resolve()), str(images.resolve()) if images else None
     paper = paper_at(data, shown)
-    options = AnswererOptions()
+    options = ChatOptions()
     return Task(
         name=f"groundfault_{name}",
         dataset=_dataset(paper.questions(modes_of(mode))),
@@ -169,25 +168,24 @@ def scores(data: str, images: str | None = None, mode: str = "std") -> Metric:
 
 
 class _Grader:
-    """Inspect's model as one of ours (`protocols.Answerer`), called from a worker thread."""
+    """Inspect's model as one of ours (`interfaces.ChatModel`), called from a worker thread."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """One reply per conversation; an error of the model is raised."""
         return [self._reply(conversation) for conversation in conversations]
 
-    def _reply(self, conversation: Sequence[dict[str, Any]]) -> Prediction:
-        output = anyio.from_thread.run(self.model.generate, [_message(**m) for m in conversation])
+    def _reply(self, conversation: Conversation) -> Reply:
+        output = anyio.from_thread.run(self.model.generate, [_message(m) for m in conversation])
         outcome = Outcome.FAILED if output.error else Outcome.OK
-        text, reason = output.completion, output.error or ""
-        return Prediction(item_id="", outcome=outcome, text=text, reason=reason)
+        return Reply(outcome=outcome, text=output.completion, reason=output.error or "")
 
 
-def _message(role: str, content: str) -> ChatMessage:
-    if role == "system":
-        return ChatMessageSystem(content=content)
-    if role == "assistant":
-        return ChatMessageAssistant(content=content)
-    return ChatMessageUser(content=content)
+def _message(message: Message) -> ChatMessage:
+    if message.role == "system":
+        return ChatMessageSystem(content=message.text)
+    if message.role == "assistant":
+        return ChatMessageAssistant(content=message.text)
+    return ChatMessageUser(content=message.text)

@@ -26,10 +26,11 @@ from groundfault.benchmarks import pope
 from groundfault.exports.scores import ModeName, flat_scores, modes_of, offered_modes, paper_at
 from groundfault.io.store import new_folder
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import AnswererOptions, Asked
+from groundfault.llm.server import ChatOptions
 from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome
 from groundfault.runner.exam_papers import Paper
+from groundfault.runner.prompts import Asked
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -125,7 +126,7 @@ def _defined_metrics(paper: Paper, asked: Iterable[Asked], mode: ModeName) -> li
 
 
 def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
-    options = AnswererOptions()
+    options = ChatOptions()
     lines = [
         f"# Written by groundfault {__version__}.",
         f"task: {task}",

@@ -21,16 +21,16 @@ from groundfault.judges import causes, is_judged_in_words
 from groundfault.judges.card import Canaried, JudgeCard, corrected_scores
 from groundfault.judges.llm import JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.client import Conversing
-from groundfault.llm.conversations import Served
-from groundfault.llm.cost import Taken
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import Usage
 from groundfault.metrics import exam as metric
 from groundfault.parsing.answers import Answered
 from groundfault.protocols.exam import CONTROL
 from groundfault.protocols.scored import Scored
 from groundfault.records import Estimate, Outcome, Summary
 from groundfault.runner.exam_papers import ExamPaper, Paper
-from groundfault.runner.exams import Answerer, ExamRun, Marker
+from groundfault.runner.exams import ExamRun, Marker
 from groundfault.runs import answers
 from groundfault.runs.run import write_run
 
@@ -49,13 +49,14 @@ __all__ = [
 ]
 
 AnyPath = str | PathLike[str]
+Chat = ChatClient | BatchedChatModel
 RULE = Marker(name=RuleJudge.name, cost=0.0)
 
 
 class ModelJudge:
     """A model that judges; canaries, and only they, are always asked anew."""
 
-    def __init__(self, spec: str, asked: Conversing, anew: Conversing) -> None:
+    def __init__(self, spec: str, asked: Chat, anew: Chat) -> None:
         self.spec, self.asked, self.anew = spec, asked, anew
         self.judge = LlmJudge(asked, spec)
 
@@ -64,16 +65,16 @@ class ModelJudge:
         return Canaried(self.judge, anew=LlmJudge(self.anew, self.spec))
 
     @property
-    def taken(self) -> Taken:
-        """By all judgements so far, canaries included."""
-        return self.asked.purse.taken + self.anew.purse.taken
+    def usage(self) -> Usage:
+        """What all judgements so far took, canaries included."""
+        return usage_of(self.asked) + usage_of(self.anew)
 
     def marker(self, canaried: Canaried | None = None) -> Marker:
         """What a run notes about it."""
         found = Marker(
             name=self.judge.name,
             prompt_hash=self.judge.prompt_hash,
-            server=server_of(self.asked.answerer),
+            server=server_of(self.asked),
         )
         if canaried is None:
             return found
@@ -86,11 +87,14 @@ class ModelJudge:
         )
 
 
-def server_of(answerer: Answerer) -> str:
+def server_of(chat: Chat) -> str:
     """Where a model is, or which checkpoints it is made of."""
-    if isinstance(answerer, Served):
-        return answerer.url
-    return "+".join(getattr(answerer, "checkpoints", ()))
+    return chat.server.url if isinstance(chat, ChatClient) else "+".join(chat.checkpoints)
+
+
+def usage_of(chat: Chat) -> Usage:
+    """What a model's replies took so far; nobody pays for one in this process."""
+    return chat.cost.usage if isinstance(chat, ChatClient) else Usage(0, 0.0)
 
 
 def read_exam_run(folder: AnyPath) -> ExamRun:
@@ -141,22 +145,22 @@ def judge_run(
 def _judged_by(
     judge: ModelJudge, paper: Paper, rows: Iterable[Answered]
 ) -> tuple[list[Answered], Marker]:
-    canaried, before = judge.canaried(), judge.taken
+    canaried, before = judge.canaried(), judge.usage
     judged = paper.judge(rows, canaried)
-    marker = _with_cost(judge.marker(canaried), judge.taken - before)
+    marker = _with_cost(judge.marker(canaried), judge.usage - before)
     unjudged = sum(row.verdict == "unjudged" for row in judged)
     return judged, msgspec.structs.replace(marker, unjudged=unjudged)
 
 
-def _with_cost(marker: Marker, taken: Taken) -> Marker:
-    return msgspec.structs.replace(marker, tokens=taken.tokens, cost=taken.cost)
+def _with_cost(marker: Marker, usage: Usage) -> Marker:
+    return msgspec.structs.replace(marker, tokens=usage.tokens, cost=usage.cost)
 
 
 def _is_judged_by(judge: ModelJudge, run: ExamRun, rows: Sequence[Answered]) -> bool:
     marker, before = judge.marker(), run.judged
     if before is None or marker.name != before.name or marker.server != before.server:
         return False
-    if marker.prompt_hash != before.prompt_hash or judge.asked.fresh:
+    if marker.prompt_hash != before.prompt_hash or getattr(judge.asked, "fresh", False):
         return False
     return all(row.verdict is not None for row in rows if row.outcome is Outcome.OK)
 
@@ -185,7 +189,7 @@ def attribute_run(
     paper: Paper,
     rows: Sequence[Answered],
     spec: str,
-    asked: Conversing,
+    asked: Chat,
 ) -> tuple[ExamRun, list[Answered]]:
     """Have a model name the sub-cause of every wrong chain of thought; it sees the pictures, unless
     it is blind."""
@@ -193,7 +197,7 @@ def attribute_run(
         raise UsageError(f"sub-causes are those of ReactBench's tasks; {paper.name} has none")
     folder = Path(folder)
     images = None if spec.startswith("blind:") else paper.images
-    before = asked.purse.taken
+    before = usage_of(asked)
     with answers.locked(folder):
         try:
             found = causes.attribute(paper.exam, rows, asked, spec, images=images)
@@ -215,9 +219,9 @@ def attribute_run(
         marker = Marker(
             name=spec,
             prompt_hash=causes.prompt_hash(),
-            server=server_of(asked.answerer),
+            server=server_of(asked),
         )
-        marker = _with_cost(marker, asked.purse.taken - before)
+        marker = _with_cost(marker, usage_of(asked) - before)
         answers.replace_answers(folder, rows)
         run = msgspec.structs.replace(run, attributed=marker)
         write_run(folder, run)

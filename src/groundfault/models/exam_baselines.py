@@ -15,25 +15,20 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundfault import registry
 from groundfault.errors import DataError, UsageError
+from groundfault.interfaces import ChatModel
 from groundfault.io.store import read_table
-from groundfault.llm.conversations import (
-    AnswererOptions,
-    Asked,
-    InProcess,
-    Picture,
-    Refused,
-    Reply,
-    Served,
-    Trouble,
-    said,
-)
+from groundfault.llm import loading
+from groundfault.llm.server import ChatOptions, Server, make_reply
 from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome
+from groundfault.records import Outcome, Reply
+
+if TYPE_CHECKING:
+    from groundfault.runner.prompts import Asked
 
 __all__ = ["Replayed", "Spoken", "always_yes", "blind", "oracle", "random", "replay"]
 
@@ -50,31 +45,30 @@ class Spoken:
 
     def answer(self, asked: Sequence[Asked]) -> list[Reply]:
         """One reply per question."""
-        return [said(self.rule(one), "stop", tokens_in=0, tokens_out=0) for one in asked]
+        return [make_reply(self.rule(one), "stop", tokens_in=0, tokens_out=0) for one in asked]
 
 
-def oracle(argument: str, options: AnswererOptions) -> Spoken:
+def oracle(argument: str, options: ChatOptions) -> Spoken:
     """`oracle`"""
     _refuse("oracle", argument)
     return Spoken(lambda asked: asked.reference.capitalize() + _stop(asked.reference))
 
 
-def always_yes(argument: str, options: AnswererOptions) -> Spoken:
+def always_yes(argument: str, options: ChatOptions) -> Spoken:
     """`always-yes`"""
     _refuse("always-yes", argument)
     return Spoken(lambda asked: "A." if asked.kind == "MC" else "Yes.")
 
 
-def blind(argument: str, options: AnswererOptions) -> InProcess | Served:
+def blind(argument: str, options: ChatOptions) -> Spoken | ChatModel | Server:
     """`blind`, or `blind:SPEC` for another answerer without pictures."""
-    if not argument:
-        return Spoken(lambda asked: _guess(asked, _number(asked.question or asked.text)))
-    name, _, rest = argument.partition(":")
-    inner: InProcess | Served = registry.load("answerers", name)(rest, options)
-    return _SightlessServer(inner) if isinstance(inner, Served) else _Sightless(inner)
+    if argument:
+        made: ChatModel | Server = loading.blind(argument, options)
+        return made
+    return Spoken(lambda asked: _guess(asked, _number(asked.question or asked.text)))
 
 
-def random(argument: str, options: AnswererOptions) -> Spoken:
+def random(argument: str, options: ChatOptions) -> Spoken:
     """`random`, or `random:7` with another seed."""
     try:
         seed = int(argument or 0)
@@ -83,7 +77,7 @@ def random(argument: str, options: AnswererOptions) -> Spoken:
     return Spoken(lambda asked: _guess(asked, _number(f"{seed} {asked.item_id} {asked.mode}")))
 
 
-def replay(argument: str, options: AnswererOptions) -> Replayed:
+def replay(argument: str, options: ChatOptions) -> Replayed:
     """The answers that a run or a file holds."""
     if not argument:
         raise UsageError("replay: name the answers, as in replay:RUN or replay:answers.jsonl")
@@ -150,43 +144,8 @@ def _from_lines(path: Path) -> Iterator[tuple[tuple[str, str], Reply]]:
                 record=f"line {number}",
                 remedy='give JSON lines with "item_id" and "text"',
             ) from None
-        reply = said(found.text, found.finish, tokens_in=None, tokens_out=None)
+        reply = make_reply(found.text, found.finish, tokens_in=None, tokens_out=None)
         yield (found.item_id, found.mode), reply
-
-
-class _Sightless:
-    """Another answerer, shown no picture."""
-
-    def __init__(self, inner: InProcess) -> None:
-        self.inner = inner
-        self.checkpoints = getattr(inner, "checkpoints", ())
-
-    def answer(self, asked: Sequence[Asked]) -> Sequence[Reply]:
-        """What the other one says to the words."""
-        return self.inner.answer([msgspec.structs.replace(one, pictures=()) for one in asked])
-
-
-class _SightlessServer:
-    """A served model, sent no picture."""
-
-    def __init__(self, inner: Served) -> None:
-        self.inner, self.url, self.free = inner, inner.url, inner.free
-
-    def headers(self) -> Mapping[str, str]:
-        return self.inner.headers()
-
-    def secrets(self) -> Sequence[str]:
-        return self.inner.secrets()
-
-    def body(self, asked: Asked, pictures: Sequence[Picture]) -> bytes:
-        """The words alone."""
-        return self.inner.body(asked, ())
-
-    def reply(self, body: bytes) -> Reply:
-        return self.inner.reply(body)
-
-    def problem(self, status: int, body: bytes) -> Refused | Trouble:
-        return self.inner.problem(status, body)
 
 
 def _guess(asked: Asked, number: int) -> str:

@@ -3,34 +3,68 @@ asked, and every answer is kept."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from groundfault import __version__
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.interfaces import ChatModel
+from groundfault.io.foreign import sha256
 from groundfault.io.store import read_json
-from groundfault.llm.conversations import AnswererOptions, Asked, InProcess, Served
-from groundfault.llm.cost import Allowance, Budget, Estimate, Price, Purse, estimate
-from groundfault.llm.in_process import ask_here
-from groundfault.llm.pictures import Pictures
-from groundfault.llm.requests import CONCURRENCY, USED_UP, Ending, ask_served
-from groundfault.llm.response_store import Responses, default_place, request_key
-from groundfault.llm.retry import Patience
+from groundfault.llm.batching import run_in_batches
+from groundfault.llm.client import CONCURRENCY, USED_UP, ChatClient, Statistics
+from groundfault.llm.cost import (
+    USUAL_TOKENS_OUT,
+    Budget,
+    CostEstimate,
+    CostTracker,
+    Price,
+    SharedBudget,
+    estimate_cost,
+    guess_tokens,
+)
+from groundfault.llm.pictures import PictureCache
+from groundfault.llm.response_store import ResponseStore, default_place, request_key
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions, Server
 from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome
-from groundfault.runner.prompts import Questionnaire, exam_questions, prompts_hash
+from groundfault.records import Outcome, Reply
+from groundfault.runner.prompts import Asked, Questionnaire, exam_questions, prompts_hash
 from groundfault.runs import answers
 from groundfault.runs.answers import Recorder
 from groundfault.runs.run import Run, write_run
 
-__all__ = ["Answerer", "ExamRun", "Marker", "Progress", "run_exam", "run_questions"]
+__all__ = [
+    "Answerer",
+    "Answering",
+    "ExamRun",
+    "Marker",
+    "Progress",
+    "answerer_identity",
+    "run_exam",
+    "run_questions",
+    "usual_modes",
+]
 
-Answerer = Served | InProcess
+
+class Answering(Protocol):
+    """A baseline in words: it sees the question itself."""
+
+    def answer(self, asked: Sequence[Asked]) -> Sequence[Reply]:
+        """One reply per question, in order."""
+        ...
+
+
+Answerer = Server | ChatModel | Answering
+_THINKING = re.compile(r"(?<![a-z])thinking(?![a-z])", re.IGNORECASE)
 AnyPath = str | PathLike[str]
 SERVER = "server"
 """The part of a run's identity that is known when the answerer is loaded."""
@@ -117,10 +151,10 @@ def run_questions(
     out: AnyPath,
     *,
     name: str,
-    options: AnswererOptions | None = None,
+    options: ChatOptions | None = None,
     concurrency: int = CONCURRENCY,
-    patience: Patience | None = None,
-    budget: Budget | Allowance | None = None,
+    patience: RetryPolicy | None = None,
+    budget: Budget | SharedBudget | None = None,
     price: Price | None = None,
     aside: float = 0.0,
     responses: AnyPath | None = None,
@@ -129,7 +163,7 @@ def run_questions(
     identity: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
     read: Callable[[Asked, Answered], Answered] | None = None,
-    confirm: Callable[[Estimate], bool] | None = None,
+    confirm: Callable[[CostEstimate], bool] | None = None,
     started: Callable[[ExamRun], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ExamRun:
@@ -143,9 +177,9 @@ def run_questions(
     before a run that somebody pays for, and may call it off. A folder with answers of another
     identity is refused.
     """
-    options, out = options or AnswererOptions(), Path(out)
-    purse = Purse(budget, price, aside=aside)
-    if purse.budget is not None and purse.budget.money is not None and price is None:
+    options, out = options or ChatOptions(), Path(out)
+    cost = CostTracker(budget, price, reserve=aside)
+    if cost.budget is not None and cost.budget.money is not None and price is None:
         raise UsageError("a budget in money needs prices: give --price IN/OUT per million tokens")
     run = ExamRun(
         model=name,
@@ -167,7 +201,7 @@ def run_questions(
         if session.n_pending:
             session.ask(
                 load(),
-                _Means(options, concurrency, patience, purse, responses, fresh, confirm),
+                _Means(options, concurrency, patience, cost, responses, fresh, confirm),
             )
         return session.ended()
 
@@ -175,13 +209,13 @@ def run_questions(
 class _Means(NamedTuple):
     """How a session asks."""
 
-    options: AnswererOptions
+    options: ChatOptions
     concurrency: int
-    patience: Patience | None
-    purse: Purse
+    patience: RetryPolicy | None
+    cost: CostTracker
     responses: AnyPath | None
     fresh: bool
-    confirm: Callable[[Estimate], bool] | None
+    confirm: Callable[[CostEstimate], bool] | None
 
 
 class _Session:
@@ -208,8 +242,10 @@ class _Session:
                 self.outcomes[outcome.value] += 1
         self.n_pending = run.n_items - len(self.answered)
         self.done = 0
-        self.ending = Ending()
-        self.purse = Purse(None, None)
+        self.stopped = ""
+        self.statistics = Statistics()
+        self.pictures = PictureCache()
+        self.cost = CostTracker()
         self.began = time.perf_counter()
 
     def _pending(self) -> Iterator[Asked]:
@@ -218,48 +254,73 @@ class _Session:
     def ask(self, answerer: Answerer, means: _Means) -> None:
         """Ask what is left."""
         self._note_server(answerer)
-        self.purse = means.purse
-        if isinstance(answerer, Served) and answerer.free and self.purse.price is None:
-            self.purse.price = Price(0.0, 0.0)
-        if isinstance(answerer, Served) and not answerer.free and means.confirm is not None:
+        self.cost = means.cost
+        if isinstance(answerer, Server) and not answerer.free and means.confirm is not None:
             self._confirm(answerer, means, means.confirm)
         for stale in ("summary.json", "cases.parquet"):  # of fewer answers
             (self.out / stale).unlink(missing_ok=True)
         self._note("running")
         self.began = time.perf_counter()
         with Recorder(self.out) as self.recorder:
-            if isinstance(answerer, Served):
+            if isinstance(answerer, Server):
                 self._ask_served(answerer, means)
             else:
-                ask_here(self._pending(), answerer, self._keep, batch=means.options.batch)
+                reply_to = (
+                    answerer.answer
+                    if hasattr(answerer, "answer")
+                    else partial(self._complete, answerer)
+                )
+                run_in_batches(
+                    self._pending(), reply_to, self._keep_free, batch=means.options.batch
+                )
 
-    def _confirm(self, served: Served, means: _Means, confirm: Callable[[Estimate], bool]) -> None:
+    def _complete(self, model: ChatModel, asked: Sequence[Asked]) -> Sequence[Reply]:
+        return model.complete([one.conversation(self.pictures) for one in asked])
+
+    def _keep_free(self, asked: Asked, reply: Reply) -> None:
+        self._keep(asked, msgspec.structs.replace(reply, cost=0.0))
+
+    def _confirm(
+        self, server: Server, means: _Means, confirm: Callable[[CostEstimate], bool]
+    ) -> None:
         """Whoever pays sees what is left to ask; nothing is changed before."""
-        with Responses(means.responses or default_place()) as responses:
-            left = list(_unpaid(self._pending(), served, None if means.fresh else responses))
-        guess = estimate(
+        with ResponseStore(means.responses or default_place()) as store:
+            left = list(_unpaid(self._pending(), server, None if means.fresh else store))
+        guess = estimate_cost(
             left,
             max_tokens=means.options.max_tokens,
-            price=means.purse.price,
+            price=means.cost.price,
             stored=self.n_pending - len(left),
         )
         if left and not confirm(guess):
             raise UsageError("called off before anything was asked")
 
-    def _ask_served(self, served: Served, means: _Means) -> None:
-        with Responses(means.responses or default_place()) as responses:
-            self.ending = ask_served(
-                self._pending(),
-                served,
-                self._keep,
-                purse=means.purse,
-                responses=responses,
-                fresh=means.fresh,
-                concurrency=means.concurrency,
-                patience=means.patience or Patience(timeout_s=means.options.timeout_s),
-            )
+    def _ask_served(self, server: Server, means: _Means) -> None:
+        client = ChatClient(
+            server,
+            responses=means.responses,
+            fresh=means.fresh,
+            concurrency=means.concurrency,
+            retry=means.patience or RetryPolicy(timeout_s=means.options.timeout_s),
+            cost=means.cost,
+        )
+        asked = ((one, partial(one.conversation, self.pictures)) for one in self._pending())
+        client.run(asked, self._keep)
+        self.stopped, self.statistics = client.stopped, client.statistics
 
-    def _keep(self, asked: Asked, answer: Answered) -> None:
+    def _keep(self, asked: Asked, reply: Reply) -> None:
+        answer = Answered(
+            item_id=asked.item_id,
+            mode=asked.mode,
+            outcome=reply.outcome,
+            text=reply.text,
+            reason=reply.reason,
+            finish=reply.finish,
+            tokens_in=reply.tokens_in or 0,
+            tokens_out=reply.tokens_out or 0,
+            latency_s=reply.seconds,
+            cost=reply.cost,
+        )
         if self.read is not None and answer.outcome is Outcome.OK:
             answer = self.read(asked, answer)
         self.recorder.add(answer)
@@ -276,8 +337,8 @@ class _Session:
                     failed=self.outcomes[Outcome.FAILED.value],
                     per_s=self.done / seconds,
                     eta_s=(self.n_pending - self.done) * seconds / self.done,
-                    tokens=self.purse.tokens_in + self.purse.tokens_out,
-                    cost=self.purse.cost,
+                    tokens=self.cost.tokens_in + self.cost.tokens_out,
+                    cost=self.cost.cost,
                 )
             )
 
@@ -288,12 +349,12 @@ class _Session:
             raise GroundfaultError(
                 f"{self.out}: {unasked} questions have no answer; run the same command again"
             )
-        self._note("stopped" if self.ending.stopped else "finished")
+        self._note("stopped" if self.stopped else "finished")
         return self.run
 
     def _note_server(self, answerer: Answerer) -> None:
         known = "+".join(getattr(answerer, "checkpoints", ()))
-        server = answerer.url if isinstance(answerer, Served) else known
+        server = answerer.url if isinstance(answerer, Server) else known
         identity = {**self.run.identity, SERVER: server}
         if SERVER in self.run.identity:
             _check_identity(self.out, self.run.identity, identity)
@@ -304,7 +365,7 @@ class _Session:
         self.run = msgspec.structs.replace(
             self.run,
             state=state,
-            stopped=self.ending.stopped,
+            stopped=self.stopped,
             versions={"groundfault": __version__},
             outcomes=dict(self.outcomes),
             failures=dict(self.failures),
@@ -315,32 +376,34 @@ class _Session:
             self.run = msgspec.structs.replace(
                 self.run,
                 **totals,
-                spent=self.purse.cost,
+                spent=self.cost.cost,
                 last_session={
-                    "requests": self.purse.requests,
-                    "tokens": self.purse.tokens_in + self.purse.tokens_out,
-                    "retries": self.ending.retries,
-                    "outages": self.ending.outages,
-                    "from_store": self.ending.from_store,
-                    "rewritten_pictures": self.ending.rewritten,
+                    "requests": self.cost.requests,
+                    "tokens": self.cost.tokens_in + self.cost.tokens_out,
+                    "retries": self.statistics.retries,
+                    "outages": self.statistics.outages,
+                    "from_store": self.statistics.from_store,
+                    "rewritten_pictures": self.pictures.rewritten,
                 },
             )
         write_run(self.out, self.run)
 
 
-def _unpaid(asked: Iterable[Asked], served: Served, responses: Responses | None) -> Iterator[Asked]:
-    """Those whose response is not stored."""
-    pictures = Pictures()
+def _unpaid(
+    asked: Iterable[Asked], server: Server, store: ResponseStore | None
+) -> Iterator[tuple[int, int]]:
+    """Tokens in and out, as guessed, of those whose response is not stored."""
+    pictures = PictureCache()
     for one in asked:
         try:
-            shown = [pictures.load(path).stand_in for path in one.pictures]
+            conversation = one.conversation(pictures)
         except GroundfaultError:
             continue  # will fail without being sent
-        if responses is None or responses.get(request_key(served, one, shown)) is None:
-            yield one
+        if store is None or store.get(request_key(server, conversation)) is None:
+            yield guess_tokens(conversation), USUAL_TOKENS_OUT[one.mode]
 
 
-def _identity(name: str, asked: Questionnaire, options: AnswererOptions) -> dict[str, str]:
+def _identity(name: str, asked: Questionnaire, options: ChatOptions) -> dict[str, str]:
     """What answers depend on."""
     return {
         "model": name,
@@ -391,3 +454,28 @@ def _check_identity(out: Path, there: Mapping[str, str], now: Mapping[str, str])
                 f"{out}: holds answers with another {what}: '{was[:60]}' there, '{given[:60]}' "
                 "now. They are not mixed: give another --out, or --no-resume to start anew"
             )
+
+
+def usual_modes(spec: str) -> tuple[Mode, ...]:
+    """Both, but for a model that always reasons and so has one; its name says so.
+
+    >>> usual_modes("openai:gpt-5-mini"), usual_modes("hf:Qwen/Qwen3-VL-32B-Thinking")
+    (('std', 'cot'), ('cot',))
+    """
+    return ("cot",) if _THINKING.search(spec) else ("std", "cot")
+
+
+def answerer_identity(spec: str) -> dict[str, str]:
+    """What answers depend on that the spec does not say: the content of replayed files."""
+    name, _, argument = spec.partition(":")
+    if name != "replay":
+        return {}
+    path = Path(argument)
+    return {"model file": _content(answers.shards(path) if path.is_dir() else [path])}
+
+
+def _content(files: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name}\0{sha256(file) if file.is_file() else ''}\n".encode())
+    return digest.hexdigest()

@@ -12,10 +12,11 @@ import msgspec
 from groundfault.benchmarks.pope import Pope
 from groundfault.benchmarks.reactbench import IMAGES, LETTERS, Exam, Question, read
 from groundfault.io.foreign import within
-from groundfault.llm.conversations import Asked
+from groundfault.llm.pictures import PictureCache
 from groundfault.parsing.answers import Mode
+from groundfault.records import Conversation, Message
 
-__all__ = ["Questionnaire", "exam_questions", "pope_questions", "prompt", "prompts_hash"]
+__all__ = ["Asked", "Questionnaire", "exam_questions", "pope_questions", "prompt", "prompts_hash"]
 
 FORMS = {
     "YN": "Answer with yes or no.",
@@ -59,6 +60,33 @@ def prompts_hash() -> str:
     """Of everything that prompts are made of: answers to other wordings are not mixed."""
     parts = [FORMS, TWO_PICTURES, REASONING]
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One question in one mode."""
+
+    item_id: str
+    mode: Mode = "std"
+    text: str
+    """The whole prompt."""
+    pictures: tuple[Path, ...] = ()
+    """Shown before the words, in order."""
+    question: str = ""
+    """Without what a mode adds; it and the rest are for baselines and are not sent."""
+    kind: str = ""
+    """YN, SA or MC."""
+    options: tuple[str, ...] = ()
+    reference: str = ""
+    """The right answer."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from all others of a run."""
+        return self.item_id, self.mode
+
+    def conversation(self, pictures: PictureCache) -> Conversation:
+        """The question as a chat model gets it."""
+        return (Message("user", (*map(pictures.load, self.pictures), self.text)),)
 
 
 class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from tests.asking.chat_server import ChatServer, answer_to
-from tests.asking.exams import counting_exam
+from tests.llm.chat_server import ChatServer, answer_to
+from tests.llm.exams import counting_exam
 
 from groundfault.records import Outcome
 from groundfault.runner.prompts import exam_questions
