@@ -28,13 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from groundfault.models.agent.speaking import Messages, Said
 from numpy.typing import NDArray
 from PIL import Image
 
 from groundfault.io.masks import encode
 from groundfault.models.agent import Agent, Scene, Settings
 from groundfault.models.agent.scripted import call
-from groundfault.models.agent.speaking import Messages, Said
 from groundfault.models.agent.tools import worth_showing
 from groundfault.records import Outcome, Prediction
 from groundfault.world.render import render
@@ -95,11 +95,12 @@ class Sleeper:
 
 def dialled(address: str, concurrency: int, folder: str) -> Any:
     """The same over HTTP."""
-    from groundfault.llm.conversations import AnswererOptions
-    from groundfault.llm.openai_chat import openai
     from groundfault.models.agent.dialling import Dialled
 
-    server = openai("stub", AnswererOptions(base_url=address))
+    from groundfault.llm.openai_chat import openai
+    from groundfault.llm.server import ChatOptions
+
+    server = openai("stub", ChatOptions(base_url=address))
     settings = Settings(concurrency=concurrency)
     return Dialled(server, settings, responses=Path(folder) / "responses.sqlite")
 

@@ -151,14 +151,14 @@ def body(folder: Path, number: int) -> bytes:
 
 def ours(folder: Path, url: str, n: int) -> None:
     import msgspec
+    from groundfault.llm.requests import ask_served
+    from groundfault.runs.answers import Recorder, read_answers
 
-    from groundfault.llm.conversations import AnswererOptions, Asked
     from groundfault.llm.cost import Purse
     from groundfault.llm.openai_chat import openai
-    from groundfault.llm.requests import ask_served
     from groundfault.llm.response_store import Responses
+    from groundfault.llm.server import Asked, ChatOptions
     from groundfault.parsing.answers import Answered, passage, read_yes_no
-    from groundfault.runs.answers import Recorder, read_answers
 
     asked = (
         Asked(item_id=f"q{k}", text=question(k), pictures=(picture(folder, k),)) for k in range(n)
@@ -171,7 +171,7 @@ def ours(folder: Path, url: str, n: int) -> None:
                 parsed = read_yes_no(passage(answer.text, "std"))
                 recorder.add(msgspec.structs.replace(answer, parsed=parsed))
 
-            model = openai("stub", AnswererOptions(base_url=url))
+            model = openai("stub", ChatOptions(base_url=url))
             ask_served(
                 asked,
                 model,

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from groundfault.runs.recording import SHARD_ITEMS, Recorder
 
 from engine import engine_s, make
 from engine_models import Costly
@@ -28,8 +29,6 @@ from groundfault.records import Item, Outcome, Rle, Role
 from groundfault.runner.pool import Report
 from groundfault.runner.session import Progress
 from groundfault.runner.work import Plan, Task
-from groundfault.runs.recording import SHARD_ITEMS, Recorder
-from groundfault.records import Prediction
 
 DATA = Path(__file__).parent / "data"
 PHRASES = 2

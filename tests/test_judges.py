@@ -12,7 +12,7 @@ import pytest
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample, Task
 from groundfault.errors import DataError, UsageError
-from groundfault.interfaces import Answerer, Judge
+from groundfault.interfaces import ChatModel, Judge
 from groundfault.judges import ShortAnswer, judge_answers
 from groundfault.judges.card import (
     CANARIES,
@@ -31,7 +31,7 @@ from groundfault.judges.llm import REMINDER, JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
 from groundfault.parsing.answers import Answered, Mode, Verdict
 from groundfault.protocols.exam import score
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Conversation, Outcome, Reply
 
 LAMP = {
     "erased": "lamp",
@@ -557,24 +557,24 @@ def test_a_row_of_another_exam_is_refused() -> None:
 
 
 class Scripted:
-    """An answerer that says what a function of the last message tells, and counts."""
+    """A chat model that says what a function of the last message tells, and counts."""
 
     def __init__(self, reply: Callable[[str], str | None]) -> None:
-        self.reply, self.asked = reply, list[Sequence[dict[str, Any]]]()
+        self.reply, self.asked = reply, list[Conversation]()
 
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
         self.asked += conversations
-        texts = [self.reply(conversation[-1]["content"]) for conversation in conversations]
+        texts = [self.reply(conversation[-1].text) for conversation in conversations]
         return [
-            Prediction(item_id="", outcome=Outcome.FAILED, reason="connection refused")
+            Reply(outcome=Outcome.FAILED, reason="connection refused")
             if text is None
-            else Prediction(item_id="", outcome=Outcome.OK, text=text)
+            else Reply(outcome=Outcome.OK, text=text)
             for text in texts
         ]
 
 
 def test_the_seams_are_kept() -> None:
-    assert isinstance(Scripted(str), Answerer)
+    assert isinstance(Scripted(str), ChatModel)
     assert isinstance(LlmJudge(Scripted(str), "m"), Judge)
 
 
@@ -604,7 +604,7 @@ def test_it_is_asked_again_once_and_told_why() -> None:
     [found] = LlmJudge(model, "m").judge_all([short_answer("erasure", LAMP, 5, "Nothing.")])
     assert found.verdict == "right"
     assert found.text == "I think so\nright"
-    assert [message["role"] for message in model.asked[1]][-2:] == ["assistant", "user"]
+    assert [message.role for message in model.asked[1]][-2:] == ["assistant", "user"]
 
 
 def test_what_the_judge_does_not_decide_is_unparsed() -> None:
@@ -622,7 +622,7 @@ def test_a_judge_that_is_down_stops_the_run_and_scores_nothing() -> None:
 
 def test_a_judge_that_loses_replies_is_down() -> None:
     class Short(Scripted):
-        def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+        def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
             return []
 
     with pytest.raises(JudgeDown, match="0 replies to 1"):
@@ -648,7 +648,7 @@ def test_the_prompt_has_rules_rubric_and_answer_and_a_hash() -> None:
             short_answer("erasure", LAMP | {"control": "unedited"}, 5, "A lamp."),
         ]
     )
-    first, second, control = (conversation[-1]["content"] for conversation in model.asked)
+    first, second, control = (conversation[-1].text for conversation in model.asked)
     assert "the only polar bear is teal" in first and "Nowhere {braces}." in first
     assert "move, guitar, the upper left part of the picture" in second
     assert "taken out" not in control
@@ -758,7 +758,7 @@ def test_only_wrong_chains_of_thought_get_a_cause() -> None:
     assert [(each.item_id, each.cause) for each in found] == [("s:Q1", "SC3"), ("c:Q5", "SC2")]
     counts = distribution(found)
     assert counts["erasure"] == {"SC1": 0, "SC2": 0, "SC3": 1, "Other": 0, "unparsed": 0}
-    prompt = model.asked[0][-1]["content"]
+    prompt = model.asked[0][-1].text
     assert "Scene-Object Association" in prompt and "Lamps stand on tables." in prompt
     assert len(causes_hash()) == 64
 

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from groundfault.runner.exams import ExamRun, Marker
+from groundfault.runs.answers import read_answers, write_answers
 from PIL import Image
 from tests.test_report_page import (
     Page,
@@ -37,8 +39,6 @@ from groundfault.report.page.exam_answers import exam_material
 from groundfault.report.page.exam_cards import exam_asked, make_cards
 from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.pictures import Pictures
-from groundfault.runner.exams import ExamRun, Marker
-from groundfault.runs.answers import read_answers, write_answers
 from groundfault.runs.run import write_run
 
 pytest.importorskip("jinja2")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     BinaryMask = NDArray[np.bool_]  # (height, width)
 
 __all__ = [
-    "Answerer",
     "AnySizes",
     "Baseline",
     "BatchSegmenter",
@@ -216,15 +215,6 @@ class Closeable(Protocol):
 
     def close(self) -> None:
         """Let go of them. A second call does nothing."""
-        ...
-
-
-@runtime_checkable
-class Answerer(Protocol):
-    """Answers questions about images in words."""
-
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> Sequence[Prediction]:
-        """One prediction per conversation, its answer in `text`."""
         ...
 
 

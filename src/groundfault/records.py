@@ -9,6 +9,7 @@ faster, which matters at a million masks.
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from enum import StrEnum
 from typing import Literal, TypedDict
 
@@ -251,6 +252,11 @@ class Picture(msgspec.Struct, frozen=True):
     base64: bytes
     sha256: str = ""
     """Of the picture's own bytes."""
+
+    @property
+    def content(self) -> bytes:
+        """The picture's own bytes."""
+        return a2b_base64(self.base64)
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -105,7 +105,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…", "words"),
         "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME", "words"),
         "hf": Entry(
-            "groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME", "words"
+            "groundfault.models.transformers_vlm:hf", "here, with transformers: hf:NAME", "words"
         ),
         "oracle": Entry(
             "groundfault.models.baselines:oracle", "answers from the annotations", "both"

@@ -24,9 +24,8 @@ from groundfault.models.agent import (
     write_trace,
 )
 from groundfault.models.agent.scripted import accept
-from groundfault.models.agent.speaking import Said
 from groundfault.models.agent.traces import picture_file
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Outcome, Prediction, Reply
 from groundfault.report.agent_traces import Shown, from_folder, from_run, page
 
 DEMO = Path(__file__).parent / "published" / "demo_data.json"
@@ -63,7 +62,7 @@ def test_a_replay_without_the_image_differs_in_pictures_only() -> None:
 
 def test_a_failed_episode_is_replayed_as_one() -> None:
     episode = hold(SEGMENT)
-    episode.hear(Said(item_id="", outcome=Outcome.FAILED, reason="HTTP 500"))
+    episode.add_reply(Reply(outcome=Outcome.FAILED, reason="HTTP 500"))
     again = replay(episode.trace(), picture())
     assert again.outcome is Outcome.FAILED and again.reason == "HTTP 500"
 
@@ -83,12 +82,12 @@ def test_what_an_episode_took() -> None:
     def counted(tokens_in: int | None) -> Trace:
         episode = hold()
         for line in (SEGMENT, REPORT):
-            said = Said(
-                item_id="", outcome=Outcome.OK, text=line, tokens_in=tokens_in, tokens_out=10,
-                cost=0.25, latency_s=1.5,
+            reply = Reply(
+                outcome=Outcome.OK, text=line, tokens_in=tokens_in, tokens_out=10,
+                cost=0.25, seconds=1.5,
             )  # fmt: skip
-            if episode.hear(said) is not None:
-                episode.see(Prediction(item_id="", outcome=Outcome.ABSTAINED), 0.5)
+            if episode.add_reply(reply) is not None:
+                episode.add_segmentation(Prediction(item_id="", outcome=Outcome.ABSTAINED), 0.5)
         return episode.trace()
 
     trace = counted(100)

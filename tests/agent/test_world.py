@@ -15,12 +15,12 @@ from groundfault.analysis.summary import summarise
 from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
 from groundfault.models.agent import View
-from groundfault.models.agent.pictures import shown
+from groundfault.models.agent.episode import QUALITY
+from groundfault.models.agent.pictures import encoded
 from groundfault.models.agent.scripted import accept, call, reject
-from groundfault.models.agent.turns import QUALITY
 from groundfault.models.baselines import Oracle
 from groundfault.models.nano import SHIPPED, Nano
-from groundfault.records import Benchmark, Item, Outcome, Prediction
+from groundfault.records import Benchmark, Item, Outcome, Picture, Prediction
 from groundfault.report.agent_traces import cost_table, costs
 from groundfault.report.tables import render
 from groundfault.runner.scoring import score_run
@@ -36,7 +36,7 @@ N, SIDE_PX = 16, 96
 class World(NamedTuple):
     benchmark: Benchmark
     images: Path
-    items: dict[tuple[str, str], Item]
+    items: dict[tuple[Picture, str], Item]
     """By what a policy sees: the picture and the concept."""
 
 
@@ -49,14 +49,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     build("cafe", N, out, settings=BuildSettings(size_px=SIDE_PX), workers=1)
     benchmark = folder.read(out)
     images = out / "images"
-    urls = {name: _url(images / name) for name in {item.image for item in benchmark.items}}
+    pictures = {name: _picture(images / name) for name in {item.image for item in benchmark.items}}
     return World(
-        benchmark, images, {(urls[item.image], item.query): item for item in benchmark.items}
+        benchmark, images, {(pictures[item.image], item.query): item for item in benchmark.items}
     )
 
 
-def _url(path: Path) -> str:
-    return shown(read_image(path), quality=QUALITY).url
+def _picture(path: Path) -> Picture:
+    return encoded(read_image(path), quality=QUALITY)
 
 
 class Gullible:
@@ -66,8 +66,8 @@ class Gullible:
         self.items = world.items
 
     def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
-        url = shown(np.asarray(image), quality=QUALITY).url
-        return [self._one(self.items[url, phrase]) for phrase in phrases]
+        seen = encoded(np.asarray(image), quality=QUALITY)
+        return [self._one(self.items[seen, phrase]) for phrase in phrases]
 
     def _one(self, item: Item) -> Prediction:
         assert item.target is not None and item.target.mask is not None

@@ -16,7 +16,7 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runner.pool import READY, WorkerPool, Ready, Report
+from groundfault.runner.pool import READY, Ready, Report, WorkerPool
 from groundfault.runner.segmenting import Predictor
 from groundfault.runner.session import Progress, predict
 from groundfault.runner.work import Batch, Plan, batches, tasks

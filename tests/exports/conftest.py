@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from groundfault.runner.exam_papers import ExamPaper, PopePaper, read_paper
+
 from groundfault.world.exams import build_exam
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from groundfault.runner.exam_papers import Paper
+
 from groundfault.analysis.summary import summarise
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import Asked
 from groundfault.parsing.answers import Answered, Mode
 from groundfault.records import Outcome
-from groundfault.runner.exam_papers import Paper
+from groundfault.runner.prompts import Asked
 
 
 def said(number: int, asked: Asked) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from groundfault.runner.exam_papers import ExamPaper, PopePaper
 from tests.exports.parts import answers_to, own_scores
 
 from groundfault.errors import UsageError
 from groundfault.exports.scores import modes_of
 from groundfault.parsing.answers import MODES, Answered, Mode
-from groundfault.runner.exam_papers import ExamPaper, PopePaper
 from groundfault.runner.prompts import exam_questions
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs groundfault[inspect]")

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from groundfault.runner.exam_papers import ExamPaper, PopePaper
 from tests.exports.parts import answers_to, own_scores
 from tests.models.tiny.torchvision_cpu import make_importable
 
 from groundfault.errors import DataError
 from groundfault.exports.lmms_eval import export_lmms_eval
 from groundfault.exports.scores import modes_of, paper_at
-from groundfault.runner.exam_papers import ExamPaper, PopePaper
 
 TASKS = {"groundfault_exam": "std", "groundfault_exam_cot": "cot", "groundfault_exam_both": "both"}
 

@@ -10,18 +10,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from groundfault.errors import UsageError
-from groundfault.interfaces import Answerer
+from groundfault.interfaces import ChatModel
 from groundfault.judges import by_item, expected
-from groundfault.judges.llm import JudgeDown, ask, refusal
-from groundfault.records import Benchmark, Case, Item, Prediction
+from groundfault.judges.llm import JudgeDown, ask, remind
+from groundfault.llm.client import LazyConversations
+from groundfault.llm.pictures import PictureCache
+from groundfault.llm.server import refusal
+from groundfault.records import Benchmark, Case, Conversation, Item, Message, Prediction
 
 __all__ = ["CAUSES", "LABELS", "OTHER", "Attributed", "attribute", "distribution", "prompt_hash"]
 
@@ -133,36 +136,29 @@ class Attributed(msgspec.Struct, frozen=True):
 def attribute(
     benchmark: Benchmark,
     rows: Iterable[Prediction],
-    answerer: Answerer | None,
+    chat: ChatModel | None,
     model: str,
     *,
     images: str | PathLike[str] | None = None,
 ) -> list[Attributed]:
     """The cause of every wrong `cot` answer. The model is shown the pictures in `images`, if that
     is given; else it goes by the reasoning and the sample's facts."""
-    if answerer is None:
+    if chat is None:
         raise UsageError(
             "sub-causes are named by a model, and none is given; there is no attribution by rule. "
             "Name a model that reads text, or leave the attribution out"
         )
     known = by_item(benchmark)
     wrong = [row for row in rows if row.mode == "cot" and row.verdict == "wrong"]
-    folder = None if images is None else Path(images)
-    asked = [_conversation(*known[row.item_id], row, folder) for row in wrong]
-    replies = ask(answerer, asked, model)
+    folder, pictures = None if images is None else Path(images), PictureCache()
+    makers = [partial(_conversation, *known[row.item_id], row, folder, pictures) for row in wrong]
+    replies = ask(chat, LazyConversations(makers), model)
     if replies and all(map(refusal, replies)):
-        raise JudgeDown(model, replies[0].reason)
+        raise JudgeDown(model, refusal(replies[0]))
     texts = [reply.text for reply in replies]
     unclear = [k for k, text in enumerate(texts) if not (_label(text) or refusal(replies[k]))]
-    again = [
-        [
-            *asked[k],
-            {"role": "assistant", "content": texts[k]},
-            {"role": "user", "content": REMINDER},
-        ]
-        for k in unclear
-    ]
-    for k, reply in zip(unclear, ask(answerer, again, model), strict=True):
+    again = [partial(_reminded, makers[k], texts[k]) for k in unclear]
+    for k, reply in zip(unclear, ask(chat, LazyConversations(again), model), strict=True):
         texts[k] = reply.text
     return [
         Attributed(row.item_id, known[row.item_id][0].intervention, _label(text), text)
@@ -206,8 +202,8 @@ One label:"""
 
 
 def _conversation(
-    case: Case, item: Item, row: Prediction, images: Path | None
-) -> list[dict[str, Any]]:
+    case: Case, item: Item, row: Prediction, images: Path | None, pictures: PictureCache
+) -> Conversation:
     causes = CAUSES[case.intervention]
     text = _TEMPLATE.format(
         what=_WHAT[case.intervention],
@@ -217,11 +213,15 @@ def _conversation(
         answer=expected(item).reference,
         text=row.text,
     )
-    asked: dict[str, Any] = {"role": "user", "content": text}
+    user = Message("user", (text,))
     if images is not None:
-        shown = [images / name for name in item.images]
-        asked = {"role": "user", "content": f"{SHOWN}\n\n{text}", "pictures": shown}
-    return [{"role": "system", "content": SYSTEM}, asked]
+        shown = (pictures.load(images / name) for name in item.images)
+        user = Message("user", (*shown, f"{SHOWN}\n\n{text}"))
+    return Message("system", (SYSTEM,)), user
+
+
+def _reminded(make: Callable[[], Conversation], text: str) -> Conversation:
+    return remind(make(), text, REMINDER)
 
 
 def _numbered(causes: Sequence[tuple[str, str]]) -> str:

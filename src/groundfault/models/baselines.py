@@ -122,9 +122,9 @@ def blind(argument: str, options: ModelOptions) -> Any:
     """`blind`, or `blind:SPEC` for a chat model that is shown no picture."""
     if not argument:
         return Blind()
-    from groundfault.llm.blind import without_pictures
+    from groundfault.llm import loading
 
-    return without_pictures(argument, options)
+    return loading.blind(argument, options)
 
 
 def random(argument: str, options: ModelOptions) -> Random:

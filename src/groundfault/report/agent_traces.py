@@ -18,7 +18,7 @@ import msgspec
 from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
 from groundfault.io.store import write_bytes
-from groundfault.models.agent.replaying import replay
+from groundfault.models.agent.replays import replay
 from groundfault.models.agent.traces import Trace, picture_file, read_traces, trace_of
 from groundfault.records import Benchmark, Item, Outcome, Prediction
 from groundfault.report.tables import Cell, Table

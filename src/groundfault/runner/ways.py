@@ -181,9 +181,9 @@ class InWords(NamedTuple):
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
-            "retries": client.retries,
-            "outages": client.outages,
-            "from_store": client.from_store,
+            "retries": client.statistics.retries,
+            "outages": client.statistics.outages,
+            "from_store": client.statistics.from_store,
             "rewritten_pictures": pictures.rewritten,
         }
 

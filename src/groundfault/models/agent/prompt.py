@@ -1,6 +1,6 @@
 """What the model is told before it begins: the rules of CAFE's Appendix D in our words.
 
-The code enforces the rules (turns.py); the prompt explains them, so that few turns are lost.
+The code enforces the rules (episode.py); the prompt explains them, so that few turns are lost.
 """
 
 from __future__ import annotations

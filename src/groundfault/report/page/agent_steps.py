@@ -14,7 +14,7 @@ from groundfault.benchmarks import folder as benchmark_folder
 from groundfault.errors import GroundfaultError
 from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
-from groundfault.models.agent.replaying import replay
+from groundfault.models.agent.replays import replay
 from groundfault.models.agent.traces import Trace, trace_of
 from groundfault.report.agent_traces import ENDINGS
 from groundfault.report.page.gallery import Example, Gallery, View

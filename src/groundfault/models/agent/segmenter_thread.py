@@ -1,8 +1,8 @@
-"""One segmenter for many conversations: what waits together is asked together.
+"""One segmenter for many episodes: requests that wait at the same time are handled together.
 
-An image is encoded once for all turns of all its conversations where the segmenter lets us keep
-the encoding (`Encoder`). Where it does not, the queries that are known beforehand (p⁺ and p⁻) share
-one call, and no phrase is asked twice of an image.
+An image is encoded once for all turns of all its episodes where the segmenter can keep the encoding
+(`Encoder`). Where it cannot, the queries that are known beforehand (p⁺ and p⁻) share one call, and
+no phrase is segmented twice in an image.
 """
 
 from __future__ import annotations
@@ -10,44 +10,25 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from groundfault.errors import GroundfaultError
-from groundfault.interfaces import BatchSegmenter, Segmenter
-from groundfault.models.agent.reading import folded
-from groundfault.models.agent.speaking import Gathered, failure
-from groundfault.models.agent.turns import Scene
+from groundfault.interfaces import BatchSegmenter, Encoder, Segmenter
+from groundfault.llm.batching import Batcher, failure
+from groundfault.models.agent.episode import Scene
+from groundfault.parsing.tool_calls import normalise_phrase
 from groundfault.records import Outcome, Prediction
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["Encoder", "Found", "Worker"]
+__all__ = ["Segmented", "SegmenterThread"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 KEPT_ENCODINGS = 32
-"""As many as conversations under way by default; those of large networks take tens of MB each."""
+"""As many as episodes under way by default; those of large networks take tens of MB each."""
 BATCH = 8
 
 
-@runtime_checkable
-class Encoder(Protocol):
-    """A segmenter that can keep what it has seen of images, of whatever sizes."""
-
-    def encode(self, images: Sequence[NDArray[np.uint8]]) -> Sequence[Any]:
-        """What it needs of each image to be asked about it, any number of times."""
-        ...
-
-    def segment_encoded(
-        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
-    ) -> Sequence[Sequence[Prediction]]:
-        """What `segment` gives for each image."""
-        ...
-
-
-class Found(NamedTuple):
+class Segmented(NamedTuple):
     """A prediction and what it took."""
 
     prediction: Prediction
@@ -68,44 +49,47 @@ class _Recent(OrderedDict[K, V], Generic[K, V]):
             self.popitem(last=False)
 
 
-class Worker:
-    """The segmenter's own thread, with what it remembers."""
+class SegmenterThread:
+    """The segmenter in a thread of its own, with the encodings and predictions of its images."""
 
     def __init__(self, segmenter: Segmenter, *, batch: int = BATCH) -> None:
         self.segmenter, self.batch = segmenter, batch
         self._encoded: _Recent[Scene, Any] = _Recent(KEPT_ENCODINGS)
         self._known: dict[Scene, dict[str, Prediction]] = {}
-        self._gathered: Gathered[tuple[Scene, str], Found] = Gathered(self._answer)
+        self._batcher: Batcher[tuple[Scene, str], Segmented] = Batcher(self._handle)
 
-    async def segment(self, scene: Scene, phrase: str) -> Found:
+    async def segment(self, scene: Scene, phrase: str) -> Segmented:
         """What the segmenter finds for a phrase; `failed` if it raises."""
-        return await self._gathered.ask((scene, phrase))
+        return await self._batcher.submit((scene, phrase))
 
     def forget(self, scenes: Iterable[Scene]) -> None:
-        """Let go of images that nobody talks about any more."""
+        """Let go of images whose episodes are over."""
         for scene in scenes:
             self._encoded.pop(scene, None)
             self._known.pop(scene, None)
 
     def close(self) -> None:
         """End the thread."""
-        self._gathered.close()
+        self._batcher.close()
 
-    def _answer(self, asked: list[tuple[Scene, str]]) -> list[Found]:
+    def _handle(self, asked: list[tuple[Scene, str]]) -> list[Segmented]:
         started = time.perf_counter()
         new: dict[Scene, dict[str, str]] = {}
         for scene, phrase in asked:
             known = self._known.get(scene)
-            if known is None or folded(phrase) not in known:
+            if known is None or normalise_phrase(phrase) not in known:
                 wanted = new.setdefault(scene, {})
-                wanted[folded(phrase)] = phrase
+                wanted[normalise_phrase(phrase)] = phrase
                 if known is None:
-                    wanted.update({folded(query): query for query in scene.queries})
-                    wanted[folded(phrase)] = phrase
+                    wanted.update({normalise_phrase(query): query for query in scene.queries})
+                    wanted[normalise_phrase(phrase)] = phrase
         for scene, answers in self._segment(new).items():
             self._known.setdefault(scene, {}).update(answers)
         seconds = (time.perf_counter() - started) / len(asked)
-        return [Found(self._known[scene][folded(phrase)], seconds) for scene, phrase in asked]
+        return [
+            Segmented(self._known[scene][normalise_phrase(phrase)], seconds)
+            for scene, phrase in asked
+        ]
 
     def _segment(self, new: dict[Scene, dict[str, str]]) -> dict[Scene, dict[str, Prediction]]:
         found: dict[Scene, dict[str, Prediction]] = {}

@@ -4,30 +4,35 @@ The library's own classes, found by the checkpoint's configuration, with the pro
 template that come with it: Qwen2.5-VL (and MiMo-VL, which is one), Qwen3-VL, Qwen3.5, InternVL3,
 LLaVA 1.6, LLaVA-OneVision and whatever else answers to an image and a text.
 
-Questions are asked in batches, padded on the left so that every answer begins at the same place.
-With a temperature, the words are drawn from a seed made of the batch's questions: the same batch
-gives the same answers.
+Conversations are completed in batches, padded on the left so that every reply begins at the same
+place. With a temperature, the words are drawn from a seed made of the batch's conversations: the
+same batch gives the same replies.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
+from functools import lru_cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.llm.conversations import AnswererOptions, Asked, Reply, said
+from groundfault.llm.server import ChatOptions, make_reply
 from groundfault.models import checkpoints
 from groundfault.models.placement import Placement
+from groundfault.records import Conversation, Picture, Reply
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 __all__ = ["VisionLanguageModel", "hf"]
 
+KEPT_PICTURES = 64
+"""Decoded; an agent's turn shows all pictures of the turns before it."""
 
-def hf(argument: str, options: AnswererOptions) -> VisionLanguageModel:
+
+def hf(argument: str, options: ChatOptions) -> VisionLanguageModel:
     """`hf:OWNER/NAME` or `hf:FOLDER`"""
     if not argument:
         raise UsageError("hf: name the checkpoint, as in hf:Qwen/Qwen3-VL-4B-Instruct")
@@ -82,19 +87,13 @@ class VisionLanguageModel:
                 "its chat_template.jinja to the folder"
             )
 
-    def answer(self, asked: Sequence[Asked]) -> list[Reply]:
-        """One reply per question, all of them generated together."""
-        return self.converse([_conversation(one) for one in asked], seed=_seed(asked))
-
-    def converse(
-        self, conversations: Sequence[Sequence[dict[str, Any]]], *, seed: int
-    ) -> list[Reply]:
-        """The same for whole conversations: messages of a role and parts, pictures in any turn."""
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        """One reply per conversation, all of them generated together. Nobody pays for them."""
         import torch
 
         inputs = self._inputs(conversations)
         with torch.inference_mode(), torch.random.fork_rng(devices=_cuda(self.device)):
-            torch.manual_seed(seed)
+            torch.manual_seed(_seed(conversations))
             found = self.model.generate(
                 **inputs,
                 max_new_tokens=self.max_tokens,
@@ -107,9 +106,9 @@ class VisionLanguageModel:
             self._reply(row, n) for row, n in zip(found[:, start:].tolist(), given, strict=True)
         ]
 
-    def _inputs(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> Any:
+    def _inputs(self, conversations: Sequence[Conversation]) -> Any:
         inputs = self.processor.apply_chat_template(
-            [list(messages) for messages in conversations],
+            [_messages(conversation) for conversation in conversations],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -132,11 +131,12 @@ class VisionLanguageModel:
         length = next((k for k, token in enumerate(tokens) if token in ends), None)
         ended = length is not None
         words = list(tokens if length is None else tokens[:length])
-        return said(
+        return make_reply(
             self.processor.tokenizer.decode(words, skip_special_tokens=True).strip(),
             "stop" if ended else "length",
             tokens_in=n_given,
             tokens_out=len(words) + ended,
+            cost=0.0,
         )
 
     def _ends(self) -> frozenset[int]:
@@ -147,29 +147,39 @@ class VisionLanguageModel:
         return frozenset(known if isinstance(known, (list, tuple)) else (known,))
 
 
-def _conversation(asked: Asked) -> list[dict[str, Any]]:
-    """What was said before, then the pictures and the question."""
-    shown = [{"type": "image", "image": _image(path)} for path in asked.pictures]
+def _messages(conversation: Conversation) -> list[dict[str, Any]]:
+    """A conversation in the form that chat templates take."""
     return [
-        *(
-            {"role": turn.role, "content": [{"type": "text", "text": turn.text}]}
-            for turn in asked.before
-        ),
-        {"role": "user", "content": [*shown, {"type": "text", "text": asked.text}]},
+        {"role": message.role, "content": [_part(part) for part in message.parts]}
+        for message in conversation
     ]
 
 
-def _image(path: Path) -> Image:
+def _part(part: str | Picture) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image", "image": _image(part)}
+
+
+@lru_cache(KEPT_PICTURES)
+def _image(picture: Picture) -> Image:
     from PIL import Image, ImageOps
 
-    with Image.open(path) as image:
+    with Image.open(BytesIO(picture.content)) as image:
         turned = ImageOps.exif_transpose(image)
         return turned.convert("RGB")
 
 
-def _seed(asked: Sequence[Asked]) -> int:
-    names = "\n".join(f"{one.item_id} {one.mode}" for one in asked)
-    return int.from_bytes(hashlib.sha256(names.encode()).digest()[:4], "big")
+def _seed(conversations: Sequence[Conversation]) -> int:
+    """The same conversations draw the same words."""
+    digest = hashlib.sha256()
+    for conversation in conversations:
+        for message in conversation:
+            for part in message.parts:
+                text = part if isinstance(part, str) else part.sha256
+                digest.update(text.encode("utf-8", "backslashreplace") + b"\n")
+        digest.update(b"\0")
+    return int.from_bytes(digest.digest()[:4], "big")
 
 
 def _cuda(device: str) -> list[str]:

@@ -14,12 +14,12 @@ import threading
 import time
 from pathlib import Path
 
-from tests.asking.chat_server import ChatServer, answer_to
-from tests.asking.exams import counting_exam
+from groundfault.runs.answers import read_answers
+from tests.llm.chat_server import ChatServer, answer_to
+from tests.llm.exams import counting_exam
 
 from groundfault.records import Outcome
 from groundfault.runner.prompts import exam_questions
-from groundfault.runs.answers import read_answers
 
 SCRIPT = Path(__file__).with_name("ask_once.py")
 CONCURRENCY = 16

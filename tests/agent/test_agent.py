@@ -26,13 +26,12 @@ from tests.agent.parts import (
 
 from groundfault import registry
 from groundfault.errors import DataError, UnknownName, UsageError
-from groundfault.interfaces import BatchSegmenter, ModelOptions, Probeable, Segmenter
-from groundfault.models.agent import Agent, Encoder, Scene, Scripted, Settings, View, trace_of
+from groundfault.interfaces import BatchSegmenter, Encoder, ModelOptions, Probeable, Segmenter
+from groundfault.models.agent import Agent, Scene, Scripted, Settings, View, trace_of
 from groundfault.models.agent.loading import load, parse
 from groundfault.models.agent.scripted import accept, call, reject
-from groundfault.models.agent.segmenting import Worker
-from groundfault.models.agent.speaking import Said
-from groundfault.records import Outcome, Prediction
+from groundfault.models.agent.segmenter_thread import SegmenterThread
+from groundfault.records import Conversation, Outcome, Prediction, Reply
 from groundfault.runner.session import folder_name, predict
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import model_identity
@@ -117,7 +116,7 @@ def test_an_image_is_encoded_once_for_all_turns_and_both_phrases() -> None:
     assert isinstance(segmenter, Encoder)
     one = agent(wanderer, segmenter)
     one.segment_batch(IMAGES, PHRASES)
-    assert not one._worker._known and not one._worker._encoded  # images are let go of
+    assert not one._segmenter._known and not one._segmenter._encoded  # images are let go of
     one.close()
     assert sum(segmenter.encodes) == len(IMAGES)
     asked = [phrase for phrases in segmenter.calls for phrase in phrases]
@@ -126,7 +125,7 @@ def test_an_image_is_encoded_once_for_all_turns_and_both_phrases() -> None:
 
 def test_images_that_wait_together_are_encoded_together() -> None:
     segmenter = EncodingSquares()
-    worker = Worker(segmenter)
+    worker = SegmenterThread(segmenter)
     scenes = list(map(Scene, IMAGES, PHRASES))[:3]
 
     async def ask(phrase: str, scenes: Sequence[Scene]) -> None:
@@ -179,7 +178,7 @@ def test_images_of_any_sizes_are_talked_about_together() -> None:
 
     scenes = [Scene(picture(side_px=side_px), ["tiger"]) for side_px in (96, 64, 96, 64)]
     for segmenter, sizes in ((Batched(), [[64, 64], [96, 96]]), (Tolerant(), [[96, 64, 96, 64]])):
-        found_ = Worker(segmenter)._answer([(scene, "tiger") for scene in scenes])
+        found_ = SegmenterThread(segmenter)._handle([(scene, "tiger") for scene in scenes])
         assert segmenter.calls_of == sizes
         assert [one.prediction.masks[0]["size"][0] for one in found_] == [96, 64, 96, 64]
     with agent(accept) as one:
@@ -196,17 +195,17 @@ def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
         now = most = 0
         end = time.monotonic() + 60
 
-        async def say(self, messages: Any) -> Said:
+        async def reply(self, conversation: Any, tools: Any = ()) -> Reply:
             self.now += 1
             self.most = max(self.most, self.now)
             while self.most < len(benchmark.items) and time.monotonic() < self.end:
                 await asyncio.sleep(0.01)
             self.now -= 1
-            lines = sum(message["role"] == "assistant" for message in messages)
+            lines = sum(message.role == "assistant" for message in conversation)
             text = (SEGMENT, REPORT)[lines]
-            return Said(item_id="", outcome=Outcome.OK, text=text)
+            return Reply(outcome=Outcome.OK, text=text)
 
-        async def close(self) -> None:
+        async def aclose(self) -> None:
             pass
 
     class Blind:
@@ -215,12 +214,12 @@ def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
 
     benchmark = painted_set(tmp_path / "images", 4)
     assert len({(item.height_px, item.width_px) for item in benchmark.items}) == 2
-    speaker = Counted()
+    chat = Counted()
     predict(
-        benchmark, lambda: Agent(Blind(), speaker), tmp_path / "run", name="agent",
+        benchmark, lambda: Agent(Blind(), chat), tmp_path / "run", name="agent",
         images=tmp_path / "images", plan=Plan(probe=False, batch=4),
     )  # fmt: skip
-    assert speaker.most == len(benchmark.items) == 8
+    assert chat.most == len(benchmark.items) == 8
 
 
 def test_the_segmenter_is_used_by_one_thread() -> None:
@@ -252,15 +251,15 @@ def test_what_fails_fails_alone() -> None:
 
 
 class Nervous:
-    """An answerer that raises on one concept, and says nothing of what it took."""
+    """A chat model that raises on one concept, and says nothing of what it took."""
 
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
-        if any("'tiger'" in c[1]["content"][0]["text"] for c in conversations):
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        if any("'tiger'" in c[1].text for c in conversations):
             raise ConnectionError("the line is dead")
-        return [Prediction(item_id="", outcome=Outcome.OK, text=REPORT) for _ in conversations]
+        return [Reply(outcome=Outcome.OK, text=REPORT) for _ in conversations]
 
 
-def test_an_answerer_that_raises_is_a_failure_of_that_episode() -> None:
+def test_a_chat_model_that_raises_is_a_failure_of_that_episode() -> None:
     one = Agent(Squares(), Nervous(), Settings(rules=False))
     (other, tiger) = one.segment(IMAGES[0], ["posts 1", "tiger"])
     one.close()
@@ -385,12 +384,12 @@ class _Made:
 _squares = _Made()
 
 
-def test_told_about_each_episode() -> None:
-    told: list[str] = []
-    one = Agent(Squares(), Scripted(reject), told=lambda episode: told.append(episode.query))
+def test_each_episode_is_handed_over_when_it_is_over() -> None:
+    ended: list[str] = []
+    one = Agent(Squares(), Scripted(reject), on_episode=lambda episode: ended.append(episode.query))
     one.segment(np.zeros((40, 40, 3), np.uint8), ["a", "b"])
     one.close()
-    assert sorted(told) == ["a", "b"]
+    assert sorted(ended) == ["a", "b"]
 
 
 # What a run's answers depend on.

@@ -1,4 +1,4 @@
-"""What the tests of asking share."""
+"""What the tests of chat models share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.asking.exams import counting_exam
-
-from groundfault.llm.conversations import AnswererOptions
-from groundfault.llm.openai_chat import openai
-from groundfault.llm.retry import Patience
 from groundfault.runner.exams import ExamRun, run_exam
+from tests.llm.exams import counting_exam
 
-QUICK = Patience(attempts=8, first_wait_s=0.01, longest_wait_s=0.1)
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions
+
+QUICK = RetryPolicy(attempts=8, first_wait_s=0.01, longest_wait_s=0.1)
 """The usual one, but for short waits between tries."""
 KEY = "sk-test-5ecret5ecret5ecret"
 
@@ -47,7 +47,7 @@ def ask(exam_folder: Path, tmp_path: Path) -> Callable[..., ExamRun]:
     """Ask the exam of a server: ask(server, out="run", modes=…, …)."""
 
     def ask(server: Any, out: str = "run", **settings: Any) -> ExamRun:
-        options = AnswererOptions(base_url=server.url, **settings.pop("options", {}))
+        options = ChatOptions(base_url=server.url, **settings.pop("options", {}))
         settings = {"patience": QUICK, "concurrency": 32, **settings}
         return run_exam(
             settings.pop("exam", exam_folder),

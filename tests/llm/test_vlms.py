@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
-from tests.asking.tiny_vlms import BUILDERS, saved
-
-from groundfault.errors import GroundfaultError, UsageError
-from groundfault.llm.conversations import AnswererOptions, Asked, InProcess
-from groundfault.llm.transformers_vlm import _conversation, hf
 from groundfault.runner.exams import run_exam
 from groundfault.runs.answers import read_answers
+from PIL import Image
+from tests.llm.tiny_vlms import BUILDERS, saved
+
+from groundfault.errors import GroundfaultError, UsageError
+from groundfault.interfaces import ChatModel
+from groundfault.llm.pictures import PictureCache
+from groundfault.llm.server import ChatOptions
+from groundfault.models.transformers_vlm import hf
+from groundfault.records import Conversation, Message
 
 pytestmark = pytest.mark.skipif(
     any(
@@ -44,13 +47,13 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         if not folder.exists():
             saved(folder, name)
         given = {"device": "cpu", "temperature": None, "max_tokens": MAX_TOKENS, **options}
-        return hf(str(folder), AnswererOptions(**given))
+        return hf(str(folder), ChatOptions(**given))
 
     return load
 
 
 @pytest.fixture(scope="session")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation]:
     """Questions of very different lengths, about one picture or two of different sizes."""
     folder = tmp_path_factory.mktemp("pictures")
     paths = []
@@ -58,20 +61,24 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
         paths.append(folder / f"{number}.png")
         Image.effect_noise(size, 80).convert("RGB").save(paths[-1])
     return [
-        Asked(item_id="short", text="Dog?", pictures=(paths[0],)),
-        Asked(item_id="two", text="What changed? " * 6, pictures=(paths[1], paths[2])),
-        Asked(item_id="long", text="Is there a dog? " * 12, pictures=(paths[1],)),
+        conversation("Dog?", paths[0]),
+        conversation("What changed? " * 6, paths[1], paths[2]),
+        conversation("Is there a dog? " * 12, paths[1]),
     ]
+
+
+def conversation(text: str, *pictures: Path) -> Conversation:
+    return (Message("user", (*map(PictureCache().load, pictures), text)),)
 
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_batch_gives_what_each_question_gives_alone(
-    name: str, loaded: Callable[..., Any], asked: list[Asked]
+    name: str, loaded: Callable[..., Any], asked: list[Conversation]
 ) -> None:
     model = loaded(name)
-    assert isinstance(model, InProcess)
-    together = model.answer(asked)
-    alone = [model.answer([one])[0] for one in asked]
+    assert isinstance(model, ChatModel)
+    together = model.complete(asked)
+    alone = [model.complete([one])[0] for one in asked]
     assert [reply.text for reply in together] == [reply.text for reply in alone]
     assert [reply.tokens_in for reply in together] == [reply.tokens_in for reply in alone]
     for reply in together:
@@ -82,30 +89,32 @@ def test_a_batch_gives_what_each_question_gives_alone(
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_pictures_are_looked_at(
-    name: str, loaded: Callable[..., Any], asked: list[Asked], tmp_path: Path
+    name: str, loaded: Callable[..., Any], asked: list[Conversation], tmp_path: Path
 ) -> None:
     model = loaded(name)
-    with_picture, without = asked[0], Asked(item_id="blind", text=asked[0].text)
-    seen, blind = model.answer([with_picture])[0], model.answer([without])[0]
+    with_picture, without = asked[0], conversation(asked[0][0].text)
+    seen, blind = model.complete([with_picture])[0], model.complete([without])[0]
     assert seen.tokens_in > blind.tokens_in  # by the picture's tokens
-    inputs = model._inputs([_conversation(with_picture)])
+    inputs = model._inputs([with_picture])
     Image.new("RGB", (96, 64), "black").save(tmp_path / "black.png")
-    dark = Asked(item_id="dark", text=with_picture.text, pictures=(tmp_path / "black.png",))
+    dark = conversation(with_picture[0].text, tmp_path / "black.png")
     pixels = next(n for n in inputs if n.startswith("pixel_values"))
-    assert (inputs[pixels] - model._inputs([_conversation(dark)])[pixels]).abs().max() > 0.1
+    assert (inputs[pixels] - model._inputs([dark])[pixels]).abs().max() > 0.1
 
 
 def test_drawn_words_are_the_same_for_the_same_batch(
-    loaded: Callable[..., Any], asked: list[Asked]
+    loaded: Callable[..., Any], asked: list[Conversation]
 ) -> None:
     model = loaded("qwen3_vl", temperature=5.0, max_tokens=20)
-    first, again = model.answer(asked), model.answer(asked)
+    first, again = model.complete(asked), model.complete(asked)
     assert [reply.text for reply in first] == [reply.text for reply in again]
-    greedy = loaded("qwen3_vl", temperature=0.0, max_tokens=20).answer(asked)
+    greedy = loaded("qwen3_vl", temperature=0.0, max_tokens=20).complete(asked)
     assert [reply.text for reply in greedy] != [reply.text for reply in first]
 
 
-def test_an_answer_that_ends_is_whole(loaded: Callable[..., Any], asked: list[Asked]) -> None:
+def test_an_answer_that_ends_is_whole(
+    loaded: Callable[..., Any], asked: list[Conversation]
+) -> None:
     model = loaded("qwen2_5_vl")
     end = model.processor.tokenizer.eos_token_id
     words = model.processor.tokenizer("Yes.")["input_ids"]
@@ -123,8 +132,8 @@ def test_an_exam(loaded: Callable[..., Any], exam_folder: Path, tmp_path: Path) 
 
 def test_what_cannot_be_loaded(tmp_path: Path, loaded: Callable[..., Any]) -> None:
     with pytest.raises(UsageError, match="name the checkpoint"):
-        hf("", AnswererOptions())
+        hf("", ChatOptions())
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(GroundfaultError, match="hf:"):
-        hf(str(tmp_path), AnswererOptions(device="cpu"))
+        hf(str(tmp_path), ChatOptions(device="cpu"))

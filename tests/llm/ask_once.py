@@ -5,15 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 
-from groundfault.llm.conversations import AnswererOptions
-from groundfault.llm.openai_chat import openai
-from groundfault.llm.retry import Patience
 from groundfault.runner.exams import run_exam
+
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored under nohup
     exam, url, out, store, concurrency = sys.argv[1:]
-    options = AnswererOptions(base_url=url)
+    options = ChatOptions(base_url=url)
     run = run_exam(
         exam,
         lambda: openai("tiny", options),
@@ -23,6 +24,6 @@ if __name__ == "__main__":
         modes=("std", "cot"),
         concurrency=int(concurrency),
         responses=store,
-        patience=Patience(first_wait_s=0.05),
+        patience=RetryPolicy(first_wait_s=0.05),
     )
     print(run.state)

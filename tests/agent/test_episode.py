@@ -12,15 +12,14 @@ from tests.agent.parts import (
     found,
     hold,
     picture,
-    said,
+    reply,
     told,
 )
 
 from groundfault.models.agent import Episode, Scene, Settings, replay
 from groundfault.models.agent.prompt import prompt_hash, system_prompt
 from groundfault.models.agent.scripted import call
-from groundfault.models.agent.speaking import Said
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Outcome, Prediction, Reply
 
 
 def other(phrase: str) -> str:
@@ -40,13 +39,13 @@ def test_boxes_of_the_segmenters_own_stay_with_their_masks() -> None:
     episode = Episode(Scene(picture()), "tiger", Settings())
     lines = (SEGMENT, call("examine_masks", mask_indices=[2]))
     for line in (*lines, call("select_masks_and_return", final_answer_masks=[1, 2])):
-        if episode.hear(said(line)) is not None:
+        if episode.add_reply(reply(line)) is not None:
             two = msgspec.structs.replace(found(2), boxes_xywh=boxes)
             low = Prediction(
                 item_id="", outcome=Outcome.OK, masks=(*two.masks[1:], *two.masks[:1]),
                 scores=(two.scores[1], two.scores[0]), boxes_xywh=(None, boxes[0]),
             )  # fmt: skip
-            episode.see(low)
+            episode.add_segmentation(low)
     assert episode.prediction().boxes_xywh == boxes
     assert replay(episode.trace(), picture()).prediction() == episode.prediction()
 
@@ -107,24 +106,24 @@ def test_numbers_are_those_of_the_newest_result() -> None:
 def test_numbers_that_do_not_exist_are_not_examined() -> None:
     episode = hold(SEGMENT, call("examine_masks", mask_indices=[9, 2, 2]), n_masks=2)
     assert "close-ups of mask 2, in this order. Not there: mask 9." in told(episode)
-    assert len(episode.messages[-1]["content"]) == 2
+    assert len(episode.messages[-1].parts) == 2
 
 
 def test_close_ups_at_a_time_are_bounded() -> None:
     episode = hold(SEGMENT, call("examine_masks", mask_indices=list(range(1, 31))), n_masks=30)
-    assert len(episode.messages[-1]["content"]) == 13 and "At most 12" in told(episode)
+    assert len(episode.messages[-1].parts) == 13 and "At most 12" in told(episode)
 
 
 def test_everything_stays_in_the_conversation() -> None:
     episode = hold(SEGMENT, "broken", EXAMINE)
-    roles = [message["role"] for message in episode.messages]
+    roles = [message.role for message in episode.messages]
     assert roles == ["system", *["user", "assistant"] * 3, "user"]
-    assert [m["content"] for m in episode.messages if m["role"] == "assistant"] == [
+    assert [m.text for m in episode.messages if m.role == "assistant"] == [
         SEGMENT,
         "broken",
         EXAMINE,
     ]
-    shown = [m for m in episode.messages if m["role"] == "user" and isinstance(m["content"], list)]
+    shown = [m for m in episode.messages if m.role == "user" and m.pictures]
     assert len(shown) == 3
 
 
@@ -146,7 +145,7 @@ def test_without_any_segmentation_there_is_no_answer_to_read() -> None:
 
 def test_an_error_of_the_model_is_a_failure_never_an_abstention() -> None:
     episode = hold(SEGMENT)
-    episode.hear(Said(item_id="", outcome=Outcome.FAILED, reason="HTTP 500, 6 times"))
+    episode.add_reply(Reply(outcome=Outcome.FAILED, reason="HTTP 500, 6 times"))
     assert (episode.ending, episode.outcome) == ("failed", Outcome.FAILED)
     assert episode.prediction().reason == "HTTP 500, 6 times"
     assert episode.prediction().masks == ()
@@ -154,8 +153,8 @@ def test_an_error_of_the_model_is_a_failure_never_an_abstention() -> None:
 
 def test_an_error_of_the_segmenter_is_a_failure() -> None:
     episode = Episode(Scene(picture()), "tiger", Settings())
-    assert episode.hear(said(SEGMENT)) == "tiger"
-    episode.see(Prediction(item_id="", outcome=Outcome.FAILED, reason="out of memory"))
+    assert episode.add_reply(reply(SEGMENT)) == "tiger"
+    episode.add_segmentation(Prediction(item_id="", outcome=Outcome.FAILED, reason="out of memory"))
     assert episode.outcome is Outcome.FAILED
     assert episode.reason == "the segmenter failed on 'tiger': out of memory"
     assert len(episode.trace().turns) == 1
@@ -163,20 +162,19 @@ def test_an_error_of_the_segmenter_is_a_failure() -> None:
 
 def test_a_segmenter_that_could_not_be_read_is_not_an_abstention() -> None:
     episode = Episode(Scene(picture()), "tiger", Settings(turns=1))
-    episode.hear(said(SEGMENT))
-    episode.see(Prediction(item_id="", outcome=Outcome.UNPARSED))
+    episode.add_reply(reply(SEGMENT))
+    episode.add_segmentation(Prediction(item_id="", outcome=Outcome.UNPARSED))
     assert episode.outcome is Outcome.UNPARSED
 
 
 def test_a_truncated_reply_is_corrected_with_its_reason() -> None:
     episode = Episode(Scene(picture()), "tiger", Settings())
-    cut = Said(
-        item_id="",
+    cut = Reply(
         outcome=Outcome.UNPARSED,
         text="<think>Well",
         reason="truncated after 2048 tokens",
     )
-    episode.hear(cut)
+    episode.add_reply(cut)
     assert "(truncated after 2048 tokens)" in told(episode)
 
 
@@ -216,4 +214,4 @@ def test_the_prompt_names_every_rule_and_its_hash_follows_the_words() -> None:
 
 def test_a_query_cannot_grow_the_conversation() -> None:
     episode = Episode(Scene(picture()), "x\n" * 5000, Settings())
-    assert len(episode.messages[1]["content"][0]["text"]) < 600
+    assert len(episode.messages[1].text) < 600

@@ -1,4 +1,4 @@
-"""An episode gone through again from its record, by the same rules, without a model."""
+"""Replays: an episode run again from its record, by the same rules, without a model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.io.masks import encode
-from groundfault.models.agent.speaking import Said
+from groundfault.models.agent.episode import Episode, Scene
 from groundfault.models.agent.traces import Trace, Turn
-from groundfault.models.agent.turns import Episode, Scene
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Outcome, Prediction, Reply
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,20 +30,19 @@ def replay(trace: Trace, image: NDArray[np.uint8] | None = None) -> Episode:
     for turn in trace.turns:
         if episode.over:
             break
-        phrase = episode.hear(
-            Said(
-                item_id="",
+        phrase = episode.add_reply(
+            Reply(
                 outcome=Outcome.OK,
                 text=turn.said,
                 reason=turn.cut,
                 tokens_in=turn.tokens_in,
                 tokens_out=turn.tokens_out,
                 cost=turn.cost,
-                latency_s=turn.latency_s,
+                seconds=turn.latency_s,
             )
         )
         if phrase is not None and turn.found is not None:
-            episode.see(_found(turn, trace.size_px), turn.segmenting_s)
+            episode.add_segmentation(_found(turn, trace.size_px), turn.segmenting_s)
     if not episode.over:
         episode.fail(trace.reason)
     return episode

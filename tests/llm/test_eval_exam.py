@@ -8,15 +8,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.asking.exams import whole_exam
+from groundfault.runner.exams import ExamRun, usual_modes
+from groundfault.runs.answers import read_answers, replace_answers
 from tests.conftest import Ran
+from tests.llm.exams import whole_exam
 
 from groundfault.analysis.summary import read_results
 from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
-from groundfault.llm.names import usual_modes
-from groundfault.runner.exams import ExamRun
-from groundfault.runs.answers import read_answers, replace_answers
 from groundfault.runs.run import write_run
 
 Run = Callable[..., Ran]

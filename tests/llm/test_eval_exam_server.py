@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.asking.chat_server import (
+from groundfault.runner.exams import ExamRun
+from groundfault.runs.answers import read_answers
+from tests.conftest import Ran
+from tests.llm.chat_server import (
     ChatServer,
     Request,
     Response,
@@ -19,8 +22,7 @@ from tests.asking.chat_server import (
     error,
     some_faults,
 )
-from tests.asking.exams import whole_exam
-from tests.conftest import Ran
+from tests.llm.exams import whole_exam
 
 from groundfault.analysis.summary import read_results
 from groundfault.benchmarks.reactbench import Exam, read
@@ -28,8 +30,6 @@ from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
 from groundfault.parsing.answers import Answered
 from groundfault.records import Outcome, Summary
-from groundfault.runner.exams import ExamRun
-from groundfault.runs.answers import read_answers
 
 Run = Callable[..., Ran]
 MODEL = ("--model", "openai:tiny")
@@ -355,11 +355,8 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
         more = ("--attribute", spec, "--judge-base-url", why.url)
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
         assert ran.code == 0, ran.err
-        shown = [(r.last[1], "tracing" in json.dumps(r.body)) for r in why.requests]
-        if blind:
-            assert not any(pictures for pictures, _ in shown)
-        else:
-            assert {len(pictures) for pictures, _ in shown} == {1, 2}
+        shown = {request.n_pictures for request in why.requests}
+        assert shown == ({0} if blind else {1, 2})
     kept = answers(tmp_path / "openai-tiny")
     for (item, mode), answer in kept.items():
         attributed = mode == "cot" and not odd(item, mode)

@@ -1,11 +1,11 @@
 """One episode: the rules, turn by turn. It asks nobody itself.
 
     while not episode.over:
-        phrase = episode.hear(reply to episode.messages)
+        phrase = episode.add_reply(the model's reply to episode.conversation)
         if phrase is not None:
-            episode.see(the segmenter's prediction for phrase)
+            episode.add_segmentation(the segmenter's prediction for phrase)
 
-So the same code holds an episode with a model, with a script, or with the record of an earlier one.
+So the same code runs an episode with a model, with a script, or with the record of an earlier one.
 Given the same replies and predictions, it ends the same.
 """
 
@@ -18,24 +18,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.models.agent.pictures import Shown, numbered, shown, shown_close_up
+from groundfault.models.agent.pictures import close_up_picture, encoded, numbered
 from groundfault.models.agent.prompt import opening, prompt_hash, system_prompt
-from groundfault.models.agent.reading import (
+from groundfault.models.agent.settings import Settings
+from groundfault.models.agent.tools import Result, worth_showing
+from groundfault.models.agent.traces import Ending, Trace, Turn
+from groundfault.parsing.tool_calls import (
     LONGEST_REPLY,
     TOOLS,
-    Broken,
+    Call,
     ExamineMasks,
+    InvalidCall,
     ReportNoMask,
     SegmentPhrase,
     SelectMasks,
-    folded,
-    read_reply,
+    normalise_phrase,
+    parse_reply,
+    write_calls,
 )
-from groundfault.models.agent.settings import Settings
-from groundfault.models.agent.speaking import Said
-from groundfault.models.agent.tools import Result, worth_showing
-from groundfault.models.agent.traces import Ending, Trace, Turn
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Conversation, Message, Outcome, Picture, Prediction, Reply
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class Scene:
         self.image = image
         self.queries = tuple(queries)
         """Everything that will be asked about it."""
-        self._drawn: dict[tuple[Any, ...], Shown] = {}
+        self._drawn: dict[tuple[Any, ...], Picture] = {}
 
     @property
     def size_px(self) -> tuple[int, int]:
@@ -66,21 +67,21 @@ class Scene:
         return self.image.shape[0], self.image.shape[1]
 
     @cached_property
-    def picture(self) -> Shown:
+    def picture(self) -> Picture:
         """As the model is shown it."""
-        return shown(self.image, quality=QUALITY)
+        return encoded(self.image, quality=QUALITY)
 
-    def overlay(self, result: Result) -> Shown:
+    def overlay(self, result: Result) -> Picture:
         """With all masks of a result, numbered."""
         key = tuple(mask["counts"] for mask in result.masks)
-        return self._once(key, lambda: shown(numbered(self.image, result.pixels)))
+        return self._once(key, lambda: encoded(numbered(self.image, result.pixels)))
 
-    def close_up(self, result: Result, number: int) -> Shown:
+    def close_up(self, result: Result, number: int) -> Picture:
         """The region of one of them."""
         key = ("close-up", result.masks[number - 1]["counts"])
-        return self._once(key, lambda: shown_close_up(self.image, result.pixels[number - 1]))
+        return self._once(key, lambda: close_up_picture(self.image, result.pixels[number - 1]))
 
-    def _once(self, key: tuple[Any, ...], draw: Callable[[], Shown]) -> Shown:
+    def _once(self, key: tuple[Any, ...], draw: Callable[[], Picture]) -> Picture:
         found = self._drawn.get(key)
         if found is None:
             found = self._drawn.setdefault(key, draw())
@@ -97,9 +98,9 @@ class Episode:
 
     def __init__(self, scene: Scene, query: str, settings: Settings) -> None:
         self.scene, self.query, self.settings = scene, query, settings
-        self.messages: list[dict[str, Any]] = [
-            {"role": "system", "content": system_prompt(settings)},
-            {"role": "user", "content": [*_parts(opening(query), (scene.picture,))]},
+        self.messages: list[Message] = [
+            Message("system", (system_prompt(settings),)),
+            Message("user", (opening(query), scene.picture)),
         ]
         self.turns: list[Turn] = []
         self.newest: Result | None = None
@@ -110,38 +111,43 @@ class Episode:
         self.outcome = Outcome.FAILED
         self.reason = ""
         self.chosen: tuple[int, ...] = ()
-        self.pictures: dict[str, Shown] = {scene.picture.sha256: scene.picture}
+        self.pictures: dict[str, Picture] = {scene.picture.sha256: scene.picture}
         """All that were shown, by hash."""
         self._now: Turn | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        """Everything that was said so far: what the model replies to next."""
+        return tuple(self.messages)
 
     @property
     def over(self) -> bool:
         """Whether there is an answer, or a reason why there will be none."""
         return self.ending is not None
 
-    def hear(self, said: Said) -> str | None:
-        """Take a reply. A phrase to segment, for `see`; or None: the next reply, unless `over`."""
-        if said.outcome is Outcome.FAILED:
-            self.fail(said.reason or "the model gave no reply")
+    def add_reply(self, reply: Reply) -> str | None:
+        """Take the model's reply. Gives a phrase to segment, for `add_segmentation`; or None: the
+        next reply is due, unless the episode is `over`."""
+        if reply.outcome is Outcome.FAILED:
+            self.fail(reply.reason or "the model gave no reply")
             return None
-        text = said.text[: LONGEST_REPLY + 1].encode("utf-8", "replace").decode()
+        text, cut = self._words(reply)
         native = self.settings.calls == "native"
-        reply = read_reply(text, allowed_tools(self.settings), native=native)
-        self.messages.append({"role": "assistant", "content": text or "(nothing)"})
+        parsed = parse_reply(text, allowed_tools(self.settings), native=native)
+        self.messages.append(Message("assistant", (text or "(nothing)",)))
         self._now = Turn(
             said=text,
-            cut=said.reason,
-            thought=reply.thought,
-            tool=reply.tool,
-            tokens_in=said.tokens_in,
-            tokens_out=said.tokens_out,
-            cost=said.cost,
-            latency_s=said.latency_s,
+            cut=cut,
+            thought=parsed.thought,
+            tool=parsed.tool,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            cost=reply.cost,
+            latency_s=reply.seconds,
         )
-        call = reply.call
-        if isinstance(call, Broken):
-            cut = f" ({said.reason})" if said.reason else ""
-            self._refuse(f"{call.problem}{cut}")
+        call = parsed.call
+        if isinstance(call, InvalidCall):
+            self._refuse(f"{call.problem} ({cut})" if cut else call.problem)
             return None
         self._note(parameters=msgspec.to_builtins(call))
         problem = self._objection(call)
@@ -157,8 +163,16 @@ class Episode:
             self._end("report", Outcome.ABSTAINED)
         return None
 
-    def see(self, found: Prediction, seconds: float = 0.0) -> None:
-        """Take what the segmenter gave for the phrase that `hear` returned."""
+    def _words(self, reply: Reply) -> tuple[str, str]:
+        """A reply in the text form, and why it is not whole."""
+        text, cut = reply.text, reply.reason
+        if reply.tool_calls and self.settings.calls == "native":
+            text = write_calls(text, reply.tool_calls)
+            cut = cut if reply.finish == "length" else ""  # no words are no fault of a call
+        return text[: LONGEST_REPLY + 1].encode("utf-8", "replace").decode(), cut
+
+    def add_segmentation(self, found: Prediction, seconds: float = 0.0) -> None:
+        """Take what the segmenter gave for the phrase that `add_reply` returned."""
         assert self._now is not None
         phrase = str(self._now.parameters["text_prompt"])
         if found.outcome is Outcome.FAILED:
@@ -166,7 +180,7 @@ class Episode:
             return
         result = worth_showing(phrase, found, t=self.settings.t, size_px=self.scene.size_px)
         self.newest, self.examined = result, set()
-        self.phrases.add(folded(phrase))
+        self.phrases.add(normalise_phrase(phrase))
         self._note(
             found=result.outcome,
             n_masks=len(result.masks),
@@ -223,11 +237,11 @@ class Episode:
 
     # The rules.
 
-    def _objection(self, call: SegmentPhrase | ExamineMasks | SelectMasks | ReportNoMask) -> str:
+    def _objection(self, call: Call) -> str:
         """Why a call is against the rules; "" if it is not."""
         rules, n = self.settings.rules, len(self.newest.masks) if self.newest else 0
         if isinstance(call, SegmentPhrase):
-            if rules and folded(call.text_prompt) in self.phrases:
+            if rules and normalise_phrase(call.text_prompt) in self.phrases:
                 used = f"'{call.text_prompt}' was tried before"
                 return f"{used}; no phrase may be used twice. Try another one."
             return ""
@@ -284,7 +298,7 @@ class Episode:
         self._note(problem=problem)
         self._answer(f"Your last message could not be carried out. {problem}")
 
-    def _answer(self, words: str, pictures: Sequence[Shown] = ()) -> None:
+    def _answer(self, words: str, pictures: Sequence[Picture] = ()) -> None:
         self._note(result=words, pictures=tuple(picture.sha256 for picture in pictures))
         self._close_turn()
         used, most = len(self.turns), self.settings.turns
@@ -293,8 +307,7 @@ class Episode:
             self._run_out()
             return
         counted = f"{words} [turn {used} of {most}; {most - used} left]"
-        content = list(_parts(counted, pictures)) if pictures else counted
-        self.messages.append({"role": "user", "content": content})
+        self.messages.append(Message("user", (counted, *pictures)))
 
     def _run_out(self) -> None:
         """No turns are left: the newest segmentation is the answer."""
@@ -318,11 +331,6 @@ class Episode:
         assert self._now is not None
         self.turns.append(self._now)
         self._now = None
-
-
-def _parts(words: str, pictures: Sequence[Shown]) -> list[dict[str, Any]]:
-    shown_parts = [{"type": "image_url", "image_url": {"url": p.url}} for p in pictures]
-    return [{"type": "text", "text": words}, *shown_parts]
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.asking.chat_server import (
+from groundfault.runner.exams import ExamRun, run_exam
+from groundfault.runs.answers import read_answers
+from tests.llm.chat_server import (
     FAULTS,
     ChatServer,
     Request,
@@ -22,24 +24,21 @@ from tests.asking.chat_server import (
     some_faults,
     sound,
 )
-from tests.asking.conftest import KEY, QUICK
+from tests.llm.conftest import KEY, QUICK
 
 from groundfault.benchmarks.reactbench import read, write
 from groundfault.errors import UsageError
-from groundfault.llm import http_client
+from groundfault.llm import client, http_client
 from groundfault.llm.circuit import Circuit
-from groundfault.llm.conversations import AnswererOptions, Asked
-from groundfault.llm.cost import Budget, Estimate, Price, Purse
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import Budget, CostEstimate, Price
 from groundfault.llm.openai_chat import openai, vllm
-from groundfault.llm.requests import ask_served
-from groundfault.llm.response_store import Responses
-from groundfault.llm.retry import Patience
+from groundfault.llm.response_store import ResponseStore
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions
 from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome
-from groundfault.runner import exams
-from groundfault.runner.exams import ExamRun, run_exam
+from groundfault.records import Message, Outcome, Reply
 from groundfault.runner.prompts import exam_questions
-from groundfault.runs.answers import read_answers
 
 Ask = Callable[..., ExamRun]
 N = 240
@@ -121,33 +120,32 @@ def test_a_fresh_run_that_was_stopped_goes_on(ask: Ask) -> None:
 
 
 def test_requests_that_are_alike_are_asked_once(tmp_path: Path) -> None:
-    asked = [Asked(item_id=f"q{k}", text=f"question {k % 10}") for k in range(100)]
+    asked = {f"q{k}": f"question {k % 10}" for k in range(100)}
     found: dict[str, str] = {}
 
-    def keep(one: Asked, answer: Answered) -> None:
-        assert one.item_id not in found
-        found[one.item_id] = answer.text
+    def keep(key: str, reply: Reply) -> None:
+        assert key not in found
+        found[key] = reply.text
 
-    with ChatServer(delay_s=0.02) as server, Responses(tmp_path / "r.sqlite") as responses:
-        model = openai("tiny", AnswererOptions(base_url=server.url))
+    with ChatServer(delay_s=0.02) as server:
+        model = openai("tiny", ChatOptions(base_url=server.url))
         for fresh in (False, True):
             found.clear()
-            ask_served(
-                asked, model, keep, purse=Purse(None, None), responses=responses, fresh=fresh
-            )
-            assert found == {one.item_id: answer_to(one.text) for one in asked}
+            chat = ChatClient(model, responses=tmp_path / "r.sqlite", fresh=fresh)
+            chat.run(((key, (Message("user", (text,)),)) for key, text in asked.items()), keep)
+            assert found == {key: answer_to(text) for key, text in asked.items()}
             assert set(server.times_asked.values()) == {1 + fresh}
 
 
 def test_a_store_on_a_full_disk_stops_the_run(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Full(Responses):
+    class Full(ResponseStore):
         def __init__(self, path: Path) -> None:
             super().__init__(path)
             self._database.execute("PRAGMA max_page_count=6")
 
-    monkeypatch.setattr(exams, "Responses", Full)
+    monkeypatch.setattr(client, "ResponseStore", Full)
     with ChatServer(delay_s=0.01) as server:
         run = ask(server)
     assert run.state == "stopped" and "full" in run.stopped
@@ -155,15 +153,16 @@ def test_a_store_on_a_full_disk_stops_the_run(
     assert len(answers(tmp_path / "run")) == N
 
 
-def test_the_snippet_of_the_docs(
+def test_the_snippets_of_the_docs(
     exam_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Path(__file__).parents[2] / "docs" / "asking.md"
-    snippet = page.read_text().partition("```python\n")[2].partition("```")[0]
+    snippets = [part.partition("```")[0] for part in page.read_text().split("```python\n")[1:]]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "exam").symlink_to(exam_folder)
     with ChatServer() as server:
-        exec(snippet.replace("http://localhost:8000/v1", server.url), {})
+        for snippet in snippets:
+            exec(snippet.replace("http://localhost:8000/v1", server.url), {})
     assert len(answers(tmp_path / "runs" / "my-model")) == 2 * N
 
 
@@ -434,9 +433,9 @@ def test_a_budget_in_money(ask: Ask) -> None:
 
 
 def test_an_estimate_comes_first_and_may_end_it(ask: Ask) -> None:
-    seen: list[Estimate] = []
+    seen: list[CostEstimate] = []
 
-    def refuse(estimate: Estimate) -> bool:
+    def refuse(estimate: CostEstimate) -> bool:
         seen.append(estimate)
         return False
 
@@ -460,7 +459,7 @@ def test_pictures_of_15_mb_are_sent_as_they_are(
     large = (exam_folder / "images" / "s00000.jpg").read_bytes().ljust(15 << 20, b"\0")
     write(tmp_path / "large", [sample], asked, {sample.images[0]: large})
     with ChatServer() as server:
-        run = ask(server, exam=tmp_path / "large", patience=Patience(timeout_s=600))
+        run = ask(server, exam=tmp_path / "large", patience=RetryPolicy(timeout_s=600))
         assert run.outcomes["ok"] == 8 and run.last_session["rewritten_pictures"] == 0
         assert {len(r.pictures[0]) for r in server.requests} == {(15 << 20) // 3 * 4 + 23}
 
@@ -470,7 +469,7 @@ def test_vllm_names_its_model_itself(exam_folder: Path, tmp_path: Path) -> None:
         spec = server.url.removesuffix("/v1")
         run_exam(
             exam_folder,
-            lambda: vllm(spec, AnswererOptions()),
+            lambda: vllm(spec, ChatOptions()),
             tmp_path / "run",
             name=f"vllm:{spec}",
             limit=1,

@@ -10,24 +10,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.agent.parts import found, said
+from tests.agent.parts import found, reply
 
-from groundfault.models.agent import Episode, Scene, Settings, replay, trace_of
-from groundfault.models.agent.reading import (
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.server import ChatOptions
+from groundfault.models.agent import Episode, Scene, Settings, replay, tools, trace_of
+from groundfault.parsing.tool_calls import (
     LONGEST_REPLY,
     TOOLS,
-    Broken,
     Call,
     ExamineMasks,
+    InvalidCall,
     ReportNoMask,
     SegmentPhrase,
     SelectMasks,
-    folded,
-    read_reply,
-    written,
+    normalise_phrase,
+    parse_reply,
+    write_calls,
 )
-from groundfault.models.agent.wires import native_messages
-from groundfault.records import Outcome
+from groundfault.records import Message, Outcome, Picture, ToolCall
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ from groundfault.records import Outcome
     ],
 )
 def test_calls(text: str, call: Call) -> None:
-    assert read_reply(text).call == call
+    assert parse_reply(text).call == call
 
 
 @pytest.mark.parametrize(
@@ -147,23 +148,23 @@ def test_calls(text: str, call: Call) -> None:
     ],
 )
 def test_broken_calls_are_told_what_is_wrong(text: str, problem: str) -> None:
-    call = read_reply(text).call
-    assert isinstance(call, Broken)
+    call = parse_reply(text).call
+    assert isinstance(call, InvalidCall)
     assert problem in call.problem
     assert len(call.problem) < 400
 
 
 def test_a_tool_that_was_taken_away() -> None:
-    reply = read_reply(
+    reply = parse_reply(
         '<tool>{"name": "examine_masks", "parameters": {"mask_indices": [1]}}</tool>',
         ["segment_phrase", "report_no_mask"],
     )
-    assert isinstance(reply.call, Broken)
+    assert isinstance(reply.call, InvalidCall)
     assert reply.call.problem.endswith("The tools are segment_phrase, report_no_mask.")
 
 
 def test_control_characters_do_not_reach_the_segmenter() -> None:
-    reply = read_reply(
+    reply = parse_reply(
         '<tool>{"name": "segment_phrase", "parameters": '
         '{"text_prompt": "ti\\u0000\\u202eger"}}</tool>'
     )
@@ -206,9 +207,9 @@ HOSTILE = (
 
 @given(HOSTILE)
 def test_whatever_is_said_becomes_one_of_four_calls_or_a_problem(text: str) -> None:
-    reply = read_reply(text)
+    reply = parse_reply(text)
     call = reply.call
-    if isinstance(call, Broken):
+    if isinstance(call, InvalidCall):
         assert call.problem and len(call.problem) < 400
         return
     assert TOOLS[reply.tool] is type(call)
@@ -228,15 +229,15 @@ def test_whatever_is_said_an_episode_ends_by_the_rules(lines: list[str]) -> None
     episode = Episode(Scene(np.zeros((32, 32, 3), np.uint8)), "tiger", Settings(turns=turns))
     segmented: list[str] = []
     for line in lines:
-        phrase = episode.hear(said(line))
+        phrase = episode.add_reply(reply(line))
         if phrase is not None:
             segmented.append(phrase)
-            episode.see(found(2, 32))
+            episode.add_segmentation(found(2, 32))
         if episode.over:
             break
     assert episode.over and len(episode.turns) <= turns
     assert episode.outcome is not Outcome.FAILED  # a model's words are no failure of ours
-    assert len({folded(phrase) for phrase in segmented}) == len(segmented)
+    assert len({normalise_phrase(phrase) for phrase in segmented}) == len(segmented)
     if episode.ending in ("report", "select"):
         assert segmented
     answer = episode.prediction()
@@ -247,7 +248,7 @@ def test_whatever_is_said_an_episode_ends_by_the_rules(lines: list[str]) -> None
 
 def test_halves_of_characters_are_survived() -> None:
     episode = Episode(Scene(np.zeros((32, 32, 3), np.uint8)), "tiger", Settings(turns=1))
-    episode.hear(said("\ud800 <tool>"))
+    episode.add_reply(reply("\ud800 <tool>"))
     assert trace_of(episode.prediction()) is not None
 
 
@@ -257,68 +258,72 @@ def test_halves_of_characters_are_survived() -> None:
 def test_one_phrase_in_two_spellings_is_one_phrase(one: str, other: str) -> None:
     def phrase(text: str) -> str:
         line = json.dumps({"name": "segment_phrase", "parameters": {"text_prompt": text}})
-        call = read_reply(f"<tool>{line}</tool>").call
+        call = parse_reply(f"<tool>{line}</tool>").call
         assert isinstance(call, SegmentPhrase)
         return call.text_prompt
 
-    assert folded(phrase(one)) == folded(phrase(other))
+    assert normalise_phrase(phrase(one)) == normalise_phrase(phrase(other))
 
 
 def test_many_keys_take_no_time() -> None:
     keys = ",".join(f'"{number}":1' for number in range(3000))
     started = time.process_time()
     text = f'<tool>{{"name": "report_no_mask", "parameters": {{{keys}}}}}</tool>'
-    assert isinstance(read_reply(text).call, Broken)
+    assert isinstance(parse_reply(text).call, InvalidCall)
     assert time.process_time() - started < 2.0
 
 
 def test_reading_takes_linear_time() -> None:
     started = time.process_time()
     for text in ("<think>" * 4500, "<tool>" * 5000, "<think><tool></think>" * 1500):
-        read_reply(text)
+        parse_reply(text)
     assert time.process_time() - started < 2.0
 
 
+CUT = ToolCall("report_no_mask", "{broken")
+
+
 def test_native_calls_there_and_back() -> None:
-    text = written("Look </tool> closely.", [("segment_phrase", '{"text_prompt": "<tool>"}')])
-    reply = read_reply(text)
-    assert reply.call == SegmentPhrase("<tool>") and reply.thought == "Look </tool> closely."
-    assert isinstance(read_reply(written("", [("report_no_mask", "{broken")])).call, Broken)
-    two = written("", [("report_no_mask", "{}"), ("report_no_mask", "{}")])
-    problem = read_reply(two).call
-    assert isinstance(problem, Broken) and "2 tool calls" in problem.problem
-    doubled = written("", [("segment_phrase", '{"text_prompt": "a", "text_prompt": "b"}')])
-    problem = read_reply(doubled).call
-    assert isinstance(problem, Broken) and "'text_prompt' twice" in problem.problem
+    call = ToolCall("segment_phrase", '{"text_prompt": "<tool>"}')
+    parsed = parse_reply(write_calls("Look </tool> closely.", [call]))
+    assert parsed.call == SegmentPhrase("<tool>") and parsed.thought == "Look </tool> closely."
+    assert isinstance(parse_reply(write_calls("", [CUT])).call, InvalidCall)
+    problem = parse_reply(write_calls("", [ToolCall("report_no_mask", "{}")] * 2)).call
+    assert isinstance(problem, InvalidCall) and "2 tool calls" in problem.problem
+    doubled = ToolCall("segment_phrase", '{"text_prompt": "a", "text_prompt": "b"}')
+    problem = parse_reply(write_calls("", [doubled])).call
+    assert isinstance(problem, InvalidCall) and "'text_prompt' twice" in problem.problem
 
 
 def test_corrections_of_native_calls_do_not_ask_for_the_text_form() -> None:
-    for text in ("I am done.", written("", [("report_no_mask", "{broken")]), "<tool>{</tool>"):
-        problem = read_reply(text, native=True).call
-        assert isinstance(problem, Broken) and "<tool>" not in problem.problem
+    for text in ("I am done.", write_calls("", [CUT]), "<tool>{</tool>"):
+        problem = parse_reply(text, native=True).call
+        assert isinstance(problem, InvalidCall) and "<tool>" not in problem.problem
 
 
 def test_native_conversation() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:,"}}
-    messages = native_messages(
-        [
-            {"role": "system", "content": "rules"},
-            {"role": "user", "content": [{"type": "text", "text": "tiger?"}, image]},
-            {"role": "assistant", "content": written("hm", [("report_no_mask", "{}")])},
-            {"role": "user", "content": "not yet"},
-            {"role": "assistant", "content": "what?"},
-            {"role": "user", "content": "no tool call"},
-            {
-                "role": "assistant",
-                "content": written("", [("segment_phrase", '{"text_prompt": "tiger"}')]),
-            },
-            {"role": "user", "content": [{"type": "text", "text": "1 mask"}, image]},
-        ]
+    image = Picture("image/png", b"QUJD")
+    tiger = ToolCall("segment_phrase", '{"text_prompt": "tiger"}')
+    conversation = (
+        Message("system", ("rules",)),
+        Message("user", ("tiger?", image)),
+        Message("assistant", (write_calls("hm", [ToolCall("report_no_mask", "{}")]),)),
+        Message("user", ("not yet",)),
+        Message("assistant", ("what?",)),
+        Message("user", ("no tool call",)),
+        Message("assistant", (write_calls("", [tiger]),)),
+        Message("user", ("1 mask", image)),
     )
+    server = openai("tiny", ChatOptions(base_url="http://x/v1"))
+    body = json.loads(server.body(conversation, [tools.TOOLS["report_no_mask"]]))
+    messages = body["messages"]
     assert [m["role"] for m in messages] == [
         "system", "user", "assistant", "tool", "assistant", "user", "assistant", "tool", "user",
     ]  # fmt: skip
     assert messages[2]["tool_calls"][0]["function"] == {"name": "report_no_mask", "arguments": "{}"}
     assert messages[3]["tool_call_id"] == messages[2]["tool_calls"][0]["id"]
     assert messages[6]["tool_calls"][0]["function"]["arguments"] == '{"text_prompt":"tiger"}'
-    assert messages[8]["content"] == [image]
+    shown = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
+    assert messages[8]["content"] == [shown]
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["report_no_mask"]
+    assert json.loads(server.body(conversation))["messages"][7]["role"] == "user"

@@ -1,40 +1,39 @@
-"""The parts of asking, one by one."""
+"""The parts of the chat client, one by one."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import hashlib
-import os
 from io import BytesIO
 from pathlib import Path
 
 import msgspec
 import pytest
+from groundfault.runs.answers import Recorder, read_answers, replace_answers, settle
 from PIL import Image
-from tests.asking.exams import counting_exam, jpeg
+from tests.llm.exams import counting_exam, jpeg
 
 from groundfault.errors import DataError, UsageError
 from groundfault.llm.circuit import Circuit, ServerDown
-from groundfault.llm.conversations import AnswererOptions, Asked, Picture, Reply
-from groundfault.llm.cost import Budget, Price, Purse, parse_budget, parse_price
+from groundfault.llm.cost import Budget, CostTracker, Price, parse_budget, parse_price
 from groundfault.llm.http_client import _proxy
 from groundfault.llm.openai_chat import openai
-from groundfault.llm.pictures import Pictures, picture_bytes
-from groundfault.llm.response_store import Responses, request_key
-from groundfault.llm.retry import Patience, retry_after_s
+from groundfault.llm.pictures import PictureCache, picture_bytes
+from groundfault.llm.response_store import ResponseStore, request_key
+from groundfault.llm.retry import RetryPolicy, retry_after_s
+from groundfault.llm.server import ChatOptions
 from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome
+from groundfault.records import Message, Outcome, Picture, Reply
 from groundfault.runner.prompts import exam_questions
-from groundfault.runs.answers import Recorder, read_answers, replace_answers, settle
 
 
 def test_waits_grow_and_are_bounded() -> None:
-    patience = Patience(first_wait_s=1.0, longest_wait_s=8.0)
+    retry = RetryPolicy(first_wait_s=1.0, longest_wait_s=8.0)
     for tries, longest in enumerate((1.0, 2.0, 4.0, 8.0, 8.0)):
-        waits = [patience.wait_s(tries) for _ in range(200)]
+        waits = [retry.wait_s(tries) for _ in range(200)]
         assert longest / 2 <= min(waits) < max(waits) <= longest
-    assert patience.wait_s(10_000) <= 8.0
+    assert retry.wait_s(10_000) <= 8.0
 
 
 def test_proxies_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +56,7 @@ def test_a_date_in_the_past_is_now() -> None:
 
 def test_a_circuit_lets_one_try_and_closes_with_a_sign_of_life() -> None:
     async def story() -> None:
-        circuit = Circuit(Patience(first_wait_s=0.01, outage_s=10, failures_in_a_row=3))
+        circuit = Circuit(RetryPolicy(first_wait_s=0.01, outage_s=10, failures_in_a_row=3))
         never = asyncio.Event()
         for _ in range(2):
             circuit.failed("500", unreachable=False, tried=False)
@@ -77,7 +76,7 @@ def test_a_circuit_lets_one_try_and_closes_with_a_sign_of_life() -> None:
 
 def test_a_circuit_gives_up() -> None:
     now = 0.0
-    circuit = Circuit(Patience(outage_s=60), clock=lambda: now)
+    circuit = Circuit(RetryPolicy(outage_s=60), clock=lambda: now)
     circuit.alive()
     circuit.failed("refused", unreachable=True, tried=False)
     now = 59.0
@@ -89,7 +88,7 @@ def test_a_circuit_gives_up() -> None:
 
 def test_a_circuit_gives_up_sooner_on_a_server_that_was_never_there() -> None:
     now = 0.0
-    circuit = Circuit(Patience(), clock=lambda: now)
+    circuit = Circuit(RetryPolicy(), clock=lambda: now)
     circuit.failed("refused", unreachable=True, tried=False)
     now = 31.0
     with pytest.raises(ServerDown, match="check its address"):
@@ -123,13 +122,13 @@ def test_what_is_no_price(text: str) -> None:
         parse_price(text)
 
 
-def test_a_purse_counts_what_servers_do_not_say() -> None:
-    purse = Purse(Budget(tokens=10_000), Price(1.0, 1.0))
-    asked = Asked(item_id="q", text="x" * 400)
-    purse.pay(asked, Reply(outcome=Outcome.OK, text="y" * 40))
-    assert (purse.tokens_in, purse.tokens_out, purse.spent) == (100, 10, 110)
-    purse.pay(asked, Reply(outcome=Outcome.OK, tokens_in=5, tokens_out=5, cost=2.0))
-    assert purse.cost == pytest.approx(2.0 + 110e-6)
+def test_a_cost_tracker_counts_what_servers_do_not_say() -> None:
+    tracker = CostTracker(Budget(tokens=10_000), Price(1.0, 1.0))
+    asked = (Message("user", ("x" * 400,)),)
+    tracker.add(asked, Reply(outcome=Outcome.OK, text="y" * 40))
+    assert (tracker.tokens_in, tracker.tokens_out, tracker.spent) == (100, 10, 110)
+    tracker.add(asked, Reply(outcome=Outcome.OK, tokens_in=5, tokens_out=5, cost=2.0))
+    assert tracker.cost == pytest.approx(2.0 + 110e-6)
 
 
 # Pictures.
@@ -180,11 +179,12 @@ def test_pictures_are_encoded_once_and_not_all_kept(tmp_path: Path) -> None:
     for number, path in enumerate(paths):
         path.write_bytes(jpeg(number))
     size = len(base64.b64encode(jpeg(0)))
-    pictures = Pictures(kept_bytes=3 * size + 2)
+    pictures = PictureCache(kept_bytes=3 * size + 2)
     first = pictures.load(paths[0])
     assert pictures.load(paths[0]) is first
-    assert first.picture == Picture("image/jpeg", base64.b64encode(jpeg(0)))
-    assert first.stand_in.base64 == hashlib.sha256(jpeg(0)).hexdigest().encode()
+    digest = hashlib.sha256(jpeg(0)).hexdigest()
+    assert first == Picture("image/jpeg", base64.b64encode(jpeg(0)), digest)
+    assert first.content == jpeg(0)
     for path in paths:
         pictures.load(path)
     assert len(pictures.known) == 3 and pictures.size <= 3 * size + 2
@@ -194,9 +194,9 @@ def test_pictures_are_encoded_once_and_not_all_kept(tmp_path: Path) -> None:
 
 
 def test_requests_are_the_same_bytes_every_time() -> None:
-    asked = Asked(item_id="q", text='Say "é"\n')
-    served = openai("tiny", AnswererOptions(base_url="http://x/v1"))
-    assert served.body(asked, [Picture("image/png", b"QUJD")]).decode() == (
+    shown = Picture("image/png", b"QUJD")
+    server = openai("tiny", ChatOptions(base_url="http://x/v1"))
+    assert server.body((Message("user", (shown, 'Say "é"\n')),)).decode() == (
         '{"model":"tiny","messages":[{"role":"user","content":[{"type":"image_url","image_url":'
         '{"url":"data:image/png;base64,QUJD"}},{"type":"text","text":"Say \\"é\\"\\n"}]}],'
         '"max_tokens":1024,"temperature":0.2}'
@@ -206,17 +206,20 @@ def test_requests_are_the_same_bytes_every_time() -> None:
 def test_a_key_tells_requests_apart_and_nothing_else() -> None:
     def key(**changed: object) -> bytes:
         given = {"model": "tiny", "url": "http://x/v1", "text": "?", "picture": b"a", **changed}
-        served = openai(str(given["model"]), AnswererOptions(base_url=str(given["url"])))
-        asked = Asked(item_id=os.urandom(4).hex(), text=str(given["text"]))
+        server = openai(str(given["model"]), ChatOptions(base_url=str(given["url"])))
         assert isinstance(given["picture"], bytes)
-        return request_key(served, asked, [Picture("image/png", given["picture"])])
+        shown = Picture("image/png", base64.b64encode(given["picture"]))
+        return request_key(server, (Message("user", (shown, str(given["text"]))),))
 
     keys = {key(), key(model="b"), key(url="http://y/v1"), key(text="!"), key(picture=b"b")}
     assert len(keys) == 5 and key() == key()
 
 
 def test_a_store_keeps_what_it_is_given_also_for_others(tmp_path: Path) -> None:
-    with Responses(tmp_path / "r.sqlite") as mine, Responses(tmp_path / "r.sqlite") as theirs:
+    with (
+        ResponseStore(tmp_path / "r.sqlite") as mine,
+        ResponseStore(tmp_path / "r.sqlite") as theirs,
+    ):
         assert mine.get(b"k" * 32) is None
         assert mine.put(b"k" * 32, b"{}", 0.5) and not mine.put(b"l" * 32, b"[]", 0.5)
         assert mine.get(b"k" * 32) == (b"{}", 0.5)
@@ -224,14 +227,14 @@ def test_a_store_keeps_what_it_is_given_also_for_others(tmp_path: Path) -> None:
         mine.flush()
         assert theirs.get(b"k" * 32) == (b"{}", 0.5) and theirs.get(b"l" * 32) == (b"[]", 0.5)
         mine.put(b"k" * 32, b"{1}", 0.1)
-    with Responses(tmp_path / "r.sqlite") as again:
+    with ResponseStore(tmp_path / "r.sqlite") as again:
         assert again.get(b"k" * 32) == (b"{1}", 0.1)
 
 
 def test_a_store_that_cannot_be_there_says_so(tmp_path: Path) -> None:
     (tmp_path / "r.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(UsageError, match=r"r\.sqlite.*GROUNDFAULT_RESPONSES"):
-        Responses(tmp_path / "r.sqlite")
+        ResponseStore(tmp_path / "r.sqlite")
 
 
 # Recording.

@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 from tests.agent.parts import REPORT, SEGMENT, SELECT, Squares, picture
-from tests.asking.chat_server import ChatServer, Request, Response, completion, error
 from tests.engine.conftest import painted_set
+from tests.llm.chat_server import ChatServer, Request, Response, completion, error
 
 from groundfault import registry
 from groundfault.benchmarks import folder
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
-from groundfault.llm.conversations import AnswererOptions
+from groundfault.llm.client import ChatClient
 from groundfault.llm.openai_chat import openai
-from groundfault.llm.retry import Patience
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions
 from groundfault.models.agent import Agent, Settings, differences, replay, trace_of
-from groundfault.models.agent.dialling import Dialled
-from groundfault.models.agent.loading import load
+from groundfault.models.agent.loading import chat_client, load
 from groundfault.models.agent.scripted import call
 from groundfault.records import Outcome, Prediction
 from groundfault.runner.session import folder_name
 
 pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
 
-QUICK = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=0.02)
+QUICK = RetryPolicy(attempts=2, first_wait_s=0.01, longest_wait_s=0.02)
 KEY = "sk-test-5ecret5ecret5ecret"
 IMAGES = [picture(seed) for seed in range(4)]
 SHORT = "not asked: what is left of the budget of {} does not pay for another episode"
@@ -59,20 +59,20 @@ def sound(request: Request) -> Response:
 
 def verified(
     server: ChatServer, images: list[Any], **settings: Any
-) -> tuple[list[Prediction], Dialled]:
+) -> tuple[list[Prediction], ChatClient]:
     chosen = Settings(**settings)
-    speaker = Dialled(
-        openai("stub", AnswererOptions(base_url=server.url, max_tokens=77)), chosen, patience=QUICK
+    client = chat_client(
+        openai("stub", ChatOptions(base_url=server.url, max_tokens=77)), chosen, retry=QUICK
     )
-    with Agent(Squares(), speaker, chosen) as agent:
+    with Agent(Squares(), client, chosen) as agent:
         found = agent.segment_batch(images, [["tiger", "lion"]] * len(images))
-    return [prediction for several in found for prediction in several], speaker
+    return [prediction for several in found for prediction in several], client
 
 
 def test_episodes_over_http() -> None:
     with ChatServer(sound, delay_s=0.01) as server:
         server.wait_for(2)
-        found, speaker = verified(server, IMAGES, price="1/2")
+        found, client = verified(server, IMAGES, price="1/2")
         assert [p.outcome for p in found] == [Outcome.OK, Outcome.ABSTAINED] * len(IMAGES)
         assert server.most_at_once > 1
     first = server.requests[0].body
@@ -81,7 +81,7 @@ def test_episodes_over_http() -> None:
     trace = trace_of(found[0])
     assert trace is not None and len(trace.turns) == 3
     assert trace.tokens == 3 * 110 and trace.cost == pytest.approx(3 * 120 / 1e6)
-    assert trace.latency_s > 0.03 and speaker.purse.requests == 20
+    assert trace.latency_s > 0.03 and client.cost.requests == 20
     assert replay(trace, IMAGES[0]).prediction().masks == found[0].masks
     last = max(server.requests, key=lambda r: len(r.body["messages"])).body["messages"]
     pictures = sum(str(message["content"]).count("data:image/jpeg") for message in last)
@@ -116,8 +116,8 @@ def test_what_was_paid_for_is_not_paid_for_again() -> None:
     with ChatServer(sound) as server:
         before, _ = verified(server, IMAGES[:2])
         asked = len(server.requests)
-        again, speaker = verified(server, IMAGES[:2])
-        assert len(server.requests) == asked and speaker.purse.requests == 0
+        again, client = verified(server, IMAGES[:2])
+        assert len(server.requests) == asked and client.cost.requests == 0
         assert [p.masks for p in again] == [p.masks for p in before]
         verified(server, IMAGES[:2], fresh=True)
         assert len(server.requests) == 2 * asked
@@ -178,8 +178,8 @@ def test_an_error_is_a_failure_never_an_abstention(
 
 def test_a_refused_key_stops_everything() -> None:
     with ChatServer(lambda r: error(401)) as server:
-        found, speaker = verified(server, IMAGES, concurrency=1)
-    assert len(server.requests) == 1 and "refused the key" in speaker.stopped
+        found, client = verified(server, IMAGES, concurrency=1)
+    assert len(server.requests) == 1 and "refused the key" in client.stopped
     assert {p.outcome for p in found} == {Outcome.FAILED}
     assert found[-1].reason.startswith("not asked: ")
 
@@ -221,11 +221,11 @@ def test_native_calls_without_arguments_or_cut_short() -> None:
 
 
 def test_a_budget_in_money_needs_prices() -> None:
-    paid = openai("stub", AnswererOptions(base_url="http://127.0.0.1:9/v1"))
+    paid = openai("stub", ChatOptions(base_url="http://127.0.0.1:9/v1"))
     with pytest.raises(UsageError, match="needs prices"):
-        Dialled(paid, Settings(budget="5"))
-    Dialled(paid, Settings(budget="5", price="1/2"))
-    Dialled(paid, Settings(budget="2M tokens"))
+        chat_client(paid, Settings(budget="5"))
+    chat_client(paid, Settings(budget="5", price="1/2"))
+    chat_client(paid, Settings(budget="2M tokens"))
 
 
 def test_pictures_count_where_a_server_does_not_count_tokens() -> None:
@@ -234,8 +234,8 @@ def test_pictures_count_where_a_server_does_not_count_tokens() -> None:
         return Response(content=json.dumps({**content, "usage": None}).encode())
 
     with ChatServer(behave) as server:
-        found, speaker = verified(server, IMAGES[:1], budget="4k tokens", concurrency=1)
-    assert speaker.purse.requests == len(server.requests) < 5
+        found, client = verified(server, IMAGES[:1], budget="4k tokens", concurrency=1)
+    assert client.cost.requests == len(server.requests) < 5
     assert found[0].reason == "not asked: the budget of 4000 tokens is used up"
     assert found[-1].reason == SHORT.format("4000 tokens")
 

@@ -7,26 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.asking.chat_server import ChatServer, Request, Response, completion, error
-from tests.asking.conftest import KEY, QUICK
-
-from groundfault.errors import UsageError
-from groundfault.interfaces import Answerer
-from groundfault.llm.client import Conversing
-from groundfault.llm.conversations import (
-    AnswererOptions,
-    Asked,
-    Picture,
-    Refused,
-    Trouble,
-    Turn,
-    Unsound,
-)
-from groundfault.llm.gemini import gemini
-from groundfault.llm.openai_chat import openai
-from groundfault.records import Outcome
 from groundfault.runner.exams import run_exam
 from groundfault.runs.answers import read_answers
+from tests.llm.chat_server import ChatServer, Request, Response, completion, error
+from tests.llm.conftest import KEY, QUICK
+
+from groundfault.interfaces import ChatModel
+from groundfault.llm.client import ChatClient
+from groundfault.llm.gemini import gemini
+from groundfault.llm.openai_chat import openai
+from groundfault.llm.server import ChatOptions, Refused, Trouble, Unsound
+from groundfault.records import Conversation, Message, Outcome, Picture
 
 
 def response(text: str, finish: str = "STOP") -> bytes:
@@ -50,14 +41,16 @@ def response(text: str, finish: str = "STOP") -> bytes:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    return gemini("gemini-test", AnswererOptions(max_tokens=64))
+    return gemini("gemini-test", ChatOptions(max_tokens=64))
 
 
 def test_requests(model: Any) -> None:
-    asked = Asked(
-        item_id="q", text="Is it?", before=(Turn("system", "Be brief."), Turn("assistant", "Hm."))
+    conversation = (
+        Message("system", ("Be brief.",)),
+        Message("assistant", ("Hm.",)),
+        Message("user", (Picture("image/png", b"QUJD"), "Is it?")),
     )
-    assert json.loads(model.body(asked, [Picture("image/png", b"QUJD")])) == {
+    assert json.loads(model.body(conversation)) == {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [
             {"role": "model", "parts": [{"text": "Hm."}]},
@@ -75,20 +68,21 @@ def test_requests(model: Any) -> None:
 
 
 def test_replies(model: Any) -> None:
-    reply = model.reply(response("Yes."))
+    reply = model.parse(response("Yes."))
     assert (reply.text, reply.finish, reply.tokens_in, reply.tokens_out) == (
         "Yes.",
         "stop",
         300,
         10,
     )
-    assert model.reply(response("Ye", "MAX_TOKENS")).reason == "truncated after 10 tokens"
-    assert model.reply(response("", "SAFETY")).reason.startswith("refused")
+    assert reply.reasoning == "hm"
+    assert model.parse(response("Ye", "MAX_TOKENS")).reason == "truncated after 10 tokens"
+    assert model.parse(response("", "SAFETY")).reason.startswith("refused")
     blocked = b'{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}'
-    assert model.reply(blocked).outcome is Outcome.UNPARSED
+    assert model.parse(blocked).outcome is Outcome.UNPARSED
     for unsound in (b"", b"<html>", b"{}", b'{"candidates": 3}', b'{"candidates": []}'):
         with pytest.raises(Unsound):
-            model.reply(unsound)
+            model.parse(unsound)
 
 
 def test_problems(model: Any) -> None:
@@ -112,7 +106,7 @@ def test_an_exam_asked_of_gemini(
         return Response(content=response(f"Yes to {words[:20]}"))
 
     with ChatServer(behave) as server:
-        options = AnswererOptions(base_url=server.url)
+        options = ChatOptions(base_url=server.url)
         run = run_exam(
             exam_folder,
             lambda: gemini("gemini-test", options),
@@ -132,35 +126,27 @@ def test_judges_converse_with_a_server(tmp_path: Path) -> None:
         turns = [(m["role"], m["content"]) for m in request.body["messages"]]
         return Response(content=completion(f"{len(turns)} turns, last {turns[-1][1]}"))
 
-    conversations = [
-        [{"role": "system", "content": "Judge."}, {"role": "user", "content": f"answer {k}"}]
-        for k in range(50)
+    conversations: list[Conversation] = [
+        (Message("system", ("Judge.",)), Message("user", (f"answer {k}",))) for k in range(50)
     ]
-    conversations.append(
-        [
-            *conversations[0],
-            {"role": "assistant", "content": "Hm"},
-            {"role": "user", "content": "One word."},
-        ]
-    )
+    again = (Message("assistant", ("Hm",)), Message("user", ("One word.",)))
+    conversations.append((*conversations[0], *again))
     with ChatServer(behave) as server:
-        judge = Conversing(
-            openai("judge", AnswererOptions(base_url=server.url, temperature=0.0)),
+        judge = ChatClient(
+            openai("judge", ChatOptions(base_url=server.url, temperature=0.0)),
             responses=tmp_path / "r.sqlite",
-            patience=QUICK,
+            retry=QUICK,
         )
-        assert isinstance(judge, Answerer)
-        replies = judge.answer(conversations)
+        assert isinstance(judge, ChatModel)
+        replies = judge.complete(conversations)
         assert [reply.text for reply in replies[:50]] == [
             f"2 turns, last answer {k}" for k in range(50)
         ]
         assert replies[50].text == "4 turns, last One word."
-        judge.answer(conversations)
+        judge.complete(conversations)
         assert len(server.requests) == 51
-        assert judge.purse.tokens_in == 5100
+        assert judge.cost.tokens_in == 5100
         server.behave = lambda request: error(401)
-        (reply,) = judge.answer([[{"role": "user", "content": "new"}]])
+        (reply,) = judge.complete([(Message("user", ("new",)),)])
         assert reply.outcome is Outcome.FAILED and "OPENAI_API_KEY" in reply.reason
         assert judge.stopped
-    with pytest.raises(UsageError, match="conversation 0"):
-        judge.answer([[{"role": "user", "content": 7}]])

@@ -1,4 +1,4 @@
-"""What a reply asks for: its reasoning, and exactly one tool call.
+"""Tool calls in the text of a reply: its reasoning, and exactly one call.
 
 A reply is untrusted text. It becomes one of four typed calls, or a problem to be corrected;
 nothing in it is ever a path, a command or markup. Only JSON is read, sizes are bounded, and the
@@ -18,19 +18,22 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from groundfault.records import ToolCall
+
 __all__ = [
     "LONGEST_REPLY",
     "TOOLS",
-    "Broken",
     "Call",
     "ExamineMasks",
-    "Reply",
+    "InvalidCall",
+    "ParsedReply",
     "ReportNoMask",
     "SegmentPhrase",
     "SelectMasks",
-    "folded",
-    "read_reply",
-    "written",
+    "normalise_phrase",
+    "parse_reply",
+    "split_call",
+    "write_calls",
 ]
 
 LONGEST_REPLY = 32_000
@@ -81,20 +84,20 @@ TOOLS: dict[str, type[Call]] = {
 }
 
 
-class Broken(NamedTuple):
+class InvalidCall(NamedTuple):
     """A reply that asks for nothing that there is."""
 
     problem: str
     """In words that help the model to do better."""
 
 
-class Reply(NamedTuple):
+class ParsedReply(NamedTuple):
     """A reply as it was understood."""
 
     thought: str
     tool: str
     """Its name, where one could be read."""
-    call: Call | Broken
+    call: Call | InvalidCall
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
@@ -102,84 +105,115 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
 
 
-def read_reply(
+def parse_reply(
     text: str, allowed: Collection[str] = tuple(TOOLS), *, native: bool = False
-) -> Reply:
-    """The one call in a reply; `native` if calls are the server's own and `written` wrote it.
+) -> ParsedReply:
+    """The one call in a reply; `native` if calls are the server's own and `write_calls` wrote it.
 
-    >>> reply = read_reply('<think>Look.</think><tool>{"name": "report_no_mask"}</tool>')
+    >>> reply = parse_reply('<think>Look.</think><tool>{"name": "report_no_mask"}</tool>')
     >>> reply.thought, reply.call
     ('Look.', ReportNoMask())
-    >>> read_reply("I am done.").call.problem.partition(".")[0]
+    >>> parse_reply("I am done.").call.problem.partition(".")[0]
     'There is no tool call in it'
     """
     if len(text) > LONGEST_REPLY:
-        return Reply("", "", Broken(f"It is longer than {LONGEST_REPLY} characters."))
+        return ParsedReply("", "", InvalidCall(f"It is longer than {LONGEST_REPLY} characters."))
     thoughts, rest = _cut_out(text, "<think>", "</think>")
     calls, words = _cut_out(rest, "<tool>", "</tool>", open_end=True)
     thought = "\n".join(part.strip() for part in thoughts) or words.strip()
     if not calls:
         remedy = "Call exactly one tool." if native else f"Write one as {_FORM}."
-        return Reply(thought, "", Broken(f"There is no tool call in it. {remedy}"))
+        return ParsedReply(thought, "", InvalidCall(f"There is no tool call in it. {remedy}"))
     if len(calls) > 1:
         problem = f"There are {len(calls)} tool calls in it; exactly one per turn is allowed."
-        return Reply(thought, "", Broken(problem))
-    return Reply(thought, *_read_call(calls[0], allowed, native=native))
+        return ParsedReply(thought, "", InvalidCall(problem))
+    return ParsedReply(thought, *_parse_call(calls[0], allowed, native=native))
 
 
-def _read_call(text: str, allowed: Collection[str], *, native: bool) -> tuple[str, Call | Broken]:
+def _parse_call(
+    text: str, allowed: Collection[str], *, native: bool
+) -> tuple[str, Call | InvalidCall]:
     try:
         envelope = msgspec.json.decode(_unfenced(text).encode(), type=_Envelope)
     except msgspec.ValidationError as problem:
         wrong = "unsound" if native else f"not of the form {_FORM}"
-        return "", Broken(f"The tool call is {wrong}: {_plainly(problem)}.")
+        return "", InvalidCall(f"The tool call is {wrong}: {_plainly(problem)}.")
     except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
         remedy = "" if native else f" Write it as {_FORM}."
-        return "", Broken(f"The tool call is not valid JSON ({problem}).{remedy}")
+        return "", InvalidCall(f"The tool call is not valid JSON ({problem}).{remedy}")
     doubled = _doubled_key(_unfenced(text))
     if doubled:
-        return "", Broken(f"The tool call has '{_printable(doubled)[:40]}' twice; say it once.")
+        return "", InvalidCall(
+            f"The tool call has '{_printable(doubled)[:40]}' twice; say it once."
+        )
     if envelope.name not in allowed:
         name = _printable(envelope.name)[:40]
-        return "", Broken(f"There is no tool '{name}'. The tools are {', '.join(allowed)}.")
+        return "", InvalidCall(f"There is no tool '{name}'. The tools are {', '.join(allowed)}.")
     try:
         call = msgspec.convert(envelope.parameters, TOOLS[envelope.name])
     except msgspec.ValidationError as problem:
-        return envelope.name, Broken(f"The parameters of {envelope.name}: {_plainly(problem)}.")
+        return envelope.name, InvalidCall(
+            f"The parameters of {envelope.name}: {_plainly(problem)}."
+        )
     if isinstance(call, SegmentPhrase):
         phrase = _printable(call.text_prompt)
         if not any(map(str.isalnum, phrase)):
-            return envelope.name, Broken("The text_prompt holds no word.")
+            return envelope.name, InvalidCall("The text_prompt holds no word.")
         if len(phrase) > LONGEST_PHRASE:  # some characters are several when written canonically
-            return envelope.name, Broken(f"The text_prompt is over {LONGEST_PHRASE} characters.")
+            return envelope.name, InvalidCall(
+                f"The text_prompt is over {LONGEST_PHRASE} characters."
+            )
         call = SegmentPhrase(phrase)
     return envelope.name, call
 
 
-def written(thought: str, calls: Sequence[tuple[str, str]]) -> str:
-    """Native tool calls (name, JSON of the arguments) in the form that is read here.
+def write_calls(thought: str, calls: Sequence[ToolCall]) -> str:
+    """A server's own tool calls in the text form.
 
-    >>> written("Look.", [("report_no_mask", "")])
+    >>> write_calls("Look.", [ToolCall("report_no_mask", "")])
     '<think>Look.</think>\\n<tool>{"name":"report_no_mask","parameters":{}}</tool>'
     """
     parts = [f"<think>{thought}</think>"] if thought.strip() else []
-    for name, arguments in calls:
-        arguments = arguments.strip()
+    for call in calls:
+        arguments = call.arguments.strip()
         parameters: Any = msgspec.Raw((arguments or "{}").encode("utf-8", "replace"))
         try:
             msgspec.json.decode(parameters)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            parameters = arguments  # is refused where calls are read, with the reason
-        call = msgspec.json.encode({"name": name, "parameters": parameters}).decode()
-        escaped = call.replace("<", "\\u003c")  # no tag inside a tag
+            parameters = arguments  # is refused where calls are parsed, with the reason
+        text = msgspec.json.encode({"name": call.name, "parameters": parameters}).decode()
+        escaped = text.replace("<", "\\u003c")  # no tag inside a tag
         parts.append(f"<tool>{escaped}</tool>")
     return "\n".join(parts)
 
 
-def folded(phrase: str) -> str:
+def split_call(text: str) -> tuple[str, ToolCall | None]:
+    """The thought and the call of a text that `write_calls` wrote; no call if there are several.
+
+    >>> split_call('<think>Look.</think>\\n<tool>{"name":"report_no_mask","parameters":{}}</tool>')
+    ('Look.', ToolCall(name='report_no_mask', arguments='{}'))
+    >>> split_call("I am done.")
+    ('I am done.', None)
+    """
+    thought, found, call = text.rpartition("<tool>")
+    if not found or text.count("<tool>") != 1:
+        return text, None
+    try:
+        named = msgspec.json.decode(call.partition("</tool>")[0])
+        name, parameters = named["name"], named["parameters"]
+    except (msgspec.DecodeError, KeyError, TypeError, RecursionError):
+        return text, None
+    if not isinstance(name, str) or not isinstance(parameters, dict):
+        return text, None
+    arguments = msgspec.json.encode(parameters).decode()
+    thought = thought.strip().removeprefix("<think>").removesuffix("</think>")
+    return thought, ToolCall(name, arguments)
+
+
+def normalise_phrase(phrase: str) -> str:
     """Two phrases that fold to the same are the same phrase.
 
-    >>> folded("  Toy\\tTIGER "), folded("ｔｏｙ tiger")
+    >>> normalise_phrase("  Toy\\tTIGER "), normalise_phrase("ｔｏｙ tiger")
     ('toy tiger', 'toy tiger')
     """
     return " ".join(unicodedata.normalize("NFKC", phrase).casefold().split())

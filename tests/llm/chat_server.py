@@ -53,6 +53,13 @@ class Request:
             return content, []
         return content[-1]["text"], [part["image_url"]["url"] for part in content[:-1]]
 
+    @property
+    def n_pictures(self) -> int:
+        """Of the whole conversation."""
+        contents = [message["content"] for message in self.body["messages"]]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        return sum(part["type"] == "image_url" for part in parts)
+
 
 @dataclass
 class Response:
