@@ -21,8 +21,9 @@ from groundfault.io.store import read_json
 from groundfault.matching.overlaps import compare_predictions
 from groundfault.records import Benchmark, Estimate, Outcome, Role
 from groundfault.runner.scoring import results_of
-from groundfault.runner.session import CHECKPOINTS, PLACEMENT
-from groundfault.runs.run import Run, read_predictions
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.resume import CHECKPOINTS, PLACEMENT
+from groundfault.runs.run import Run
 
 __all__ = ["FILE", "PUBLISHED", "Calibration", "calibrate", "operating_points", "published_point"]
 

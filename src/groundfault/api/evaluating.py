@@ -306,7 +306,7 @@ class Evaluation:
 
         if self.protocol.name != "exam":
             return {}
-        causes = {}
+        causes: Mapping[str, Mapping[str, int]] = {}
         if any(each.cause_by for each in predictions):
             causes = distribution_of(self.asked, predictions)
         return {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from groundfault.cli.evaluation import interruptible, read_benchmark
@@ -55,7 +56,12 @@ def calibrate(
         raise UsageError("--limit does not go with calibrate, which needs all of its data")
     data = str(files.data or "")
     benchmark = (
-        read_benchmark(data, files._replace(data=None), offline=loading.offline, yes=loading.yes)
+        read_benchmark(
+            data,
+            msgspec.structs.replace(files, data=None),
+            offline=loading.offline,
+            yes=loading.yes,
+        )
         if data
         else ""
     )

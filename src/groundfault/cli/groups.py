@@ -1,7 +1,7 @@
 """Options in groups: a command declares `scoring: Scoring` instead of six options, gets them as one
 value, and `--help` shows them in a panel of their own.
 
-A group is a `NamedTuple` whose fields are annotated as options of Typer; `TITLE` is its heading.
+A group is a struct whose fields are annotated as options of Typer; `TITLE` is its heading.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
+import msgspec
 from typer.core import TyperCommand
 
 __all__ = ["GroupedCommand", "grouped"]
@@ -27,19 +28,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(annotation=kind))
             continue
         fields = get_type_hints(kind, include_extras=True)
-        names = list(kind._fields)
-        groups[name] = kind, names
-        for field in names:
-            annotation = _in_panel(fields[field], kind.TITLE)
-            default = kind._field_defaults.get(field, inspect.Parameter.empty)
-            parameters.append(
-                inspect.Parameter(
-                    field,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=default,
-                    annotation=annotation,
-                )
+        groups[name] = kind, list(kind.__struct_fields__)
+        parameters += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=_in_panel(fields[field.name], kind.TITLE),
             )
+            for field in msgspec.structs.fields(kind)
+        ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -50,7 +48,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 

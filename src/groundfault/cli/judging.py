@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar
 
+import msgspec
 import typer
 
 from groundfault.cli.evaluation import agreement, show_exam
@@ -35,10 +36,10 @@ from groundfault.cli.options import (
 )
 
 
-class JudgingOptions(NamedTuple):
+class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a model that judges is reached and paid."""
 
-    TITLE = "How a model that judges is reached and paid"
+    TITLE: ClassVar[str] = "How a model that judges is reached and paid"
 
     judge: JudgeOption = "rule"
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = ""

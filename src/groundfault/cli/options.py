@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
+import msgspec
 import typer
 
 from groundfault.cli.groups import GroupedCommand
@@ -165,10 +166,10 @@ class ModeChoice(StrEnum):
     both = "both"
 
 
-class DataOptions(NamedTuple):
+class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The files of a benchmark that is named."""
 
-    TITLE = "The files of a benchmark that is named"
+    TITLE: ClassVar[str] = "The files of a benchmark that is named"
 
     annotations: Annotated[
         list[Path] | None,
@@ -203,10 +204,10 @@ class DataOptions(NamedTuple):
         return {name: value for name, value in found.items() if value}
 
 
-class LoadingOptions(NamedTuple):
+class LoadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is loaded or reached."""
 
-    TITLE = "How a model is loaded or reached"
+    TITLE: ClassVar[str] = "How a model is loaded or reached"
 
     device: Device = "auto"
     dtype: Dtype = "auto"
@@ -228,10 +229,10 @@ class LoadingOptions(NamedTuple):
         }
 
 
-class RunningOptions(NamedTuple):
+class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is carried out."""
 
-    TITLE = "How the run is carried out"
+    TITLE: ClassVar[str] = "How the run is carried out"
 
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")] = (
         None
@@ -248,16 +249,16 @@ class RunningOptions(NamedTuple):
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
         return {
-            **self._asdict(),
+            **msgspec.structs.asdict(self),
             "engine": self.engine.value,
             "batch": self.batch or 0,
         }
 
 
-class WordsOptions(NamedTuple):
+class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Models that answer questions in words, and who judges them."""
 
-    TITLE = "Questions in words"
+    TITLE: ClassVar[str] = "Questions in words"
 
     base_url: BaseUrl = ""
     mode: Annotated[
@@ -285,17 +286,17 @@ class WordsOptions(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
-        found = self._asdict()
+        found = msgspec.structs.asdict(self)
         found["patience_s"] = found.pop("patience")
         found["mode"] = None if self.mode is None else self.mode.value
         found["budget"] = self.budget or None
         return found
 
 
-class ScoringOptions(NamedTuple):
+class ScoringOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How predictions are scored."""
 
-    TITLE = "How predictions are scored"
+    TITLE: ClassVar[str] = "How predictions are scored"
 
     t: T = None
     calibration: Annotated[
@@ -310,16 +311,16 @@ class ScoringOptions(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
-        found = self._asdict()
+        found = msgspec.structs.asdict(self)
         found["iou"] = None if self.iou is None else self.iou.value
         found["variant"] = None if self.variant is None else self.variant.value
         return found
 
 
-class ShowingOptions(NamedTuple):
+class ShowingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What is printed, and what fails a check."""
 
-    TITLE = "What is printed, and what fails a check"
+    TITLE: ClassVar[str] = "What is printed, and what fails a check"
 
     as_json: Annotated[
         bool, typer.Option("--json", help="Print events, one JSON object per line.")
@@ -340,8 +341,6 @@ class ShowingOptions(NamedTuple):
 
 
 def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
-    import msgspec
-
     from groundfault.config import ScoreSettings, check, load_toml
 
     settings = load_toml(config, ScoreSettings) if config else ScoreSettings()
@@ -400,6 +399,4 @@ def show_published(
 
 
 def print_json(value: object) -> None:
-    import msgspec
-
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

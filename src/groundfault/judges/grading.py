@@ -115,7 +115,7 @@ def read_run_in_words(folder: AnyPath) -> Run:
 
 def kept_predictions(folder: AnyPath, run: Run, benchmark: Benchmark) -> list[Prediction]:
     """The predictions of a run to what it was last asked, in the order of the questions."""
-    place = {
+    place: dict[tuple[str, str], int] = {
         key: k
         for k, key in enumerate((item.id, mode) for item in benchmark.items for mode in run.modes)
     }

@@ -22,7 +22,7 @@ from groundfault.models.agent.replays import replay
 from groundfault.models.agent.traces import Trace, picture_file, read_traces, trace_of
 from groundfault.records import Benchmark, Item, Outcome, Prediction
 from groundfault.report.tables import Cell, Table
-from groundfault.runs.run import read_predictions
+from groundfault.runs.recorder import read_predictions
 
 __all__ = [
     "Costs",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from groundfault.analysis.exam import CotEffect, PositionBias
 from groundfault.benchmarks.reactbench import LAYOUT, Task
 from groundfault.judges.card import JudgeCard
 from groundfault.judges.causes import CAUSES, LABELS
-from groundfault.protocols.exam import CotEffect, PositionBias
 from groundfault.published import published_rows
 from groundfault.records import Estimate, Summary
 from groundfault.report.summaries import estimate_cell
@@ -34,7 +34,7 @@ __all__ = [
     "yes_table",
 ]
 
-TASK_TITLES: dict[Task, str] = {
+TASK_TITLES: dict[str, str] = {
     "erasure": "Relational Erasure",
     "attribute": "Counterfactual Attribute",
     "tracing": "Alteration Tracing",

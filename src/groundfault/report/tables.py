@@ -13,7 +13,7 @@ import msgspec
 
 from groundfault.errors import UnknownName
 
-__all__ = ["FORMATS", "Cell", "Table", "printable", "render", "show"]
+__all__ = ["FORMATS", "Cell", "Table", "as_html", "printable", "render", "show"]
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
@@ -57,6 +57,26 @@ def render(table: Table, format_: str) -> str:
     if format_ not in renderers:
         raise UnknownName("table format", format_, FORMATS)
     return renderers[format_](_cleaned(table))
+
+
+def as_html(table: Table, *, caption: str = "") -> str:
+    """The table as HTML, for notebooks.
+
+    >>> as_html(Table(["row", "n"], [["SM", "<9"]]), caption="mine")
+    '<table><caption>mine</caption><tr><th>row</th><th>n</th></tr><tr><td>SM</td><td>&lt;9</td>\
+</tr></table>'
+    """
+    from html import escape
+
+    clean = _cleaned(table)
+    head = "".join(f"<th>{escape(name)}</th>" for name in clean.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(_cell(cell)))}</td>" for cell in row) + "</tr>"
+        for row in clean.rows
+    )
+    notes = "".join(f"<p>{escape(note)}</p>" for note in clean.notes)
+    title = f"<caption>{escape(caption or clean.title)}</caption>"
+    return f"<table>{title}<tr>{head}</tr>{rows}</table>{notes}"
 
 
 def show(table: Table, format_: str = "terminal") -> None:

@@ -4,6 +4,7 @@ server; for masks image by image, for words question by question."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost
 from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
 from groundfault.llm.server import Server
-from groundfault.records import Item, Mode, Outcome, Prediction, Reply
+from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
 from groundfault.runner.prompts import conversation, usual_words
@@ -170,13 +171,10 @@ class InWords(NamedTuple):
         def keep(question: tuple[Item, Mode], reply: Reply) -> None:
             session.keep([_prediction(question, reply, cost=reply.cost)])
 
-        client.run(
-            (
-                (question, lambda question=question: conversation(*question, folder, pictures.load))
-                for question in pending
-            ),
-            keep,
-        )
+        def make(question: tuple[Item, Mode]) -> Conversation:
+            return conversation(*question, folder, pictures.load)
+
+        client.run(((question, partial(make, question)) for question in pending), keep)
         session.stopped = client.stopped
         session.last_session = {
             "requests": cost.requests,

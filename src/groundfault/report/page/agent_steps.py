@@ -20,7 +20,8 @@ from groundfault.report.agent_traces import ENDINGS
 from groundfault.report.page.gallery import Example, Gallery, View
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.pictures import Pictures
-from groundfault.runs.run import read_predictions, shards
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.shards import shards
 
 __all__ = ["Episodes", "Step", "make_episodes"]
 

@@ -74,7 +74,7 @@ def material_of(chapter: Chapter, images_from: Path | None = None) -> Material:
     """Read the benchmark of a chapter once, and the answers of all its runs; `images_from` is the
     exam's folder, or where the pictures are, if not where they were."""
     made = next((run.run for run in chapter.runs if run.run is not None), None)
-    nothing = tuple({} for _ in chapter.runs)
+    nothing: tuple[Answers, ...] = tuple({} for _ in chapter.runs)
     if made is None:
         note = f"No single answers: these runs do not say where their questions are. {AGAIN}"
         return Material(benchmark=None, answers=nothing, notes=(note,))

@@ -191,7 +191,7 @@ def shown_questions(chapter: Chapter, material: Material) -> list[ShownQuestion]
         if not answers or item.answer is None:
             continue
         task = case.intervention or material.benchmark.card.name
-        slot = (task, str(item.answer.number))
+        slot: tuple[str, ...] = (task, str(item.answer.number))
         if not item.answer.number:
             slot = (task, item.answer.dimension, item.answer.reference)
         titles = (cause for cause, _ in CAUSES.get(case.intervention, ()))

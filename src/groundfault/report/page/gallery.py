@@ -24,7 +24,8 @@ from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.outlines import outline, shrink
 from groundfault.report.page.pictures import Pictures
 from groundfault.report.page.words import CELLS
-from groundfault.runs.run import read_predictions, shards
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.shards import shards
 
 __all__ = ["Example", "Gallery", "View", "make_gallery"]
 
