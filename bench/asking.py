@@ -152,13 +152,15 @@ def body(folder: Path, number: int) -> bytes:
 def ours(folder: Path, url: str, n: int) -> None:
     import msgspec
     from groundfault.llm.requests import ask_served
-    from groundfault.runs.answers import Recorder, read_answers
 
     from groundfault.llm.cost import Purse
     from groundfault.llm.openai_chat import openai
     from groundfault.llm.response_store import Responses
     from groundfault.llm.server import Asked, ChatOptions
-    from groundfault.parsing.answers import Answered, passage, read_yes_no
+    from groundfault.parsing.passages import passage
+    from groundfault.parsing.yes_no import parse_yes_no
+    from groundfault.records import Prediction
+    from groundfault.runs.recorder import Recorder, read_predictions
 
     asked = (
         Asked(item_id=f"q{k}", text=question(k), pictures=(picture(folder, k),)) for k in range(n)
@@ -167,8 +169,8 @@ def ours(folder: Path, url: str, n: int) -> None:
         run = Path(scratch)
         with Recorder(run) as recorder, Responses(run / "responses.sqlite") as responses:
 
-            def keep(_: Asked, answer: Answered) -> None:
-                parsed = read_yes_no(passage(answer.text, "std"))
+            def keep(_: Asked, answer: Prediction) -> None:
+                parsed = parse_yes_no(passage(answer.text, "std"))
                 recorder.add(msgspec.structs.replace(answer, parsed=parsed))
 
             model = openai("stub", ChatOptions(base_url=url))
@@ -180,7 +182,7 @@ def ours(folder: Path, url: str, n: int) -> None:
                 responses=responses,
                 concurrency=CONCURRENCY,
             )
-        assert sum(answer.parsed == "yes" for answer in read_answers(run)) == n
+        assert sum(answer.parsed == "yes" for answer in read_predictions(run)) == n
 
 
 def with_aiohttp(folder: Path, url: str, n: int) -> None:

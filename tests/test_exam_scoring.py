@@ -23,7 +23,6 @@ from groundfault.benchmarks.reactbench import (
 )
 from groundfault.errors import DataError
 from groundfault.metrics import exam as metric
-from groundfault.parsing.answers import MODES, Answered, Mode, Verdict
 from groundfault.protocols.exam import (
     cot_effects,
     hallucination_rates,
@@ -33,7 +32,7 @@ from groundfault.protocols.exam import (
     score,
 )
 from groundfault.published import published_rows
-from groundfault.records import Outcome, Summary
+from groundfault.records import MODES, Mode, Outcome, Prediction, Summary, Verdict
 
 FACTS: dict[Task, dict[str, str]] = {
     "erasure": {"erased": "lamp", "relation": "on", "kept": "table"},
@@ -87,7 +86,7 @@ def rows_of(
     exam: Exam,
     right: Callable[[Question, Mode], bool] = lambda question, mode: True,
     modes: tuple[Mode, ...] = MODES,
-) -> list[Answered]:
+) -> list[Prediction]:
     return [
         answer(question, mode, right(question, mode))
         for question in exam.questions
@@ -95,10 +94,10 @@ def rows_of(
     ]
 
 
-def answer(question: Question, mode: Mode, right: bool) -> Answered:
+def answer(question: Question, mode: Mode, right: bool) -> Prediction:
     other = {"yes": "no", "no": "yes", "A": "B"}.get(question.answer, "A")
     verdict: Verdict = "right" if right else "wrong"
-    return Answered(
+    return Prediction(
         item_id=question.id,
         mode=mode,
         outcome=Outcome.OK,
@@ -109,7 +108,7 @@ def answer(question: Question, mode: Mode, right: bool) -> Answered:
     )
 
 
-def summary_of(exam: Exam, rows: list[Answered], bootstrap: int = 0) -> Summary:
+def summary_of(exam: Exam, rows: list[Prediction], bootstrap: int = 0) -> Summary:
     return summarise(score(exam, rows), bootstrap=bootstrap, seed=0)
 
 
@@ -148,7 +147,7 @@ def test_a_perfect_and_a_hopeless_model() -> None:
     assert (hopeless["yes_rate_true"], hopeless["yes_rate_false"]) == (0, 1)
 
 
-def by_hand(exam: Exam, rows: list[Answered]) -> tuple[float, float]:
+def by_hand(exam: Exam, rows: list[Prediction]) -> tuple[float, float]:
     """React-Score by formula and plain, in plain Python."""
     samples = {sample.id: sample for sample in exam.samples}
     questions = {question.id: question for question in exam.questions}
@@ -236,7 +235,7 @@ def test_a_thinking_model_has_one_mode() -> None:
     assert any("one mode" in note for note in summary.notes)
 
 
-def with_outcome(row: Answered, outcome: Outcome) -> Answered:
+def with_outcome(row: Prediction, outcome: Outcome) -> Prediction:
     return msgspec.structs.replace(row, outcome=outcome, parsed=None, verdict=None)
 
 
@@ -337,7 +336,7 @@ def test_what_is_stored_is_enough_to_score_again() -> None:
     ],
 )
 def test_unsound_rows_are_refused(
-    spoil: Callable[[list[Answered]], list[Answered]], words: str
+    spoil: Callable[[list[Prediction]], list[Prediction]], words: str
 ) -> None:
     with pytest.raises(DataError, match=words):
         score(exam(1), spoil(rows_of(exam(1))))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample
 from groundfault.judges.card import Agreement, JudgeCard, agreement
-from groundfault.parsing.answers import MODES, Answered
 from groundfault.protocols.exam import cot_effects, hallucination_rates, position_bias, score
-from groundfault.records import Outcome, Summary
+from groundfault.records import MODES, Outcome, Prediction, Summary
 from groundfault.report.exams import (
     cause_bars,
     cause_table,
@@ -53,7 +52,7 @@ def small_exam() -> Exam:
 
 EXAM = small_exam()
 ROWS = [
-    Answered(
+    Prediction(
         item_id=question.id,
         mode=mode,
         outcome=Outcome.OK,

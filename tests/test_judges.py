@@ -29,9 +29,8 @@ from groundfault.judges.causes import prompt_hash as causes_hash
 from groundfault.judges.labelled import labelled_answers
 from groundfault.judges.llm import REMINDER, JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.parsing.answers import Answered, Mode, Verdict
 from groundfault.protocols.exam import score
-from groundfault.records import Conversation, Outcome, Reply
+from groundfault.records import Conversation, Mode, Outcome, Prediction, Reply, Verdict
 
 LAMP = {
     "erased": "lamp",
@@ -493,8 +492,8 @@ def asked_exam() -> Exam:
     )
 
 
-def said(item_id: str, text: str, mode: Mode = "std", **more: Any) -> Answered:
-    return Answered(
+def said(item_id: str, text: str, mode: Mode = "std", **more: Any) -> Prediction:
+    return Prediction(
         **{"item_id": item_id, "mode": mode, "outcome": Outcome.OK, "text": text, **more}
     )
 
@@ -740,7 +739,7 @@ def test_a_judge_that_drifts_is_warned_about() -> None:
 # Sub-causes.
 
 
-def wrong_rows() -> list[Answered]:
+def wrong_rows() -> list[Prediction]:
     rows = [
         said("s:Q1", "Lamps stand on tables. Yes.", "cot"),
         said("s:Q2", "I look. No.", "cot"),

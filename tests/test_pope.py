@@ -9,8 +9,7 @@ import pytest
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import pope
 from groundfault.errors import DataError, UsageError
-from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome
+from groundfault.records import Outcome, Prediction
 
 LINES = """\
 {"question_id": 1, "image": "a.jpg", "text": "Is there a kite in the image?", "label": "yes"}
@@ -27,9 +26,9 @@ def written(folder: Path, text: str = LINES, name: str = "coco_pope_random.json"
     return path
 
 
-def answered(texts: dict[str, str], setting: str = "random") -> list[Answered]:
+def answered(texts: dict[str, str], setting: str = "random") -> list[Prediction]:
     return [
-        Answered(
+        Prediction(
             item_id=f"{setting}:{number}",
             mode="std",
             outcome=Outcome.FAILED if text == "failed" else Outcome.OK,

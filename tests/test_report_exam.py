@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from groundfault.runner.exams import ExamRun, Marker
-from groundfault.runs.answers import read_answers, write_answers
 from PIL import Image
 from tests.test_report_page import (
     Page,
@@ -31,15 +29,15 @@ from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Exam, Question, Sample, Task
 from groundfault.errors import UsageError
-from groundfault.parsing.answers import MODES, Answered, Mode
 from groundfault.protocols import exam as scoring
-from groundfault.records import Outcome
+from groundfault.records import MODES, Mode, Outcome, Prediction
 from groundfault.report.page import exam_cards, write_figures, write_report
 from groundfault.report.page.exam_answers import exam_material
 from groundfault.report.page.exam_cards import exam_asked, make_cards
 from groundfault.report.page.inputs import chapters, load_runs
 from groundfault.report.page.pictures import Pictures
-from groundfault.runs.run import write_run
+from groundfault.runs.recorder import read_predictions, write_answers
+from groundfault.runs.run import Run, write_run
 
 pytest.importorskip("jinja2")
 
@@ -105,23 +103,23 @@ def written_exam(folder: Path) -> Exam:
     return reactbench.write(folder, samples, questions, pictures)
 
 
-def answer(question: Question, mode: Mode, model: str, k: int) -> Answered:
+def answer(question: Question, mode: Mode, model: str, k: int) -> Prediction:
     """Right as often as the model is good; one in 23 cannot be read, one in 37 fails."""
     right = (7 * k + len(mode)) % 10 < RIGHT_OF_TEN[model]
     known: dict[str, Any] = {"item_id": question.id, "mode": mode, "latency_s": 0.5}
     if k % 37 == 5:
-        return Answered(outcome=Outcome.FAILED, reason="time-out", **known)
+        return Prediction(outcome=Outcome.FAILED, reason="time-out", **known)
     if k == 4:
         refused = {"judge": "openai:judge", "judge_text": "refused: by a filter"}
-        return Answered(outcome=Outcome.OK, text="A", verdict="unjudged", **refused, **known)
+        return Prediction(outcome=Outcome.OK, text="A", verdict="unjudged", **refused, **known)
     if k % 23 == 7:
         why = "says nothing that can be read as an answer"
-        return Answered(outcome=Outcome.UNPARSED, text="Hm.", reason=why, **known)
+        return Prediction(outcome=Outcome.UNPARSED, text="Hm.", reason=why, **known)
     other = {"yes": "no", "no": "yes", "20": "12", "18-22": "1-3", "A": "B"}
     said = question.answer if right else other.get(question.answer, "A")
     in_words = question.type == "SA" and not question.sample_id.startswith("counting")
     wrong_thought = mode == "cot" and not right
-    return Answered(
+    return Prediction(
         outcome=Outcome.OK,
         text=f"I look.\nI think. {EVIL} Final answer: {said}" if mode == "cot" else said,
         parsed=said,
@@ -149,7 +147,7 @@ def written_run(
     scored = scoring.score(exam, rows)
     data = {"exam": exam.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
-    run = ExamRun(
+    run = Run(
         model=f"openai:{model}", benchmark="reactbench", benchmark_folder=str(folder),
         content_hash=exam.card.content_hash, modes=modes, tokens_in=1000 * len(rows),
         tokens_out=20 * len(rows), cost=0.25, latency_s={"median": 0.5, "p95": 1.25},
@@ -247,7 +245,7 @@ def test_answers_stand_beside_question_and_truth(page: Page) -> None:
 
 def test_causes_are_shown_only_where_somebody_named_them(runs: list[Path], tmp_path: Path) -> None:
     run = copied(runs[0], tmp_path / "old")
-    rows = [msgspec.structs.replace(row, cause=None, cause_by="") for row in read_answers(run)]
+    rows = [msgspec.structs.replace(row, cause=None, cause_by="") for row in read_predictions(run)]
     write_answers(run / "answers-00000.parquet", rows)
     assert "Why were the answers wrong?" not in page_of([run], tmp_path / "report.html").text
 

@@ -113,7 +113,9 @@ def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, worke
         return
     ready = Ready(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
     workers = Told(ready)
-    fleet = WorkerPool(workers, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes))
+    fleet = WorkerPool(
+        workers, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
+    )
     list(fleet.answers(lambda _: None))
     assert sorted(workers.given) == [3, 4, 4]
 

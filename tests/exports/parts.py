@@ -8,8 +8,7 @@ from groundfault.runner.exam_papers import Paper
 
 from groundfault.analysis.summary import summarise
 from groundfault.judges.rule import RuleJudge
-from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome
+from groundfault.records import Mode, Outcome, Prediction
 from groundfault.runner.prompts import Asked
 
 
@@ -19,15 +18,15 @@ def said(number: int, asked: Asked) -> str:
     return (asked.reference, "Yes.", "I cannot tell.", "", reasoned)[number % 5]
 
 
-def answers_to(paper: Paper, modes: Sequence[Mode]) -> list[Answered]:
+def answers_to(paper: Paper, modes: Sequence[Mode]) -> list[Prediction]:
     """An answer to every question, not judged yet."""
     return [
-        Answered(item_id=one.item_id, mode=one.mode, outcome=Outcome.OK, text=said(k, one))
+        Prediction(item_id=one.item_id, mode=one.mode, outcome=Outcome.OK, text=said(k, one))
         for k, one in enumerate(paper.questions(modes).asked())
     ]
 
 
-def own_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -> dict[str, float]:
+def own_scores(paper: Paper, rows: Iterable[Prediction], modes: Sequence[Mode]) -> dict[str, float]:
     """As `groundfault eval` writes them into summary.json, under the names of an export."""
     judged = paper.judge(rows, RuleJudge())
     summary = summarise(paper.score(judged, modes), bootstrap=0, seed=0)

@@ -15,7 +15,7 @@ from tests.exports.parts import answers_to, own_scores
 
 from groundfault.errors import UsageError
 from groundfault.exports.scores import modes_of
-from groundfault.parsing.answers import MODES, Answered, Mode
+from groundfault.records import MODES, Mode, Prediction
 from groundfault.runner.prompts import exam_questions
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs groundfault[inspect]")
@@ -50,9 +50,9 @@ def evaluate(tmp_path: Path) -> Callable[..., Any]:
     """Run a task with prepared answers, one after the other; gives the log."""
 
     def run(
-        task: Any, answers: Sequence[Answered | ModelOutput], grader: Any = None, **options: Any
+        task: Any, answers: Sequence[Prediction | ModelOutput], grader: Any = None, **options: Any
     ) -> Any:
-        outputs = [saying(a.text) if isinstance(a, Answered) else a for a in answers]
+        outputs = [saying(a.text) if isinstance(a, Prediction) else a for a in answers]
         (log,) = inspect_ai.eval(
             task,
             model=get_model("mockllm/model", custom_outputs=outputs, memoize=False),

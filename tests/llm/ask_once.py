@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from groundfault.runner.exams import run_exam
+from tests.llm.runs import run_exam
 
 from groundfault.llm.openai_chat import openai
 from groundfault.llm.retry import RetryPolicy

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.runner.exams import ExamRun, run_exam
 from tests.llm.exams import counting_exam
+from tests.llm.runs import run_exam
 
 from groundfault.llm.openai_chat import openai
 from groundfault.llm.retry import RetryPolicy
 from groundfault.llm.server import ChatOptions
+from groundfault.runs.run import Run
 
 QUICK = RetryPolicy(attempts=8, first_wait_s=0.01, longest_wait_s=0.1)
 """The usual one, but for short waits between tries."""
@@ -43,10 +44,10 @@ def exam_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ask(exam_folder: Path, tmp_path: Path) -> Callable[..., ExamRun]:
+def ask(exam_folder: Path, tmp_path: Path) -> Callable[..., Run]:
     """Ask the exam of a server: ask(server, out="run", modes=…, …)."""
 
-    def ask(server: Any, out: str = "run", **settings: Any) -> ExamRun:
+    def ask(server: Any, out: str = "run", **settings: Any) -> Run:
         options = ChatOptions(base_url=server.url, **settings.pop("options", {}))
         settings = {"patience": QUICK, "concurrency": 32, **settings}
         return run_exam(

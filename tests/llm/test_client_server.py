@@ -11,8 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from groundfault.runner.exams import ExamRun, run_exam
-from groundfault.runs.answers import read_answers
 from tests.llm.chat_server import (
     FAULTS,
     ChatServer,
@@ -25,6 +23,7 @@ from tests.llm.chat_server import (
     sound,
 )
 from tests.llm.conftest import KEY, QUICK
+from tests.llm.runs import run_exam
 
 from groundfault.benchmarks.reactbench import read, write
 from groundfault.errors import UsageError
@@ -36,17 +35,18 @@ from groundfault.llm.openai_chat import openai, vllm
 from groundfault.llm.response_store import ResponseStore
 from groundfault.llm.retry import RetryPolicy
 from groundfault.llm.server import ChatOptions
-from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Message, Outcome, Reply
+from groundfault.records import Message, Mode, Outcome, Prediction, Reply
 from groundfault.runner.prompts import exam_questions
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import Run
 
-Ask = Callable[..., ExamRun]
+Ask = Callable[..., Run]
 N = 240
 
 
-def answers(folder: Path) -> dict[tuple[str, str], Answered]:
+def answers(folder: Path) -> dict[tuple[str, str], Prediction]:
     """What a run kept; every question once."""
-    found = list(read_answers(folder))
+    found = list(read_predictions(folder))
     by_key = {(answer.item_id, answer.mode): answer for answer in found}
     assert len(by_key) == len(found), "some answer is stored twice"
     return by_key
@@ -101,7 +101,7 @@ def test_a_second_run_is_answered_from_the_store_and_a_fresh_one_is_not(ask: Ask
 
 
 def test_a_run_in_a_notebook(ask: Ask) -> None:
-    async def cell() -> list[ExamRun]:  # which waits, though a loop is running
+    async def cell() -> list[Run]:  # which waits, though a loop is running
         return [ask(server, out="a"), ask(server, out="b")]
 
     with ChatServer() as server:
@@ -222,7 +222,7 @@ def test_a_fault_that_stays_fails_its_question_with_the_reason(
     patience = msgspec.structs.replace(QUICK, timeout_s=2.0 if slow else 120.0, attempts=3)
     with ChatServer(behave) as server:
         run = ask(server, patience=patience, limit=6, concurrency=4)
-        failed = [a for a in read_answers(tmp_path / "run") if a.outcome is Outcome.FAILED]
+        failed = [a for a in read_predictions(tmp_path / "run") if a.outcome is Outcome.FAILED]
         assert [answer.item_id for answer in failed] == ["s00003:Q2"]
         assert run.outcomes["ok"] == 47 and run.state == "finished"
         assert "3 times" in failed[0].reason
@@ -263,7 +263,7 @@ def test_what_is_no_answer_is_unparsed_with_its_reason_and_not_paid_for_again(
     with ChatServer(lambda request: Response(content=content)) as server:
         run = ask(server, limit=1)
         assert run.outcomes == {"ok": 0, "abstained": 0, "unparsed": 8, "failed": 0}
-        assert all(reason in answer.reason for answer in read_answers(tmp_path / "run"))
+        assert all(reason in answer.reason for answer in read_predictions(tmp_path / "run"))
         ask(server, limit=1)
         ask(server, out="b", limit=1)
         assert len(server.requests) == 8
@@ -383,7 +383,7 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_a_file(
     with ChatServer(behave) as server:
         run = ask(server, limit=2)
     assert run.outcomes["failed"] == 2 and run.outcomes["ok"] == 14
-    texts = {a.text for a in read_answers(tmp_path / "run")}
+    texts = {a.text for a in read_predictions(tmp_path / "run")}
     assert texts == {"", "Your key is Bearer [key]"}
     for path in tmp_path.rglob("*"):
         if path.is_file():

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from groundfault.runner.exams import ExamRun, usual_modes
-from groundfault.runs.answers import read_answers, replace_answers
 from tests.conftest import Ran
 from tests.llm.exams import whole_exam
 
 from groundfault.analysis.summary import read_results
 from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
-from groundfault.runs.run import write_run
+from groundfault.runs.recorder import read_predictions, replace_predictions
+from groundfault.runs.run import Run, write_run
 
 Run = Callable[..., Ran]
 
@@ -124,7 +123,7 @@ def test_a_model_that_always_reasons_has_one_mode(run: Run, exam_dir: Path, tmp_
 
 def test_modes_and_samples_can_be_added_to_a_run(run: Run, exam_dir: Path, tmp_path: Path) -> None:
     def keys() -> set[tuple[str, str]]:
-        rows = list(read_answers(tmp_path / "blind"))
+        rows = list(read_predictions(tmp_path / "blind"))
         found = {(row.item_id, row.mode) for row in rows}
         assert len(found) == len(rows)
         return found
@@ -175,7 +174,7 @@ def test_a_run_without_any_answer_passes_for_nothing(
 def test_a_run_that_was_cut_short_is_not_judged(run: Run, exam_dir: Path, tmp_path: Path) -> None:
     evaluate(run, exam_dir, tmp_path, "--model", "blind")
     folder = tmp_path / "blind"
-    noted = read_json(folder / "run.json", ExamRun)
+    noted = read_json(folder / "run.json", Run)
     write_run(folder, msgspec.structs.replace(noted, state="running"))
     ran = run("judge", folder)
     assert ran.code == 2 and "cut short" in ran.err
@@ -247,7 +246,7 @@ def test_stored_answers_are_judged_again_where_the_exam_has_moved(
     assert ran.code == 2 and "--data" in ran.err
     ran = run("judge", tmp_path / "oracle", "--data", exam_dir, "--bootstrap", 0)
     assert ran.code == 0, ran.err
-    judged = read_json(tmp_path / "oracle" / "run.json", ExamRun)
+    judged = read_json(tmp_path / "oracle" / "run.json", Run)
     assert judged.judged is not None and judged.judged.name == "rule"
     assert judged.outcomes["ok"] == 2 * len(exam.questions)
     other = tmp_path / "other"
@@ -305,10 +304,12 @@ def test_an_answer_that_is_no_longer_wrong_loses_its_cause(
     folder = tmp_path / "always-yes"
     rows = [
         msgspec.structs.replace(row, cause="SC1", cause_by="openai:why")
-        for row in read_answers(folder)
+        for row in read_predictions(folder)
     ]
-    replace_answers(folder, rows)
+    replace_predictions(folder, rows)
     assert run("judge", folder, "--bootstrap", 0).code == 0
-    kept = {row for row in read_answers(folder) if row.cause_by}
-    wrong = {row for row in read_answers(folder) if row.mode == "cot" and row.verdict == "wrong"}
+    kept = {row for row in read_predictions(folder) if row.cause_by}
+    wrong = {
+        row for row in read_predictions(folder) if row.mode == "cot" and row.verdict == "wrong"
+    }
     assert kept == wrong and {row.cause for row in kept} == {"SC1"}

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.runner.exams import ExamRun
-from groundfault.runs.answers import read_answers
 from tests.conftest import Ran
 from tests.llm.chat_server import (
     ChatServer,
@@ -28,8 +26,9 @@ from groundfault.analysis.summary import read_results
 from groundfault.benchmarks.reactbench import Exam, read
 from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
-from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome, Summary
+from groundfault.records import Outcome, Prediction, Summary
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import Run
 
 Run = Callable[..., Ran]
 MODEL = ("--model", "openai:tiny")
@@ -92,9 +91,9 @@ def judging(request: Request) -> Response:
     return Response(content=completion("wrong" if any(w in said for w in wrong) else "right."))
 
 
-def answers(folder: Path) -> dict[tuple[str, str], Answered]:
+def answers(folder: Path) -> dict[tuple[str, str], Prediction]:
     """What a run kept; every question once."""
-    found = list(read_answers(folder))
+    found = list(read_predictions(folder))
     by_key = {(answer.item_id, answer.mode): answer for answer in found}
     assert len(by_key) == len(found), "some answer is stored twice"
     return by_key
@@ -194,7 +193,7 @@ def test_a_key_that_expires_half_way_stops_the_run_and_the_next_one_goes_on(
         first = answers(folder)
         answered = {k for k, a in first.items() if a.outcome is Outcome.OK}
         assert len(first) == 176 and len(answered) == 60
-        stopped = read_json(folder / "run.json", ExamRun)
+        stopped = read_json(folder / "run.json", Run)
         assert stopped.state == "stopped" and stopped.outcomes["failed"] == 116
         assert read_results(folder)[0].bounds, "n of N, with bounds"
         state.update(left=10_000)
@@ -230,7 +229,7 @@ def test_a_judge_that_is_down_stops_the_run_and_costs_no_answer(
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
         assert ran.code == 0, ran.err
         assert len(server.requests) == asked, "the same command asks no question again"
-        noted = read_json(folder / "run.json", ExamRun).judged
+        noted = read_json(folder / "run.json", Run).judged
         assert noted is not None and noted.name == "openai:judge" and len(noted.prompt_hash) == 64
         assert (noted.canaries, noted.canaries_missed, noted.warnings) == (10, 0, ())
         for (item, mode), answer in answers(folder).items():
@@ -275,7 +274,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     assert {item for item, answer in kept.items() if answer.verdict == "unjudged"} == refused
     assert {kept[item].outcome for item in refused} == {Outcome.OK}
     assert "content management policy" in kept["erasure0:Q5"].judge_text
-    noted = read_json(folder / "run.json", ExamRun).judged
+    noted = read_json(folder / "run.json", Run).judged
     assert noted is not None and noted.unjudged == 3
     summary, _ = read_results(folder)
     assert any("3 were refused by the judge" in note for note in summary.notes)
@@ -314,7 +313,7 @@ def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
         ran = evaluate(run, exam_dir, tmp_path / "b", server.url, *more)
     assert ran.code == 0
     assert "warning: The judge openai:judge is wrong about 5 of 10 canaries" in ran.err
-    noted = read_json(tmp_path / "b" / "openai-tiny" / "run.json", ExamRun).judged
+    noted = read_json(tmp_path / "b" / "openai-tiny" / "run.json", Run).judged
     assert noted is not None and noted.canaries_missed == 5
     summary, _ = read_results(tmp_path / "b" / "openai-tiny")
     assert any("canaries" in note for note in summary.notes)
@@ -362,7 +361,7 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
         attributed = mode == "cot" and not odd(item, mode)
         assert answer.cause == ("SC2" if attributed else None)
         assert answer.cause_by == (spec if attributed else "")
-    noted = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun).attributed
+    noted = read_json(tmp_path / "openai-tiny" / "run.json", Run).attributed
     assert noted is not None and noted.name == spec and len(noted.prompt_hash) == 64
     assert "SC2 Activity-Entity Completion" in ran.out
     figure = (tmp_path / "sub-causes.svg").read_text()
@@ -433,7 +432,7 @@ def test_whoever_pays_is_asked_first(run: Run, exam: Exam, exam_dir: Path, tmp_p
         assert "nobody is there to agree" in ran.err and "--yes" in ran.err
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more, "--yes")
         assert ran.code == 0 and len(server.requests) == 176
-    noted = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun)
+    noted = read_json(tmp_path / "openai-tiny" / "run.json", Run)
     assert noted.cost == pytest.approx(176 * (100 * 1 + 10 * 2) / 1e6)
 
 
@@ -446,7 +445,7 @@ def test_a_budget_stops_the_run_as_it_was_told_to(
         assert ran.code == 0, ran.err
         assert "stopped: the budget of 5500 tokens is used up" in ran.err
         assert len(server.requests) == 50
-        run_ = read_json(tmp_path / "openai-tiny" / "run.json", ExamRun)
+        run_ = read_json(tmp_path / "openai-tiny" / "run.json", Run)
         assert run_.outcomes["failed"] == 126 and run_.within_budget
         gate = evaluate(run, exam_dir, tmp_path, server.url, *more, "--fail-if", "failed>0")
         assert gate.code == 1 and len(server.requests) == 100
@@ -454,7 +453,7 @@ def test_a_budget_stops_the_run_as_it_was_told_to(
 
 def _spent(folder: Path) -> tuple[int, int]:
     """Tokens of answers and of judgements, as run.json has them."""
-    noted = read_json(folder / "run.json", ExamRun)
+    noted = read_json(folder / "run.json", Run)
     assert noted.judged is not None
     return noted.tokens_in + noted.tokens_out, noted.judged.tokens
 
@@ -514,12 +513,12 @@ def test_the_cost_of_judging_is_noted_run_by_run_within_one_budget(
         tokens = [_spent(tmp_path / f"openai-{name}")[1] for name in ("tiny", "second")]
         assert sum(tokens) == 110 * len(judge.requests)
         assert tokens[1] == 1100, "the second answers alike: canaries only"
-        noted = read_json(tmp_path / "openai-second" / "run.json", ExamRun).judged
+        noted = read_json(tmp_path / "openai-second" / "run.json", Run).judged
         assert noted is not None and noted.cost == pytest.approx(1100e-6)
         more = ("--budget", "5500 tokens", "--fresh")
         assert evaluate(run, exam_dir, tmp_path / "b", server.url, *two, *more).code == 0
     for name, failed in (("tiny", 0), ("second", 46)):
-        there = read_json(tmp_path / "b" / f"openai-{name}" / "run.json", ExamRun)
+        there = read_json(tmp_path / "b" / f"openai-{name}" / "run.json", Run)
         assert there.outcomes["failed"] == failed and there.within_budget == bool(failed)
 
 

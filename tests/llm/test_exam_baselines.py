@@ -7,28 +7,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.runner.exams import ExamRun, run_exam
-from groundfault.runs.answers import read_answers
 from tests.llm.chat_server import ChatServer
+from tests.llm.runs import run_exam
 
 from groundfault import registry
 from groundfault.errors import DataError, UsageError
 from groundfault.llm.openai_chat import openai
 from groundfault.llm.server import ChatOptions, Server
 from groundfault.models import exam_baselines as baselines
-from groundfault.parsing.answers import Answered, passage, read_option, read_yes_no
-from groundfault.records import Outcome, Reply
+from groundfault.parsing.choices import parse_choice
+from groundfault.parsing.passages import passage
+from groundfault.parsing.yes_no import parse_yes_no
+from groundfault.records import Outcome, Prediction, Reply
 from groundfault.runner.prompts import Asked
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import Run
 
 OPTIONS = ChatOptions()
 
 
-def run(exam: Path, out: Path, model: Any) -> ExamRun:
+def run(exam: Path, out: Path, model: Any) -> Run:
     return run_exam(exam, lambda: model, out, name="baseline", modes=("std", "cot"))
 
 
-def by_key(folder: Path) -> dict[tuple[str, str], Answered]:
-    return {(a.item_id, a.mode): a for a in read_answers(folder)}
+def by_key(folder: Path) -> dict[tuple[str, str], Prediction]:
+    return {(a.item_id, a.mode): a for a in read_predictions(folder)}
 
 
 def test_the_oracle_gives_the_references(exam_folder: Path, tmp_path: Path) -> None:
@@ -41,7 +44,7 @@ def test_the_oracle_gives_the_references(exam_folder: Path, tmp_path: Path) -> N
 
 def test_always_yes(exam_folder: Path, tmp_path: Path) -> None:
     run(exam_folder, tmp_path / "run", baselines.always_yes("", OPTIONS))
-    assert {a.text for a in read_answers(tmp_path / "run")} == {"Yes.", "A."}
+    assert {a.text for a in read_predictions(tmp_path / "run")} == {"Yes.", "A."}
 
 
 def test_blind_and_random_can_be_read_and_are_repeatable(exam_folder: Path, tmp_path: Path) -> None:
@@ -51,9 +54,11 @@ def test_blind_and_random_can_be_read_and_are_repeatable(exam_folder: Path, tmp_
         run(exam_folder, tmp_path / f"{name}2", make("", OPTIONS))
         answers, again = by_key(tmp_path / name), by_key(tmp_path / f"{name}2")
         assert {k: a.text for k, a in answers.items()} == {k: a.text for k, a in again.items()}
-        said = [read_yes_no(passage(answers[f"s{k:05d}:Q1", "std"].text, "std")) for k in range(30)]
+        said = [
+            parse_yes_no(passage(answers[f"s{k:05d}:Q1", "std"].text, "std")) for k in range(30)
+        ]
         assert 5 < said.count("yes") < 25 and said.count("yes") + said.count("no") == 30
-        letters = {read_option(answers[f"s{k:05d}:Q7", "std"].text, ["3", "7"]) for k in range(30)}
+        letters = {parse_choice(answers[f"s{k:05d}:Q7", "std"].text, ["3", "7"]) for k in range(30)}
         assert letters == {"A", "B"}
     other = baselines.random("7", OPTIONS)
     run(exam_folder, tmp_path / "other", other)
@@ -134,7 +139,7 @@ def test_a_batch_that_fails_is_halved_until_one_question_is_to_blame(
         exam_folder, lambda: model, tmp_path / "run", name="fragile", limit=3, options=options
     )
     assert found.outcomes["ok"] == 23 and found.failures == {"MemoryError: 3 GB": 1}
-    assert {a.text for a in read_answers(tmp_path / "run") if a.text} == {
+    assert {a.text for a in read_predictions(tmp_path / "run") if a.text} == {
         f"s{k:05d}:Q{q}" for k in range(3) for q in range(1, 9)
     } - {"s00001:Q3"}
     assert model.sizes[0] == 8 and min(model.sizes) == 1

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.runner.exams import run_exam
-from groundfault.runs.answers import read_answers
 from tests.llm.chat_server import ChatServer, Request, Response, completion, error
 from tests.llm.conftest import KEY, QUICK
+from tests.llm.runs import run_exam
 
 from groundfault.interfaces import ChatModel
 from groundfault.llm.client import ChatClient
@@ -18,6 +17,7 @@ from groundfault.llm.gemini import gemini
 from groundfault.llm.openai_chat import openai
 from groundfault.llm.server import ChatOptions, Refused, Trouble, Unsound
 from groundfault.records import Conversation, Message, Outcome, Picture
+from groundfault.runs.recorder import read_predictions
 
 
 def response(text: str, finish: str = "STOP") -> bytes:
@@ -117,7 +117,7 @@ def test_an_exam_asked_of_gemini(
             limit=2,
         )
     assert run.outcomes["ok"] == 16 and run.tokens_out == 160
-    found = {a.item_id: a.text for a in read_answers(tmp_path / "run")}
+    found = {a.item_id: a.text for a in read_predictions(tmp_path / "run")}
     assert found["s00001:Q4"] == "Yes to s00001, question 4: "[:27]
 
 

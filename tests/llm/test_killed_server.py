@@ -14,12 +14,12 @@ import threading
 import time
 from pathlib import Path
 
-from groundfault.runs.answers import read_answers
 from tests.llm.chat_server import ChatServer, answer_to
 from tests.llm.exams import counting_exam
 
 from groundfault.records import Outcome
 from groundfault.runner.prompts import exam_questions
+from groundfault.runs.recorder import read_predictions
 
 SCRIPT = Path(__file__).with_name("ask_once.py")
 CONCURRENCY = 16
@@ -62,9 +62,9 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         assert process.wait(LONGEST_S) == 0
         assert len(server.times_asked) == n, "every question was asked"
         assert n < len(server.requests) <= n + wasted, "and again only what was under way"
-    found = {(answer.item_id, answer.mode): answer for answer in read_answers(out)}
+    found = {(answer.item_id, answer.mode): answer for answer in read_predictions(out)}
     asked = list(exam_questions(exam, ("std", "cot")).asked())
-    assert len(found) == len(list(read_answers(out))) == len(asked) == n
+    assert len(found) == len(list(read_predictions(out))) == len(asked) == n
     for one in asked:
         assert found[one.key].outcome is Outcome.OK
         assert found[one.key].text == answer_to(one.text)
@@ -88,12 +88,12 @@ def test_an_interrupt_keeps_every_answer(tmp_path: Path) -> None:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         assert process.wait(LONGEST_S) != 0
-        assert 80 <= len(list(read_answers(out))) == stored(store) < n
+        assert 80 <= len(list(read_predictions(out))) == stored(store) < n
         assert not list(out.glob("*.journal"))
         server.ready = lambda request: True
         assert begin(exam, server, out, store).wait(LONGEST_S) == 0
         assert len(server.requests) <= n + CONCURRENCY
-    assert len(list(read_answers(out))) == n
+    assert len(list(read_predictions(out))) == n
 
 
 def test_two_processes_at_once_pay_once(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_two_processes_at_once_pay_once(tmp_path: Path) -> None:
         assert [process.wait(LONGEST_S) for process in processes] == [0, 0, 0]
         assert len(server.requests) == len(server.times_asked) == n
     for out in ("a", "b", "c"):
-        assert sum(a.outcome is Outcome.OK for a in read_answers(tmp_path / out)) == n
+        assert sum(a.outcome is Outcome.OK for a in read_predictions(tmp_path / out)) == n
 
 
 def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from groundfault.runs.answers import Recorder, read_answers, replace_answers, settle
 from PIL import Image
 from tests.llm.exams import counting_exam, jpeg
 
@@ -23,9 +22,9 @@ from groundfault.llm.pictures import PictureCache, picture_bytes
 from groundfault.llm.response_store import ResponseStore, request_key
 from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import ChatOptions
-from groundfault.parsing.answers import Answered
-from groundfault.records import Message, Outcome, Picture, Reply
+from groundfault.records import Message, Outcome, Picture, Prediction, Reply
 from groundfault.runner.prompts import exam_questions
+from groundfault.runs.recorder import Recorder, read_predictions, replace_predictions, settle
 
 
 def test_waits_grow_and_are_bounded() -> None:
@@ -240,8 +239,8 @@ def test_a_store_that_cannot_be_there_says_so(tmp_path: Path) -> None:
 # Recording.
 
 
-def answer(number: int, outcome: Outcome = Outcome.OK) -> Answered:
-    return Answered(item_id=f"q{number}", mode="std", outcome=outcome, text=f"{number}", cost=0.5)
+def answer(number: int, outcome: Outcome = Outcome.OK) -> Prediction:
+    return Prediction(item_id=f"q{number}", mode="std", outcome=outcome, text=f"{number}", cost=0.5)
 
 
 def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
@@ -249,8 +248,8 @@ def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     with Recorder(tmp_path) as recorder:
         for one in given:
             recorder.add(one)
-        assert len(list(read_answers(tmp_path))) == 5000  # the journal's too
-    assert list(read_answers(tmp_path)) == given
+        assert len(list(read_predictions(tmp_path))) == 5000  # the journal's too
+    assert list(read_predictions(tmp_path)) == given
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
         f"answers-{k:05d}.parquet" for k in range(3)
     ]
@@ -265,7 +264,7 @@ def test_a_journal_cut_anywhere_gives_whole_answers(tmp_path: Path) -> None:
     before = 0
     for end in range(len(content) + 1):
         journal.write_bytes(content[:end])
-        found = list(read_answers(tmp_path))
+        found = list(read_predictions(tmp_path))
         assert found == [answer(k) for k in range(len(found))] and len(found) in (
             before,
             before + 1,
@@ -283,7 +282,7 @@ def test_settling_drops_failures_and_keeps_the_rest_once(tmp_path: Path) -> None
         recorder.add(answer(k, Outcome.FAILED if k == 3 else Outcome.OK))
     settle(tmp_path)
     settle(tmp_path)
-    assert sorted(int(a.text) for a in read_answers(tmp_path)) == [0, 1, 2, 4, 5, 7, 8, 10]
+    assert sorted(int(a.text) for a in read_predictions(tmp_path)) == [0, 1, 2, 4, 5, 7, 8, 10]
     assert not list(tmp_path.glob("*.journal"))
 
 
@@ -292,8 +291,8 @@ def test_judged_answers_take_the_place_of_others(tmp_path: Path) -> None:
         for k in range(3000):
             recorder.add(answer(k))
     judged = [msgspec.structs.replace(answer(k), verdict="right") for k in range(0, 3000, 2)]
-    replace_answers(tmp_path, judged)
-    found = list(read_answers(tmp_path))
+    replace_predictions(tmp_path, judged)
+    found = list(read_predictions(tmp_path))
     assert [a.item_id for a in found] == [f"q{k}" for k in range(3000)]
     assert sum(a.verdict == "right" for a in found) == 1500
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.runner.exams import run_exam
-from groundfault.runs.answers import read_answers
 from PIL import Image
+from tests.llm.runs import run_exam
 from tests.llm.tiny_vlms import BUILDERS, saved
 
 from groundfault.errors import GroundfaultError, UsageError
@@ -19,6 +18,7 @@ from groundfault.llm.pictures import PictureCache
 from groundfault.llm.server import ChatOptions
 from groundfault.models.transformers_vlm import hf
 from groundfault.records import Conversation, Message
+from groundfault.runs.recorder import read_predictions
 
 pytestmark = pytest.mark.skipif(
     any(
@@ -126,7 +126,7 @@ def test_an_answer_that_ends_is_whole(
 def test_an_exam(loaded: Callable[..., Any], exam_folder: Path, tmp_path: Path) -> None:
     model = loaded("qwen3_vl")
     run = run_exam(exam_folder, lambda: model, tmp_path / "run", name="hf:tiny", limit=1)
-    assert run.outcomes["failed"] == 0 and len(list(read_answers(tmp_path / "run"))) == 8
+    assert run.outcomes["failed"] == 0 and len(list(read_predictions(tmp_path / "run"))) == 8
     assert "@sha256:" in run.identity["server"]
 
 
