@@ -51,6 +51,7 @@ __all__ = [
     "MOST_IN_RANGE",
     "Question",
     "Sample",
+    "benchmark_of",
     "is_control",
     "read",
     "read_native",
@@ -243,7 +244,7 @@ def write(
             notes=tuple(notes),
         )
         write_json(temporary / HEADER, header)
-    return _benchmark(Path(folder), header, samples, questions)
+    return _of_folder(Path(folder), header, samples, questions)
 
 
 def read(folder: AnyPath) -> Benchmark:
@@ -271,23 +272,41 @@ def read(folder: AnyPath) -> Benchmark:
             f"it is about other content: hash {header.content_hash[:12]}…, found {found[:12]}…",
             remedy=_AGAIN,
         )
-    return _benchmark(folder, header, samples, questions)
+    return _of_folder(folder, header, samples, questions)
 
 
-def _benchmark(
+def _of_folder(
     folder: Path, header: Header, samples: Sequence[Sample], questions: Sequence[Question]
 ) -> Benchmark:
+    return benchmark_of(
+        samples,
+        questions,
+        folder=folder,
+        content_hash=header.content_hash,
+        notes=header.notes,
+    )
+
+
+def benchmark_of(
+    samples: Sequence[Sample],
+    questions: Sequence[Question],
+    *,
+    folder: Path | None = None,
+    content_hash: str = "",
+    notes: tuple[str, ...] = (),
+) -> Benchmark:
+    """What rows mean: a case per sample, an item per question."""
     known = {sample.id: sample for sample in samples}
     return Benchmark(
-        card=msgspec.structs.replace(CARD, content_hash=header.content_hash),
+        card=msgspec.structs.replace(CARD, content_hash=content_hash),
         cases=tuple(
             Case(id=sample.id, intervention=sample.task, facts=sample.facts) for sample in samples
         ),
         items=tuple(_item(question, known[question.sample_id]) for question in questions),
-        notes=header.notes,
-        images=str(folder / IMAGES),
-        folder=str(folder.resolve()),
-        hashes={"benchmark": header.content_hash},
+        notes=notes,
+        images="" if folder is None else str(folder / IMAGES),
+        folder="" if folder is None else str(folder.resolve()),
+        hashes={"benchmark": content_hash},
     )
 
 
