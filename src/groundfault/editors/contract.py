@@ -26,7 +26,9 @@ def check_editor(editor: Any, name: str = "") -> None:
     before = image.copy()
     found: Any = editor.edit(image, region, "make it red")
     if not np.array_equal(image, before):
-        raise GroundfaultError(f"editor '{name}' changes the image that it is given; it must copy it")
+        raise GroundfaultError(
+            f"editor '{name}' changes the image that it is given; it must copy it"
+        )
     if isinstance(found, NotEdited):
         if not found.reason:
             raise GroundfaultError(f"editor '{name}' says '{found.outcome}' without a reason")
