@@ -13,7 +13,7 @@ image.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +23,8 @@ import numpy as np
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import sha256
+from groundfault.metrics import columns_of
+from groundfault.metrics import yes_no as metric
 from groundfault.parsing.answers import CUT_OFF, Answered, Mode, passage, read_yes_no
 from groundfault.protocols.scored import Scored
 from groundfault.records import Card, Outcome
@@ -30,13 +32,13 @@ from groundfault.records import Card, Outcome
 if TYPE_CHECKING:
     from groundfault.protocols.scored import Floats
 
-__all__ = ["CARD", "SETTINGS", "Pope", "PopeQuestion", "judge_answers", "metrics", "read", "score"]
+__all__ = ["CARD", "SETTINGS", "Pope", "PopeQuestion", "judge_answers", "read", "score"]
 
 SETTINGS = ("random", "popular", "adversarial")
-COLUMNS = ("tp", "fp", "tn", "fn", "unparsed.true", "unparsed.false")
 
 CARD = Card(
     name="pope",
+    protocol="yes-no",
     title="POPE: does a model say that absent objects are there?",
     source="https://github.com/AoiDragon/POPE",
     licence="MIT",
@@ -143,12 +145,12 @@ def score(pope: Pope, rows: Iterable[Answered], *, mode: Mode = "std") -> Scored
         outcomes[row.outcome if row else Outcome.FAILED] += 1
 
     def contributions(failed_as: Callable[[str], str | None] | None) -> Floats:
-        sums = np.zeros((len(keys), len(COLUMNS)))
+        sums = np.zeros((len(keys), len(metric.COLUMNS)))
         for entry, label, row in ends:
             if row is not None and row.outcome is not Outcome.FAILED:
-                sums[entry, _column(label, row.parsed)] += 1
+                sums[entry, metric.column(label, row.parsed)] += 1
             elif failed_as is not None:
-                sums[entry, _column(label, failed_as(label))] += 1
+                sums[entry, metric.column(label, failed_as(label))] += 1
         return sums
 
     ways: Sequence[Callable[[str], str | None]] = (
@@ -162,6 +164,7 @@ def score(pope: Pope, rows: Iterable[Answered], *, mode: Mode = "std") -> Scored
     setting = np.array([setting for _, setting in keys], dtype=str)
     return Scored(
         benchmark=CARD.name,
+        protocol=CARD.protocol,
         settings={"mode": mode},
         columns=lambda: {
             "case_id": [f"{image} {setting}" for image, setting in keys],
@@ -169,63 +172,13 @@ def score(pope: Pope, rows: Iterable[Answered], *, mode: Mode = "std") -> Scored
             "setting": setting.tolist(),
         },
         contributions=contributions(None),
-        contribution_names=tuple(f"pope.{name}" for name in COLUMNS),
+        contribution_names=columns_of(metric.FAMILY),
         case=np.array([images[image] for image, _ in keys], np.int64),
         rows={
             "Overall": np.ones(len(keys), bool),
             **{name: setting == name for name in SETTINGS if (setting == name).any()},
         },
-        metrics=metrics,
-        support=support,
         outcomes=outcomes,
         imputed=tuple(map(contributions, ways)) if failed else (),
         notes=(f"{failed} of {len(ends)} questions have no answer.",) if failed else (),
     )
-
-
-def _column(label: str, said: str | None) -> int:
-    if said is None:
-        return 4 if label == "yes" else 5
-    if said == "yes":
-        return 0 if label == "yes" else 1
-    return 3 if label == "yes" else 2
-
-
-def metric_function(settings: Mapping[str, object]) -> Callable[[Floats], Mapping[str, Floats]]:
-    """The metrics of POPE."""
-    return metrics
-
-
-def metrics(sums: Floats) -> dict[str, Floats]:
-    """Every metric from (…, len(COLUMNS)) sums; NaN where undefined.
-
-    Two of three right "yes", one false "yes", two right "no":
-
-    >>> values = metrics(np.array([[2.0, 1, 2, 1, 0, 0]]))
-    >>> [round(float(values[m][0]), 3) for m in ("accuracy", "precision", "recall", "yes_ratio")]
-    [0.667, 0.667, 0.667, 0.5]
-    """
-    tp, fp, tn, fn, lost_true, lost_false = np.moveaxis(sums, -1, 0)
-    read, lost = tp + fp + tn + fn, lost_true + lost_false
-    return {
-        "accuracy": _ratio(tp + tn, read + lost),
-        "precision": _ratio(tp, tp + fp),
-        "recall": _ratio(tp, tp + fn + lost_true),
-        "F1": _ratio(2 * tp, 2 * tp + fp + fn + lost_true),
-        "yes_ratio": _ratio(tp + fp, read),
-        "unparsed_rate": _ratio(lost, read + lost),
-    }
-
-
-def support(sums: Floats) -> dict[str, int]:
-    """How many answers each metric is about."""
-    tp, fp, tn, fn, lost_true = (int(value) for value in sums[:5])
-    read, asked = tp + fp + tn + fn, int(sums.sum())
-    counts = {"accuracy": asked, "precision": tp + fp, "recall": tp + fn + lost_true}
-    return counts | {"F1": asked, "yes_ratio": read, "unparsed_rate": asked}
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    out = np.full(np.shape(numerator), np.nan)
-    np.divide(numerator, denominator, out=out, where=denominator > 0)
-    return out

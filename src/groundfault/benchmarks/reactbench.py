@@ -183,6 +183,7 @@ _OF_SAMPLE = ("task", "images", "height_px", "width_px", "facts")
 
 CARD = Card(
     name="reactbench",
+    protocol="exam",
     title="ReactBench: which of four causes makes a multimodal LLM hallucinate?",
     source="the paper's questions are not released; this is our own schema",
     licence="of each exam its own",

@@ -34,7 +34,7 @@ from groundfault.errors import UsageError
 if TYPE_CHECKING:
     from groundfault.analysis.calibration import Calibration
     from groundfault.interfaces import ModelOptions
-    from groundfault.io.sources import Source
+    from groundfault.records import Benchmark
     from groundfault.report.page.drawing import Figure
     from groundfault.runner.work import Plan
     from groundfault.runs.run import Run
@@ -81,7 +81,7 @@ def calibrate(
     from groundfault.analysis.calibration import calibrate as choose
     from groundfault.cli.evaluation import fetch_published
     from groundfault.interfaces import ModelOptions
-    from groundfault.io.sources import read_source
+    from groundfault.io.sources import load
     from groundfault.io.store import write_bytes, write_json
     from groundfault.runner.session import folder_name
     from groundfault.runner.work import Plan
@@ -95,9 +95,9 @@ def calibrate(
         raise UsageError("give a folder for the run with --out")
     if not data:
         raise UsageError("give the calibration data with --data")
-    source = read_source(
+    benchmark = load(
         data,
-        annotations=annotations or (),
+        annotations=annotations,
         images=images,
         fetch=functools.partial(fetch_published, offline=offline, yes=yes),
     )
@@ -119,8 +119,8 @@ def calibrate(
             device=device,
             probe=probe,
         )
-        run = _asked(model, folder, source, options, plan)
-    found = choose(source.benchmark, run, stored, bootstrap=bootstrap, seed=seed or 0)
+        run = _asked(model, folder, benchmark, options, plan)
+    found = choose(benchmark, run, stored, bootstrap=bootstrap, seed=seed or 0)
     write_json(folder / FILE, found)
     write_bytes(folder / "calibration.svg", _drawn(found).encode())
     if as_json:
@@ -130,7 +130,9 @@ def calibrate(
     print(f"\nwritten: {folder / FILE}, {folder / 'calibration.svg'}", file=sys.stderr)
 
 
-def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan: Plan) -> Run:
+def _asked(
+    model: str, folder: Path, benchmark: Benchmark, options: ModelOptions, plan: Plan
+) -> Run:
     """The model's run on the calibration data."""
     import functools
 
@@ -145,14 +147,14 @@ def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan
     teller = Teller(model, as_json=False)
     with interruptible(), teller.asking():
         run = predict(
-            source.benchmark,
+            benchmark,
             functools.partial(registry.load_model, model, options),
             folder,
             name=model,
-            images=source.images,
+            images=benchmark.images or None,
             identity=model_identity(model, options),
-            settings={**msgspec.to_builtins(options), "dataset": source.origin},
-            benchmark_folder=source.folder,
+            settings={**msgspec.to_builtins(options), "dataset": benchmark.origin},
+            benchmark_folder=benchmark.folder,
             plan=plan,
             started=teller.started,
             progress=teller.progress,
@@ -162,6 +164,7 @@ def _asked(model: str, folder: Path, source: Source, options: ModelOptions, plan
 
 
 def _show(found: Calibration, format_: Format) -> None:
+    from groundfault.protocols.concepts import CONCEPTS
     from groundfault.report.summaries import estimate_cell
     from groundfault.report.sweeps import sweep_tables
     from groundfault.report.tables import show
@@ -169,12 +172,13 @@ def _show(found: Calibration, format_: Format) -> None:
     show(next(iter(sweep_tables(found.sweep, metric="cgF1", row="Overall"))), format_)
     if format_ is not Format.terminal:
         return
-    chosen = estimate_cell("cgF1", found.cgF1, percent=True)
+    cgf1 = CONCEPTS.metric("cgF1")
+    chosen = estimate_cell(cgf1, found.cgF1)
     print(
         f"\n{found.model}: t = {found.t:.2f}, cgF1 over boxes {chosen}. Use it with --t {found.t}"
     )
     if found.published_t is not None and found.published_cgF1 is not None:
-        there = estimate_cell("cgF1", found.published_cgF1, percent=True)
+        there = estimate_cell(cgf1, found.published_cgF1)
         print(f"published at t = {found.published_t:.2f}, where cgF1 is {there} here")
     for note in found.notes:
         print(f"note: {note}")
@@ -188,9 +192,9 @@ def _drawn(found: Calibration) -> str:
 
 def curve_figure(found: Calibration) -> Figure:
     """cgF1 and its two factors along t; the ring marks the operating point."""
+    from groundfault.protocols.concepts import CONCEPTS
     from groundfault.report.page.drawing import shortened
     from groundfault.report.page.figures import Curve, curves
-    from groundfault.report.summaries import SHORT
 
     lines = []
     for series, name in enumerate(("cgF1", "IL_MCC", "positive_micro_F1")):
@@ -206,7 +210,7 @@ def curve_figure(found: Calibration) -> Figure:
         lines.append(
             Curve(
                 series,
-                SHORT.get(name, name),
+                CONCEPTS.metric(name).short,
                 [t for t, _ in known],
                 [e.value or 0.0 for e in values],
                 [e.low or 0.0 for e in values] if banded else (),

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from groundfault.analysis.gates import Gate
     from groundfault.config import ScoreSettings
     from groundfault.interfaces import ModelOptions
-    from groundfault.io.fetching import Files, Offer
-    from groundfault.io.sources import Source
+    from groundfault.io.fetching import Fetched, Offer
     from groundfault.records import Benchmark, Summary
     from groundfault.runner.work import Plan
     from groundfault.runs.run import Run
@@ -99,6 +98,10 @@ def eval_(
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True,
     probe: Probe = True,
+    input_: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="NAME=VALUE of a benchmark's input without an option; repeat"),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -143,7 +146,8 @@ def eval_(
     from groundfault.analysis.calibration import operating_points
     from groundfault.analysis.gates import check_gate, parse_gate
     from groundfault.interfaces import ModelOptions
-    from groundfault.io.sources import read_source
+    from groundfault.io.sources import load
+    from groundfault.protocols import of_benchmark
     from groundfault.runner.scoring import metric_names
     from groundfault.runner.session import folder_name
     from groundfault.runner.work import Plan, first_cases
@@ -222,21 +226,22 @@ def eval_(
     if len(set(folders.values())) < len(folders):
         raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
     identities = {spec: model_identity(spec, options) for spec in folders}
-    source = read_source(
+    loaded = load(
         benchmark,
-        annotations=annotations or (),
+        fetch=functools.partial(fetch_published, offline=offline, yes=yes),
+        annotations=annotations,
         images=images,
         cases=cases,
         data=data,
-        fetch=functools.partial(fetch_published, offline=offline, yes=yes),
+        **_named_inputs(input_ or ()),
     )
-    asked = source.benchmark if limit is None else first_cases(source.benchmark, limit)
+    asked = loaded if limit is None else first_cases(loaded, limit)
     for gate in gates:
-        check_gate(gate, metric_names(asked))
+        check_gate(gate, of_benchmark(asked), metric_names(asked))
     if calibration and t is not None:
         raise UsageError("--calibration and --t both set the threshold; give one of them")
     if calibration:
-        operating_points(identities, calibration, source.benchmark)  # refused before it is asked
+        operating_points(identities, calibration, loaded)  # refused before it is asked
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     plan = Plan(
@@ -248,6 +253,13 @@ def eval_(
         resume=resume,
         probe=probe,
     )
+    given = {
+        "t": settings.t,
+        "tau": tau,
+        "iou": iou and str(iou),
+        "variant": variant and str(variant),
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
     results: dict[str, tuple[Run, Summary]] = {}
     with interruptible():
         for spec, folder in folders.items():
@@ -255,12 +267,13 @@ def eval_(
                 spec,
                 folder,
                 identities[spec],
-                source,
+                loaded,
                 asked,
                 limit,
                 plan,
                 options,
                 settings,
+                chosen,
                 shown,
                 calibration,
             )
@@ -273,6 +286,15 @@ def eval_(
             "run.json has the reasons, and the same command asks again"
         )
     _check_gates(gates, results)
+
+
+def _named_inputs(given: Sequence[str]) -> dict[str, Any]:
+    """The inputs that --input names."""
+    pairs = [text.partition("=") for text in given]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise UsageError(f"--input '{name}{sign}{value}': give NAME=VALUE")
+    return {name.replace("-", "_"): value for name, _, value in pairs}
 
 
 def _refuse(given: Mapping[str, object], benchmark: str) -> None:
@@ -304,7 +326,7 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Files:
+def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
     from groundfault.report.progress import progress
@@ -327,12 +349,13 @@ def _evaluate(
     spec: str,
     folder: Path,
     identity: dict[str, str],
-    source: Source,
+    benchmark: Benchmark,
     asked: Benchmark,
     limit: int | None,
     plan: Plan,
     options: ModelOptions,
     settings: ScoreSettings,
+    chosen: Mapping[str, object],
     shown: Shown,
     calibration: str,
 ) -> tuple[Run, Summary | None]:
@@ -343,9 +366,9 @@ def _evaluate(
 
     from groundfault import registry
     from groundfault.analysis.calibration import operating_points
+    from groundfault.analysis.scoring import data_hashes
     from groundfault.analysis.summary import summarise, write_results
     from groundfault.io.store import read_json
-    from groundfault.protocols import replacement
     from groundfault.records import Summary
     from groundfault.report.live import Teller
     from groundfault.runner.scoring import score_run
@@ -354,19 +377,19 @@ def _evaluate(
     teller = Teller(spec, as_json=shown.as_json)
     with teller.asking():
         run = predict(
-            source.benchmark,
+            benchmark,
             functools.partial(registry.load_model, spec, options),
             folder,
             name=spec,
-            images=source.images,
+            images=benchmark.images or None,
             identity=identity,
             settings={
                 **msgspec.to_builtins(options),
                 "limit": limit,
-                "dataset": source.origin,
+                "dataset": benchmark.origin,
                 "calibration": calibration,
             },
-            benchmark_folder=source.folder,
+            benchmark_folder=benchmark.folder,
             asked=asked,
             plan=plan,
             started=teller.started,
@@ -377,18 +400,11 @@ def _evaluate(
         teller.finished(run, folder, None)
         return run, None
     if calibration:
-        points = operating_points({spec: run.identity}, calibration, source.benchmark)
-        settings = msgspec.structs.replace(settings, t=points[spec])
-    scored = score_run(
-        asked,
-        folder,
-        t=settings.t,
-        tau=settings.tau,
-        variant=settings.variant,
-        iou=settings.iou,
-    )
-    hashes = source.hashes or replacement.data_hashes(scored)
-    if len(asked.cases) < len(source.benchmark.cases):
+        points = operating_points({spec: run.identity}, calibration, benchmark)
+        chosen = {**chosen, "t": points[spec]}
+    scored = score_run(asked, folder, chosen)
+    hashes = data_hashes(benchmark, scored)
+    if len(asked.cases) < len(benchmark.cases):
         hashes = {**hashes, "limit": str(limit)}
     if shown.as_json:
         summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=hashes)
@@ -436,7 +452,6 @@ def compare(
     from groundfault.analysis.summary import read_results
     from groundfault.io.store import write_json
     from groundfault.report.comparisons import comparison_tables
-    from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, NEITHER_IS_BETTER
     from groundfault.report.tables import show
 
     if not runs:
@@ -444,15 +459,9 @@ def compare(
     settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
     summary = read_results(runs[0])[0]
     known = summary.rows["Overall"].metrics if "Overall" in summary.rows else {}
-    headlines = [
-        name
-        for name in HEADLINES.get(summary.benchmark, ())
-        if name in known and name not in NEITHER_IS_BETTER - {"CCMS", "CCMS_mean"}
-    ]
     found = compare_runs(
         runs,
-        metrics=list(known) if metric == ["all"] else metric or headlines,
-        lower_is_better=LOWER_IS_BETTER,
+        metrics=list(known) if metric == ["all"] else metric,
         rows=row,
         resamples=settings.bootstrap,
         seed=settings.seed,
@@ -469,7 +478,7 @@ def compare(
             break
     if published:
         rows = list(found.rows)
-        show_published(found.benchmark, rows, list(found.rows[rows[0]]), format_)
+        show_published(summary, rows, list(found.rows[rows[0]]), format_)
 
 
 def report(
@@ -482,11 +491,12 @@ def report(
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")
     ] = None,
+    published: Published = False,
 ) -> None:
     """One HTML file about any number of runs: opens offline, needs nothing else."""
     from groundfault.report.page import write_figures, write_report
 
-    write_report(runs, out, images_from=images)
+    write_report(runs, out, images_from=images, with_published=published)
     print(f"written: {out}; open it in a browser", file=sys.stderr)
     if figures is not None:
         write_figures(runs, figures)

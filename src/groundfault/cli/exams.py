@@ -253,15 +253,11 @@ def _report_stops(marked: Mapping[str, Marked]) -> None:
 
 
 def _show_summary(spec: str, summary: Summary, shown: Shown) -> None:
-    from groundfault.errors import UnknownName
+    from groundfault.cli.options import chosen_metrics
     from groundfault.report.summaries import summary_table
     from groundfault.report.tables import show
 
-    known = summary.rows["Overall"].metrics
-    chosen = list(known) if shown.metric == ["all"] else shown.metric
-    for name in chosen or ():
-        if name not in known:
-            raise UnknownName("metric", name, known)
+    chosen = chosen_metrics(summary, shown.metric)
     if shown.format_ is Format.terminal:
         print(f"{spec}:")
     show(summary_table(summary, chosen), shown.format_)

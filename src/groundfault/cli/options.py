@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from groundfault.errors import UnknownName
-
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
     from groundfault.protocols.scored import Scored
@@ -64,11 +62,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
-Annotations = Annotated[
-    list[Path],
-    typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
+Predictions = Annotated[
+    Path,
+    typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
 ]
-Predictions = Annotated[Path, typer.Option("--predictions", help="COCO results JSON.")]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
 Tau = Annotated[
     float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
@@ -122,7 +119,7 @@ Probe = Annotated[
 ]
 TIMEOUT_S = 600.0
 Published = Annotated[
-    bool, typer.Option("--published", help="Add what the papers report, for comparison.")
+    bool, typer.Option("--published", help="Add what the papers report, also beside other data.")
 ]
 
 
@@ -134,12 +131,6 @@ def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
     settings = load_toml(config, ScoreSettings) if config else ScoreSettings()
     changes = {name: value for name, value in given.items() if value is not None}
     return check(msgspec.structs.replace(settings, **changes))
-
-
-def annotation_hashes(paths: list[Path]) -> dict[str, str]:
-    from groundfault.io.foreign import sha256
-
-    return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
 
 
 class Shown(NamedTuple):
@@ -158,11 +149,7 @@ def finish(
     from groundfault.analysis.summary import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
-    known = summary.rows["Overall"].metrics
-    chosen = list(known) if shown.metric == ["all"] else shown.metric
-    for name in chosen or ():
-        if name not in known:
-            raise UnknownName("metric", name, known)
+    chosen = chosen_metrics(summary, shown.metric)
     if out is not None:
         write_results(out, scored, summary)
     if shown.as_json:
@@ -173,26 +160,45 @@ def finish(
         print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
 
 
+def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | None:
+    """The names of the metrics that are asked for, by name or as tables print them; None for the
+    usual ones."""
+    from groundfault.protocols import of_summary
+
+    known = summary.rows["Overall"].metrics
+    if not asked or asked == ["all"]:
+        return list(known) if asked else None
+    protocol = of_summary(summary)
+    return [protocol.metric_named(name, known) for name in asked]
+
+
 def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
-    from groundfault.report.summaries import HEADLINES, summary_table
+    from groundfault.report.summaries import summary_table
     from groundfault.report.tables import show
 
     show(summary_table(summary, chosen), shown.format_)
     if shown.published:
-        metrics = chosen or HEADLINES[summary.benchmark]
-        show_published(summary.benchmark, summary.rows, metrics, shown.format_)
+        show_published(summary, summary.rows, chosen, shown.format_)
 
 
 def show_published(
-    benchmark: str, rows: Collection[str], metrics: Sequence[str], format_: Format
+    summary: Summary, rows: Collection[str], metrics: Sequence[str] | None, format_: Format
 ) -> None:
-    """Print what the papers report of these rows and metrics."""
-    from groundfault.published import published_rows
+    """Print what the papers report of these rows and metrics, and whether it is on this data."""
+    from groundfault.protocols import of_summary
+    from groundfault.published import is_published_data, rows_beside
     from groundfault.report.summaries import published_table
     from groundfault.report.tables import show
 
-    known = [row for row in published_rows(benchmark) if row.row in rows and not row.setting]
-    show(published_table(known, metrics, percent=benchmark != "halluseg"), format_)
+    protocol = of_summary(summary)
+    names = metrics or protocol.shown(summary.rows["Overall"].metrics)
+    beside = rows_beside(summary, protocol, other_data=True)
+    known = [row for row in beside if row.row in rows and not row.setting]
+    if not known:
+        print(f"no paper's results are stored for {protocol.name}", file=sys.stderr)
+        return
+    other = not is_published_data(summary)
+    show(published_table(known, [protocol.metric(n) for n in names], other_data=other), format_)
 
 
 def print_json(value: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,24 +11,26 @@ import numpy as np
 from groundfault.analysis.statistics import holm, mcnemar, paired_difference
 from groundfault.benchmarks.reactbench import CARD, LAYOUT, LETTERS, Exam, Question, Sample
 from groundfault.errors import DataError
+from groundfault.metrics import columns_of
 from groundfault.metrics import exam as metric
 from groundfault.parsing.answers import Answered, Mode
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
 from groundfault.records import Estimate, Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
 __all__ = [
     "CONTROL",
+    "PROTOCOL",
     "CotEffect",
     "PositionBias",
     "cot_effects",
     "hallucination_rates",
     "judged_counts",
-    "metric_function",
     "position_bias",
     "score",
 ]
@@ -90,20 +92,13 @@ def score(exam: Exam, rows: Iterable[Answered]) -> Scored:
         settings=settings,
         columns=lambda: _case_table(exam, slots),
         contributions=_contributions(exam, slots),
-        contribution_names=tuple(f"exam.{name}" for name in metric.COLUMNS),
+        contribution_names=columns_of(metric.FAMILY),
         case=_clusters(exam.samples),
         rows=names,
-        metrics=metric_function(settings),
-        support=metric.support,
         outcomes=outcomes,
         imputed=tuple(_contributions(exam, slots, how) for how in _IMPUTED) if unscored else (),
         notes=tuple(_notes(slots, unscored)),
     )
-
-
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of an exam; modes are already in the contributions."""
-    return metric.metrics
 
 
 def _slots(exam: Exam, rows: Iterable[Answered]) -> list[_Slot]:
@@ -393,3 +388,39 @@ def judged_counts(exam: Exam, rows: Iterable[Answered]) -> dict[str, tuple[Float
         if member.any():
             found[name] = (totals[member, 0], totals[member, 1])
     return found
+
+
+PROTOCOL = Protocol(
+    name="exam",
+    title="Exam",
+    answers="words",
+    families=("exam",),
+    contribute=lambda benchmark, predictions, settings: score(benchmark, predictions),  # type: ignore[arg-type]
+    headlines=(
+        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "YN", "SA", "MC",
+        "unparsed_rate", "yes_rate",
+    ),
+    on_page=(
+        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "cot_effect", "YN",
+        "SA", "MC", "unparsed_rate",
+    ),
+    main="react_score",
+    asked=(
+        "An exam in four tasks, each of which provokes one cause of hallucination: something "
+        "that belongs there was taken out of the picture (erasure), something looks unlike "
+        "its kind (attribute), one thing changed between two pictures (tracing), many things "
+        "are to be counted (counting). Every picture is asked about in yes/no questions, short "
+        "answers and multiple choice, straight (Std) and with the request to think step by "
+        "step (CoT)."
+    ),
+    told="react_score",
+    sentence="reaches a React-Score of {value} {interval}",
+    bars=("react_score", "accuracy_std", "accuracy_cot"),
+    slices={
+        CONTROL: "unedited picture",
+        "erasure": "object taken out",
+        "attribute": "unusual look",
+        "tracing": "two pictures",
+        "counting": "many objects",
+    },
+)  # fmt: skip

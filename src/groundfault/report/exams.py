@@ -12,6 +12,7 @@ from typing import Any
 from groundfault.benchmarks.reactbench import LAYOUT, Task
 from groundfault.judges.card import JudgeCard
 from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.metrics import Metric
 from groundfault.protocols.exam import CotEffect, PositionBias
 from groundfault.published import published_rows
 from groundfault.records import Estimate, Summary
@@ -40,6 +41,8 @@ TASK_TITLES: dict[Task, str] = {
     "tracing": "Alteration Tracing",
     "counting": "Dense Counting",
 }
+SHARE = Metric(name="")
+"""How accuracies and rates are printed."""
 PUBLISHED = "published"
 OURS = "measured"
 _LEFT = ["", "model"]
@@ -62,7 +65,7 @@ def _brief(cells: Sequence[Cell | str]) -> list[Cell | str]:
 
 
 def _cell(estimate: Estimate) -> Cell:
-    return estimate_cell("", estimate, percent=True)
+    return estimate_cell(SHARE, estimate)
 
 
 def overall_table(

@@ -17,7 +17,6 @@ from groundfault.errors import GroundfaultError
 from groundfault.judges.causes import LABELS
 from groundfault.parsing.answers import Answered, Mode
 from groundfault.report.page.inputs import Chapter, RunData
-from groundfault.report.page.words import EXAM, family
 from groundfault.runs.answers import read_answers
 
 __all__ = ["Answers", "ExamMaterial", "exam_material", "is_exam", "is_exam_folder"]
@@ -56,7 +55,7 @@ class ExamMaterial(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def is_exam(run: RunData) -> bool:
     """Whether a run answered questions in words."""
-    return family(run.summary.benchmark, run.summary.rows["Overall"].metrics) == EXAM
+    return run.protocol.name == "exam"
 
 
 def is_exam_folder(folder: Path | None) -> bool:

@@ -42,7 +42,7 @@ class PopeMaterial(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def is_pope(run: RunData) -> bool:
     """Whether a run answered POPE's questions."""
-    return run.summary.benchmark == pope.CARD.name
+    return run.protocol.name == "yes-no"
 
 
 def pope_material(chapter: Chapter, images_from: Path | None = None) -> PopeMaterial:

@@ -110,7 +110,7 @@ def _standing(context: Context) -> Section:
             context.figure_name("ranking", metric),
             title,
             _ranked(context, metric),
-            _printed(metric),
+            _printed(metric) if context.chapter.with_published else [],
             text=context.text(metric),
         )
         for metric, title in (
