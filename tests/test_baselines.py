@@ -31,7 +31,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 def overall(benchmark: Benchmark, model: Any, out: Path, **settings: Any) -> dict[str, Estimate]:
     predict(benchmark, lambda: model, out, name="m", images=out)
     chosen = {"t": 0.5, "tau": 0.3, "variant": "exact"} | settings
-    scored = score_run(benchmark, out, **chosen)
+    scored = score_run(benchmark, out, chosen)
     return summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics
 
 

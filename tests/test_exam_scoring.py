@@ -27,7 +27,6 @@ from groundfault.protocols.exam import (
     cot_effects,
     hallucination_rates,
     judged_counts,
-    metric_function,
     position_bias,
     score,
 )
@@ -319,7 +318,7 @@ def test_intervals_are_clustered_by_sample() -> None:
 def test_what_is_stored_is_enough_to_score_again() -> None:
     scored = score(exam(), rows_of(exam()))
     assert len(scored.contribution_names) == scored.contributions.shape[1]
-    again = metric_function(scored.settings)(scored.contributions.sum(axis=0, keepdims=True))
+    again = scored.metrics(scored.contributions.sum(axis=0, keepdims=True))
     assert again["react_score"][0] == 1
     columns = scored.columns()
     assert columns["std_verdicts"][0].split(" ") == ["right"] * 12

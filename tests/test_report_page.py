@@ -20,14 +20,15 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageDraw
 
+from groundfault.analysis.scoring import score_files
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import Result, stream_results
+from groundfault.io.coco import read_results
 from groundfault.io.example import write_example
 from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
-from groundfault.protocols import concepts, referring, replacement
+from groundfault.protocols import concepts, referring
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
 from groundfault.report.page import agent_steps, gallery, html, write_figures, write_report
 from groundfault.report.page import pictures as page_pictures
@@ -55,7 +56,7 @@ def score_example(where: Path, n: int, *, bootstrap: int = 200, t: float = 0.5) 
     benchmark = cafe.read([paths["annotations"]])
     runs = []
     for model in ("gullible", "careful"):
-        overlaps = compare_predictions(benchmark, stream_results(paths[model]), file=paths[model])
+        overlaps = compare_predictions(benchmark, read_results(paths[model]))
         scored = concepts.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
         summary = summarise(scored, bootstrap=bootstrap, seed=0, data={"annotations": f"n{n}"})
         write_results(where / model, scored, summary)
@@ -111,18 +112,6 @@ def answer(item: Item, number: int, fooled: int) -> Prediction:
     )
 
 
-def as_results(predictions: list[Prediction]) -> list[Result]:
-    results = []
-    for p in predictions:
-        if p.outcome is not Outcome.OK:
-            results.append(Result(image_id=p.item_id, outcome=p.outcome))
-        for mask, score in zip(p.masks, p.scores, strict=True):
-            results.append(
-                Result(image_id=p.item_id, category_id=1, score=score, segmentation=mask)
-            )
-    return results
-
-
 @pytest.fixture(scope="module")
 def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Two runs as `eval` leaves them, with a benchmark folder that has pictures."""
@@ -136,7 +125,7 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             answer(item, number // 2, fooled) for number, item in enumerate(benchmark.items)
         ]
         write_predictions(out, 0, predictions, [0.0] * len(predictions))
-        overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+        overlaps = compare_predictions(benchmark, predictions)
         scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
         summary = summarise(scored, bootstrap=200, seed=0, data={"benchmark": card.content_hash})
         write_results(out, scored, summary)
@@ -154,10 +143,9 @@ def halluseg_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("halluseg")
     with tarfile.open(GOLDEN / "halluseg_n60_s21.tar.xz") as archive:
         archive.extractall(where, filter="data")
-    scored = replacement.score(
-        where / "results.json", where / "data", where / "pred", variant="parity", missing="error"
-    )
-    summary = summarise(scored, bootstrap=200, seed=0, data=replacement.data_hashes(scored))
+    inputs = {"cases": where / "results.json", "data": where / "data"}
+    scored, hashes = score_files("halluseg", inputs, where / "pred", {"variant": "parity"})
+    summary = summarise(scored, bootstrap=200, seed=0, data=hashes)
     write_results(where / "lisa", scored, summary)
     return where / "lisa"
 
@@ -354,12 +342,10 @@ def test_halluseg_has_its_own_sections(halluseg_run: Path, tmp_path: Path) -> No
 def test_referring_and_plain_phrases(tmp_path: Path) -> None:
     paths = write_example(tmp_path / "example", n=12)
     benchmark = fprefcoco.read([paths["annotations"]])
-    scored = referring.score(
-        benchmark, stream_results(paths["gullible"]), file=paths["gullible"], t=0.5
-    )
+    scored = referring.score(benchmark, read_results(paths["gullible"]), t=0.5)
     write_results(tmp_path / "fp", scored, summarise(scored, bootstrap=0, seed=0))
     pairs = cafe.read([paths["annotations"]])
-    overlaps = compare_predictions(pairs, stream_results(paths["careful"]), file=paths["careful"])
+    overlaps = compare_predictions(pairs, read_results(paths["careful"]))
     plain = concepts.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
     write_results(tmp_path / "plain", plain, summarise(plain, bootstrap=0, seed=0))
     page = page_of([tmp_path / "fp", tmp_path / "plain"], tmp_path / "report.html")
@@ -417,7 +403,7 @@ def test_weaker_doses_and_controls_stay_out_of_the_headline(
     )
     benchmark = msgspec.structs.replace(plain, cases=cases)
     predictions = [answer(item, k // 2, 4) for k, item in enumerate(benchmark.items)]
-    overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+    overlaps = compare_predictions(benchmark, predictions)
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
     write_results(tmp_path / "run", scored, summarise(scored, bootstrap=50, seed=0))
     [run] = load_runs([tmp_path / "run"])
@@ -473,7 +459,7 @@ def test_any_point_is_what_scoring_there_gives(tmp_path: Path, t: float, tau: fl
     paths = write_example(tmp_path, n=40)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
-    overlaps = compare_predictions(benchmark, stream_results(file), file=file)
+    overlaps = compare_predictions(benchmark, read_results(file))
 
     def write(name: str, t: float, tau: float) -> Path:
         scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")
@@ -820,7 +806,7 @@ def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) ->
             benchmark, lambda: verifier, out, name="agent", images=where / "images",
             plan=Plan(probe=False, batch=4),
         )  # fmt: skip
-    scored = score_run(benchmark, out, t=0.5, tau=0.3, variant="exact")
+    scored = score_run(benchmark, out, {"variant": "exact"})
     data = {"benchmark": benchmark.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
     run = read_run(out)

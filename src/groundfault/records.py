@@ -178,6 +178,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     citation: str
     main_metric: str
     content_hash: str = ""
+    about: str = ""
+    """What a reader of the numbers must know about the data, e.g. that its pictures are rendered;
+    reports say it."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -333,6 +336,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     protocol: str = ""
     """How it was scored; "" in files of version 0.1.0, whose benchmark's name says it."""
+    title: str = ""
+    """What reports call the data."""
+    about: str = ""
+    """What a reader of the numbers must know about the data."""
+    origin: str = ""
+    """repo@commit, if the data was fetched by its name."""
     settings: dict[str, object]
     rows: dict[str, Row]
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

@@ -1,8 +1,9 @@
 """Names → things, imported only when asked for.
 
 Each kind is a table of "module:attribute" (or a whole module). Other packages add theirs through
-entry points in the groups `groundfault.benchmarks`, `groundfault.metrics`, `groundfault.models`,
-`groundfault.editors`; ours win over a foreign entry of the same name.
+entry points in the groups `groundfault.benchmarks`, `groundfault.protocols`,
+`groundfault.metrics`, `groundfault.models`, `groundfault.editors`; ours win over a foreign entry of
+the same name.
 
 A model is named `NAME[:argument]`. Its entry is a callable (argument, options) -> model.
 """
@@ -18,7 +19,7 @@ from groundfault.errors import GroundfaultError, UnknownName, UsageError
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
 
-__all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names"]
+__all__ = ["BASELINES", "KINDS", "Entry", "foreign", "load", "load_model", "model_factory", "names"]
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
@@ -33,8 +34,6 @@ class Entry(NamedTuple):
     answers: Answers = "masks"
     """Of a model: what it gives; "" where that is only known once it is loaded."""
 
-
-_PHRASES = Entry("groundfault.protocols.concepts", "cgF1 family, target-aware metrics")
 
 KINDS: dict[str, dict[str, Entry]] = {
     "benchmarks": {
@@ -60,23 +59,36 @@ KINDS: dict[str, dict[str, Entry]] = {
         "pope": Entry("groundfault.benchmarks.pope", "is there a … in the picture? yes or no"),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
-    "scorers": {
-        "cafe": _PHRASES,
-        "saco": _PHRASES,
-        "halluseg": Entry("groundfault.protocols.replacement", "HalluSegBench's metrics"),
-        "fprefcoco": Entry("groundfault.protocols.referring", "See and Segment"),
-        "reactbench": Entry("groundfault.protocols.exam", "accuracy by cause, React-Score"),
-        "pope": Entry("groundfault.benchmarks.pope", "accuracy, precision, recall, F1, yes-ratio"),
+    "protocols": {
+        "concept-pairs": Entry(
+            "groundfault.protocols.concepts:CONCEPT_PAIRS", "a true and a misleading phrase"
+        ),
+        "concepts": Entry(
+            "groundfault.protocols.concepts:CONCEPTS", "every instance of a phrase, or nothing"
+        ),
+        "replacement-quads": Entry(
+            "groundfault.protocols.replacement:PROTOCOL", "an object replaced, in picture or words"
+        ),
+        "referring": Entry(
+            "groundfault.protocols.referring:PROTOCOL", "descriptions, some of them false"
+        ),
+        "exam": Entry("groundfault.protocols.exam:PROTOCOL", "questions by cause, React-Score"),
+        "yes-no": Entry("groundfault.protocols.yes_no:PROTOCOL", "is such a thing there?"),
     },
     "metrics": {
-        "pcs": Entry("groundfault.metrics.pcs", "cgF1, IL_MCC, positive micro F1 and their family"),
-        "target_aware": Entry(
-            "groundfault.metrics.target_aware",
+        "pcs": Entry(
+            "groundfault.metrics.pcs:FAMILY", "cgF1, IL_MCC, positive micro F1 and their family"
+        ),
+        "target": Entry(
+            "groundfault.metrics.target_aware:FAMILY",
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
-        "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
-        "exam": Entry("groundfault.metrics.exam", "accuracy, React-Score, yes-bias"),
-        "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
+        "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
+        "pope": Entry(
+            "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"
+        ),
     },
     "models": {
         "nano-base": Entry("groundfault.models.nano:base", "ours; learnt in a world of habits"),
@@ -130,11 +142,20 @@ def names(kind: str) -> dict[str, Entry]:
     """All names of a kind."""
     if kind not in KINDS:
         raise UnknownName("kind", kind, KINDS)
+    return foreign(kind) | KINDS[kind]
+
+
+def foreign(kind: str) -> dict[str, Entry]:
+    """The names of a kind that other packages add."""
     from importlib.metadata import entry_points
 
     points = entry_points(group=f"groundfault.{kind}")
     targets = {point.name: point.value.partition("[")[0].strip() for point in points}  # [extras]
-    return {name: Entry(target, "plug-in", "") for name, target in targets.items()} | KINDS[kind]
+    return {
+        name: Entry(target, "plug-in", "")
+        for name, target in targets.items()
+        if name not in KINDS[kind]
+    }
 
 
 def load(kind: str, name: str) -> Any:

@@ -115,7 +115,7 @@ def asked(world: World, model: Any, folder: Path, **plan: Any) -> Iterator[Any]:
 
 
 def metrics(world: World, folder: Path) -> dict[str, float | None]:
-    scored = score_run(world.benchmark, folder, t=0.5, tau=0.3, variant="exact")
+    scored = score_run(world.benchmark, folder, {"t": 0.5, "tau": 0.3, "variant": "exact"})
     summary = summarise(scored, bootstrap=0, seed=0)
     return {name: estimate.value for name, estimate in summary.rows["Overall"].metrics.items()}
 

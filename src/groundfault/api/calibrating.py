@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate"]
 
+RESAMPLES = 1000
+"""At every threshold, unless told."""
+
 
 def calibrate(
     model: Any,
     data: Benchmark | str | PathLike[str] = "",
     out: str | PathLike[str] | None = None,
     *,
-    bootstrap: int = 1000,
-    seed: int = 0,
     reporter: RunReporter | None = None,
-    **options: Unpack[EvaluateOptions],  # type: ignore[misc]
+    **options: Unpack[EvaluateOptions],
 ) -> Calibration:
     """Choose the threshold with the highest cgF1 over boxes, and write calibration.json and
     calibration.svg beside the predictions.
@@ -57,7 +58,14 @@ def calibrate(
         stored = Path(out) / folder_name(str(model))
         run = _asked(model, stored, benchmark, Options.of(options), reporter)
         out = stored
-    found = choose(benchmark, run, stored, bootstrap=bootstrap, seed=seed)
+    made = Options.of(options)
+    found = choose(
+        benchmark,
+        run,
+        stored,
+        bootstrap=RESAMPLES if made.bootstrap is None else made.bootstrap,
+        seed=made.seed or 0,
+    )
     place = Path(out or stored)
     write_json(place / FILE, found)
     write_bytes(place / "calibration.svg", standalone(calibration_figure(found)).encode())

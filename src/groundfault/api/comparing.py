@@ -12,7 +12,6 @@ from groundfault.analysis.summary import read_results
 from groundfault.api.options import score_settings
 from groundfault.api.result import Result, frame
 from groundfault.errors import UsageError
-from groundfault.protocols import of_summary
 
 if TYPE_CHECKING:
     from groundfault.analysis.compare import Comparison
@@ -76,16 +75,13 @@ def compare(
     if len(folders) < 2:
         raise UsageError("give at least two score folders to compare")
     settings = score_settings(bootstrap=bootstrap, seed=seed)
-    summary = read_results(folders[0])[0]
-    known = list(summary.rows["Overall"].metrics) if "Overall" in summary.rows else []
-    protocol = of_summary(summary)
-    chosen: Sequence[str] = [protocol.metric_named(m, known) for m in metrics or ()]
     if metrics in ("all", ["all"], ("all",)):
-        chosen = known
+        summary = read_results(folders[0])[0]
+        metrics = list(summary.rows["Overall"].metrics) if "Overall" in summary.rows else None
     return Compared(
         compare_runs(
             folders,
-            metrics=chosen or protocol.shown_compared(known),
+            metrics=metrics,
             rows=rows,
             resamples=settings.bootstrap,
             seed=settings.seed,

@@ -16,11 +16,12 @@ import msgspec
 
 from groundfault import registry
 from groundfault.analysis.exam import cot_effects, position_bias
+from groundfault.analysis.scoring import data_hashes
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.api.grading import Graders, is_local, load_graders
 from groundfault.api.options import ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
 from groundfault.protocols import Protocol, of_benchmark
@@ -29,7 +30,7 @@ from groundfault.report.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords
-from groundfault.runs.benchmark import data_hashes, first_cases
+from groundfault.runs.benchmark import first_cases, limited
 from groundfault.runs.identity import model_identity
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import SILENT, Run
@@ -257,17 +258,22 @@ class Evaluation:
 
     def score(self, folder: Path, run: Run) -> Scored:
         """Score the stored predictions of a run in masks."""
-        settings = self.scoring
+        chosen = {name: getattr(self.options, name) for name in ("tau", "iou", "variant")}
+        settings = {name: value for name, value in chosen.items() if value is not None}
+        settings["t"] = self.scoring.t
         if self.options.calibration:
-            settings = msgspec.structs.replace(settings, t=self._t(run.model, run.identity))
+            settings["t"] = self._t(run.model, run.identity)
         asked = {item.id for item in self.asked.items}
-        found = [each for each in read_predictions(folder) if each.item_id in asked]
-        if all(each.reason == SILENT for each in found):
-            raise GroundfaultError(
-                f"{folder}: no answer belongs to an item of the benchmark. Remedy: check that the "
-                "replayed results and the annotations are of the same benchmark"
+        found = (each for each in read_predictions(folder) if each.item_id in asked)
+        if all(each.reason == SILENT for each in read_predictions(folder)):
+            raise DataError(
+                folder,
+                "no answer belongs to an item of the benchmark",
+                remedy="check that the replayed results and the annotations are of the same "
+                "benchmark",
             )
-        return self.protocol.score(self.asked, found, msgspec.structs.asdict(settings))
+        found = (each for each in found if each.reason != SILENT)  # as little as the file says
+        return self.protocol.score(self.asked, found, settings)
 
     def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""
@@ -324,9 +330,7 @@ class Evaluation:
     def _result(
         self, scored: Scored, folder: Path, run: Run, *, warnings: tuple[str, ...] = ()
     ) -> Result:
-        hashes = data_hashes(self.benchmark, self.asked)
-        if self.protocol.hashes is not None and not self.benchmark.hashes:
-            hashes = {**self.protocol.hashes(scored), **hashes}
+        hashes = data_hashes(self.benchmark, scored) | limited(self.benchmark, self.asked)
         summary: Summary = summarise(
             scored, bootstrap=self.scoring.bootstrap, seed=self.scoring.seed, data=hashes
         )

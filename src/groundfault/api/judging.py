@@ -79,15 +79,16 @@ def judge_card(
     labels: AnyPath,
     *,
     exam: AnyPath | None = None,
-    limit: int | None = None,
+    n_labels: int | None = None,
     agree: Agree = _nobody,
     **options: Unpack[EvaluateOptions],
 ) -> JudgeCard:
     """A judge's agreement with labelled answers: JSON lines of {"item_id", "text", "verdict"} about
-    the questions of `exam`, or an exam folder, from whose facts they are made."""
+    the questions of `exam`, or an exam folder, from whose facts they are made; `n_labels` of them,
+    spread evenly."""
     labelled, about = _labels(Path(labels), None if exam is None else Path(exam))
-    if limit is not None and limit < len(labelled):
-        labelled = [labelled[k * len(labelled) // limit] for k in range(limit)]
+    if n_labels is not None and n_labels < len(labelled):
+        labelled = [labelled[k * len(labelled) // n_labels] for k in range(n_labels)]
     made = Options.of(options).with_shared_budget()
     found = load_judge(made, len(labelled), agree)
     judges = found.judge if isinstance(found, ModelJudge) else found or RuleJudge()

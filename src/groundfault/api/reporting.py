@@ -26,7 +26,12 @@ def report(
 
     single = isinstance(runs, (Result, str, PathLike))
     folders = folders_of([runs] if single else runs)  # type: ignore[arg-type, list-item]
-    write_report(folders, Path(out), images_from=None if images is None else Path(images))
+    write_report(
+        folders,
+        Path(out),
+        images_from=None if images is None else Path(images),
+        with_published=published,
+    )
     if figures is not None:
         write_figures(folders, Path(figures))
     return Path(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +145,7 @@ def frame(columns: Any, *, index: str = "") -> Any:
 
     table = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
     try:
-        import pandas  # noqa: F401
+        import_module("pandas")
     except ImportError:
         return table
     found = table.to_pandas()

@@ -24,13 +24,24 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import read_json_object, within
+from groundfault.io.inputs import Input, Outline
 from groundfault.io.store import new_folder, write_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Rle, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMAT_VERSION", "content_hash", "read", "write"]
+__all__ = [
+    "ABOUT",
+    "FORMAT_VERSION",
+    "INPUTS",
+    "LOSSLESS",
+    "content_hash",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 T = TypeVar("T")
@@ -94,7 +105,28 @@ def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None 
     return card
 
 
-def read(folder: AnyPath) -> Benchmark:
+INPUTS = (
+    Input("folder", "Benchmark folder.", "folder"),
+    Input(
+        "images", "Folder of the pictures, if not its own.", "folder", required=False, pictures=True
+    ),
+)
+ABOUT = "a groundfault benchmark folder"
+LOSSLESS = True
+"""It holds everything that a benchmark has."""
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether it is a folder with our header."""
+    return outline.kind == "folder" and HEADER in outline.fields
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Nothing: it holds any benchmark."""
+    return None
+
+
+def read(folder: AnyPath, images: AnyPath | None = None) -> Benchmark:
     """Read a folder that `write` made, and check that nobody changed it."""
     folder = Path(folder)
     header = _read_header(folder)

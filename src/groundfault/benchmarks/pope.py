@@ -19,9 +19,10 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import sha256, within
+from groundfault.io.inputs import Input, Outline
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
-__all__ = ["CARD", "SETTINGS", "question_files", "read"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "SETTINGS", "question_files", "read", "recognise"]
 
 AnyPath = str | PathLike[str]
 SETTINGS = ("random", "popular", "adversarial")
@@ -38,6 +39,30 @@ CARD = Card(
     ),
     main_metric="F1",
 )
+
+
+ABOUT = "POPE's files of yes/no questions"
+INPUTS = (
+    Input(
+        "data",
+        "POPE's files, or the folder that holds them: coco_pope_random.json, …",
+        kind="folder",
+    ),
+    Input("images", "COCO's pictures.", kind="folder", pictures=True),
+)
+
+
+WITHOUT_FILES = (
+    f"They are at {CARD.source}: coco_pope_random.json, coco_pope_popular.json, "
+    "coco_pope_adversarial.json; the pictures are COCO's val2014"
+)
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether a folder holds POPE's own files."""
+    return outline.kind == "folder" and any(
+        name.endswith(f"pope_{setting}.json") for name in outline.fields for setting in SETTINGS
+    )
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,6 +37,7 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
+from groundfault.io.inputs import Input, Outline
 from groundfault.io.store import new_folder, read_table, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
@@ -98,7 +99,7 @@ _HINTS: tuple[Dimension, ...] = ("none-hint", "location-hint", "operation-hint")
 _TYPES: tuple[QuestionType, ...] = ("YN", "SA", "MC")
 _INDUCED = tuple((type_, dimension) for type_ in _TYPES for dimension in _INDUCEMENTS)
 
-LAYOUT: dict[Task, tuple[tuple[QuestionType, Dimension], ...]] = {
+LAYOUT: dict[str, tuple[tuple[QuestionType, Dimension], ...]] = {
     "erasure": _INDUCED,
     "attribute": _INDUCED,
     "tracing": (
@@ -119,7 +120,7 @@ LAYOUT: dict[Task, tuple[tuple[QuestionType, Dimension], ...]] = {
 }
 """Type and dimension of each task's questions, from Q1 on."""
 
-FACTS: dict[Task, tuple[str, ...]] = {
+FACTS: dict[str, tuple[str, ...]] = {
     "erasure": ("erased", "relation", "kept"),
     "attribute": ("object", "usual", "shown"),
     "tracing": ("operation", "object", "location"),
@@ -198,6 +199,20 @@ CARD = Card(
 )
 
 
+ABOUT = "an exam folder: samples, questions, pictures"
+INPUTS = (Input("data", "The exam folder.", kind="folder"),)
+WITHOUT_FILES = (
+    "The paper's questions are not released, so there is nothing to fetch. Build the embedded exam "
+    "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam …`; "
+    "or give another exam folder"
+)
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether it is a folder with an exam's header."""
+    return outline.kind == "folder" and HEADER in outline.fields
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The content of exam.json."""
 
@@ -247,9 +262,9 @@ def write(
     return _of_folder(Path(folder), header, samples, questions)
 
 
-def read(folder: AnyPath) -> Benchmark:
+def read(data: AnyPath) -> Benchmark:
     """Read a folder that `write` made, and check that it is whole and nobody changed it."""
-    folder = Path(folder)
+    folder = Path(data)
     header = _read_header(folder)
     samples = _read_rows(folder / SAMPLES, _sample_schema(), Sample)
     questions = _read_rows(folder / QUESTIONS, _question_schema(), Question)
@@ -404,7 +419,7 @@ def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ..
     return tuple(samples), tuple(questions)
 
 
-def _read_task(path: Path, task: Task) -> tuple[list[Sample], list[Question]]:
+def _read_task(path: Path, task: str) -> tuple[list[Sample], list[Question]]:
     samples: dict[str, Sample] = {}
     questions: list[Question] = []
     for _, rows in stream_json_list(path, NativeRow, expected="one row per question"):
@@ -433,7 +448,7 @@ def span(text: str) -> tuple[int, int] | None:
 
 
 def _counts(samples: Sequence[Sample], questions: Sequence[Question]) -> dict[str, int]:
-    tasks = Counter(sample.task for sample in samples)
+    tasks: Counter[str] = Counter(sample.task for sample in samples)
     return {
         "samples": len(samples),
         "questions": len(questions),

@@ -83,6 +83,7 @@ def calibrate(
 
 
 def _show(found: Calibration, format_: Format) -> None:
+    from groundfault.protocols.concepts import CONCEPTS
     from groundfault.report.summaries import estimate_cell
     from groundfault.report.sweeps import sweep_tables
     from groundfault.report.tables import show
@@ -90,12 +91,13 @@ def _show(found: Calibration, format_: Format) -> None:
     show(next(iter(sweep_tables(found.sweep, metric="cgF1", row="Overall"))), format_)
     if format_ is not Format.terminal:
         return
-    chosen = estimate_cell("cgF1", found.cgF1, percent=True)
+    cgf1 = CONCEPTS.metric("cgF1")
+    chosen = estimate_cell(cgf1, found.cgF1)
     print(
         f"\n{found.model}: t = {found.t:.2f}, cgF1 over boxes {chosen}. Use it with --t {found.t}"
     )
     if found.published_t is not None and found.published_cgF1 is not None:
-        there = estimate_cell("cgF1", found.published_cgF1, percent=True)
+        there = estimate_cell(cgf1, found.published_cgF1)
         print(f"published at t = {found.published_t:.2f}, where cgF1 is {there} here")
     for note in found.notes:
         print(f"note: {note}")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from groundfault.analysis.gates import Gate
     from groundfault.api.evaluating import Evaluation
     from groundfault.api.result import Result
-    from groundfault.io.fetching import Files, Offer
+    from groundfault.io.fetching import Fetched, Offer
     from groundfault.records import Benchmark
 
 
@@ -81,7 +81,7 @@ def eval_(
     if showing.published and not evaluation.in_words:
         raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
     for gate in gates:
-        check_gate(gate, evaluation.protocol)
+        check_gate(gate, evaluation.protocol, evaluation.protocol.metrics())
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     with interruptible():
@@ -203,7 +203,7 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Files:
+def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
     from groundfault.report.progress import progress
@@ -253,6 +253,7 @@ def compare(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Does A really beat B? Paired bootstrap, McNemar, Holm; ties are shown as ties."""
+    from groundfault.analysis.summary import read_results
     from groundfault.api.comparing import compare as compare_them
     from groundfault.io.store import write_json
     from groundfault.report.comparisons import comparison_tables
@@ -271,7 +272,8 @@ def compare(
             break
     if published:
         rows = list(found.rows)
-        show_published(found.benchmark, rows, list(found.rows[rows[0]]), format_)
+        first = read_results(runs[0])[0]
+        show_published(first, rows, list(found.rows[rows[0]]), format_)
 
 
 def report(
@@ -284,11 +286,12 @@ def report(
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")
     ] = None,
+    published: Published = False,
 ) -> None:
     """One HTML file about any number of runs: opens offline, needs nothing else."""
     from groundfault.api.reporting import report as write
 
-    write(runs, out, images=images, figures=figures)
+    write(runs, out, images=images, figures=figures, published=published)
     print(f"written: {out}; open it in a browser", file=sys.stderr)
     if figures is not None:
         print(f"figures: {figures}", file=sys.stderr)

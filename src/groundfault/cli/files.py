@@ -13,7 +13,9 @@ from groundfault.cli.options import AsJson, add_commands, print_json
 
 def convert(
     sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
-    to: Annotated[str, typer.Option("--to", help="folder, cafe, saco, halluseg, fprefcoco, coco.")],
+    to: Annotated[
+        str, typer.Option("--to", help="Format to write; `groundfault list benchmarks`.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     from_: Annotated[
         str | None, typer.Option("--from", help="Format of the source, if not to be detected.")

@@ -105,7 +105,7 @@ def judge(
         card=card,
         bootstrap=bootstrap,
         seed=seed,
-        **judging.options(),  # type: ignore[misc]
+        **judging.options(),
     )
     if as_json:
         return
@@ -149,9 +149,9 @@ def judge_card(
     card = make_card(
         labels,
         exam=exam,
-        limit=limit,
+        n_labels=limit,
         agree=agree,
-        **judging.options(),  # type: ignore[misc]
+        **judging.options(),
     )
     if out is not None:
         write_json(out, card)

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from groundfault.cli.groups import GroupedCommand
-from groundfault.errors import UnknownName, UsageError
+from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
@@ -66,11 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
-Annotations = Annotated[
-    list[Path],
-    typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
+Predictions = Annotated[
+    Path,
+    typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
 ]
-Predictions = Annotated[Path, typer.Option("--predictions", help="COCO results JSON.")]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
 Tau = Annotated[
     float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
@@ -147,7 +146,7 @@ PatienceOption = Annotated[
     float | None, typer.Option("--patience", min=0, help="Seconds a server may be away. [600]")
 ]
 Published = Annotated[
-    bool, typer.Option("--published", help="Add what the papers report, for comparison.")
+    bool, typer.Option("--published", help="Add what the papers report, also beside other data.")
 ]
 
 
@@ -348,12 +347,6 @@ def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
     return check(msgspec.structs.replace(settings, **changes))
 
 
-def annotation_hashes(paths: list[Path]) -> dict[str, str]:
-    from groundfault.io.foreign import sha256
-
-    return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
-
-
 def finish(
     scored: Scored, settings: ScoreSettings, data: dict[str, str], out: Path | None, shown: Shown
 ) -> None:
@@ -361,41 +354,58 @@ def finish(
     from groundfault.analysis.summary import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
-    known = summary.rows["Overall"].metrics
-    chosen = list(known) if shown.metric == ["all"] else shown.metric
-    for name in chosen or ():
-        if name not in known:
-            raise UnknownName("metric", name, known)
+    chosen_metrics(summary, shown.metric)  # refuses unknown ones before anything is written
     if out is not None:
         write_results(out, scored, summary)
     if shown.as_json:
         print_json(summary)
         return
-    _print_summary(summary, chosen, shown)
+    show_summary(summary, shown)
     if out is not None:
         print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
 
 
-def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
-    from groundfault.report.summaries import HEADLINES, summary_table
+def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | None:
+    """The names of the metrics that are asked for, by name or as tables print them; None for the
+    usual ones."""
+    from groundfault.protocols import of_summary
+
+    known = summary.rows["Overall"].metrics
+    if not asked or asked == ["all"]:
+        return list(known) if asked else None
+    protocol = of_summary(summary)
+    return [protocol.metric_named(name, known) for name in asked]
+
+
+def show_summary(summary: Summary, shown: Shown) -> None:
+    """Print the table of a result, and what the papers report if that is wanted."""
+    from groundfault.report.summaries import summary_table
     from groundfault.report.tables import show
 
+    chosen = chosen_metrics(summary, shown.metric)
     show(summary_table(summary, chosen), shown.format_)
     if shown.published:
-        metrics = chosen or HEADLINES[summary.benchmark]
-        show_published(summary.benchmark, summary.rows, metrics, shown.format_)
+        show_published(summary, summary.rows, chosen, shown.format_)
 
 
 def show_published(
-    benchmark: str, rows: Collection[str], metrics: Sequence[str], format_: Format
+    summary: Summary, rows: Collection[str], metrics: Sequence[str] | None, format_: Format
 ) -> None:
-    """Print what the papers report of these rows and metrics."""
-    from groundfault.published import published_rows
+    """Print what the papers report of these rows and metrics, and whether it is on this data."""
+    from groundfault.protocols import of_summary
+    from groundfault.published import is_published_data, rows_beside
     from groundfault.report.summaries import published_table
     from groundfault.report.tables import show
 
-    known = [row for row in published_rows(benchmark) if row.row in rows and not row.setting]
-    show(published_table(known, metrics, percent=benchmark != "halluseg"), format_)
+    protocol = of_summary(summary)
+    names = metrics or protocol.shown(summary.rows["Overall"].metrics)
+    beside = rows_beside(summary, protocol, other_data=True)
+    known = [row for row in beside if row.row in rows and not row.setting]
+    if not known:
+        print(f"no paper's results are stored for {protocol.name}", file=sys.stderr)
+        return
+    other = not is_published_data(summary)
+    show(published_table(known, [protocol.metric(n) for n in names], other_data=other), format_)
 
 
 def print_json(value: object) -> None:

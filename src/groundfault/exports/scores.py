@@ -50,7 +50,7 @@ def read_benchmark(data: str, images: str | None = None, content_hash: str = "")
 
     With `content_hash`, anything but that content is refused.
     """
-    benchmark = load(data, **({"images": images} if images else {}))
+    benchmark = load(data, images=images)
     found = benchmark.card.content_hash
     if content_hash and found != content_hash:
         raise DataError(

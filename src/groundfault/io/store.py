@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "arrow_table",
     "atomic_file",
     "check_vacant",
     "locked",
@@ -154,12 +155,19 @@ def write_table(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table({name: _arrow_array(column) for name, column in columns.items()})
+    table = arrow_table(columns)
     if metadata:
         table = table.replace_schema_metadata(dict(metadata))
     with atomic_file(path) as temporary:
         strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
         pq.write_table(table, temporary, compression="zstd", use_dictionary=strings)
+
+
+def arrow_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Equally long columns (arrays, lists, or anything with `to_arrow`) as one table."""
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_array(column) for name, column in columns.items()})
 
 
 def _arrow_array(column: Any) -> pa.Array:

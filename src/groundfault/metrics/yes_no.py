@@ -1,4 +1,4 @@
-"""Yes/no questions about what is in a picture, as POPE scores them; yes is the positive answer.
+"""Yes/no questions about what is in a picture, as POPE scores them: yes is the positive answer.
 
 accuracy, precision, recall and F1; yes_ratio is the share of "yes" among the answers (not among the
 truths). (Li et al., "Evaluating Object Hallucination in Large Vision-Language Models".)
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groundfault.metrics.family import Family, Metric
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["COLUMNS", "METRICS", "column", "metrics", "support"]
+__all__ = ["COLUMNS", "FAMILY", "METRICS", "column", "metrics", "support"]
 
 COLUMNS = ("tp", "fp", "tn", "fn", "unparsed.true", "unparsed.false")
 METRICS = ("accuracy", "precision", "recall", "F1", "yes_ratio", "unparsed_rate")
@@ -66,3 +68,29 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     out = np.full(np.shape(numerator), np.nan)
     np.divide(numerator, denominator, out=out, where=denominator > 0)
     return out
+
+
+FAMILY = Family(
+    name="pope",
+    about="accuracy, precision, recall, F1, yes-ratio",
+    metrics=(
+        Metric(name="accuracy", about="Share of right answers."),
+        Metric(name="precision", about="Share of right ones among the answers yes."),
+        Metric(name="recall", about="Share of what is there that gets a yes."),
+        Metric(name="F1", about="Harmonic mean of precision and recall of yes."),
+        Metric(
+            name="yes_ratio",
+            about="Share of yes among the answers that could be read. Half would be right.",
+            better="neither",
+        ),
+        Metric(
+            name="unparsed_rate",
+            title="not read",
+            about="Share of answers that could not be read as an answer. They count as wrong.",
+            better="lower",
+        ),
+    ),
+    columns=COLUMNS,
+    values=lambda sums, settings: metrics(sums),
+    support=support,
+)

@@ -123,7 +123,10 @@ def blind(argument: str, options: ModelOptions) -> Any:
     if not argument:
         return Blind()
     from groundfault.llm import loading
+    from groundfault.llm.server import ChatOptions
 
+    if not isinstance(options, ChatOptions):
+        raise UsageError(f"blind:{argument}: finds no masks; ask it questions in words")
     return loading.blind(argument, options)
 
 

@@ -20,12 +20,12 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
-from groundfault.io.coco import Result, stream_results
+from groundfault.io.coco import FileRecord, read_results
 from groundfault.io.foreign import within
+from groundfault.io.mask_pictures import read_mask
 from groundfault.io.masks import to_rle
 from groundfault.llm.server import make_reply
 from groundfault.matching.intake import OK, OUTCOME_CODE, Intake
-from groundfault.matching.quads import read_mask
 from groundfault.records import Item, Mode, Outcome, Prediction, Rle
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import SILENT
@@ -57,11 +57,9 @@ class ReplayedFile:
     """A COCO results file, held in memory: its records may stand in any order."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.records: dict[str, list[tuple[int, Result]]] = {}
-        for first, results in stream_results(path):
-            for index, record in enumerate(results, first):
-                self.records.setdefault(str(record.image_id), []).append((index, record))
+        self.records: dict[str, list[FileRecord]] = {}
+        for record in read_results(path):
+            self.records.setdefault(record.item_id, []).append(record)
 
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item; an unsound record raises DataError."""
@@ -71,54 +69,51 @@ class ReplayedFile:
         records = self.records.get(item.id)
         if not records:
             return Prediction(item_id=item.id, outcome=Outcome.ABSTAINED, reason=SILENT)
-        intake = Intake([item], str(self.path), asked=("an image", "images"), remedy="")
-        for index, record in records:
-            intake.note_outcome(index, record, 0, OUTCOME_CODE[record.outcome or Outcome.OK])
+        intake = Intake([item], asked=("an image", "images"), remedy="")
+        for record in records:
+            intake.note_outcome(record, 0, OUTCOME_CODE[record.outcome])
         if intake.outcome[0] != OK:
-            _, record = records[0]
-            assert record.outcome is not None
+            first = records[0]
             return Prediction(
-                item_id=item.id, outcome=record.outcome, text=record.text, reason=record.reason
+                item_id=item.id, outcome=first.outcome, text=first.text, reason=first.reason
             )
-        boxes = tuple(_box(intake, index, record) for index, record in records)
+        boxes = tuple(_box(intake, record) for record in records)
         return Prediction(
             item_id=item.id,
             outcome=Outcome.OK,
             masks=_masks(intake, records, item, boxes),
-            scores=tuple(_score(intake, index, record) for index, record in records),
+            scores=tuple(_score(intake, record) for record in records),
             boxes_xywh=boxes if any(boxes) else (),
-            category_ids=tuple(record.category_id for _, record in records),
+            category_ids=tuple(record.category_ids[0] for record in records),
         )
 
 
 def _masks(
-    intake: Intake,
-    records: Sequence[tuple[int, Result]],
-    item: Item,
-    boxes: Sequence[Box | None],
+    intake: Intake, records: Sequence[FileRecord], item: Item, boxes: Sequence[Box | None]
 ) -> tuple[Rle, ...]:
     """The mask of every record; none where all have boxes instead."""
-    if all(boxes) and all(record.segmentation is None for _, record in records):
+    if all(boxes) and not any(record.masks for record in records):
         return ()
-    return tuple(to_rle(intake.mask(index, record, item)) for index, record in records)
+    return tuple(to_rle(intake.mask(record, 0, item)) for record in records)
 
 
-def _score(intake: Intake, index: int, record: Result) -> float:
-    if record.score is None:
-        raise intake.error(index, record, "it has no score", "give every prediction one")
-    if not math.isfinite(record.score):
-        raise intake.error(index, record, "its score is not finite", "give a finite score")
-    return record.score
+def _score(intake: Intake, record: FileRecord) -> float:
+    if not record.scores:
+        raise intake.error(record, "it has no score", "give every prediction one")
+    if not math.isfinite(record.scores[0]):
+        raise intake.error(record, "its score is not finite", "give a finite score")
+    return record.scores[0]
 
 
-def _box(intake: Intake, index: int, record: Result) -> Box | None:
-    if not record.bbox:
+def _box(intake: Intake, record: FileRecord) -> Box | None:
+    box = record.boxes_xywh[0] if record.boxes_xywh else None
+    if box is None:
         return None
-    if len(record.bbox) != 4:
+    if len(box) != 4:
         raise intake.error(
-            index, record, f"its bbox {record.bbox} is not x, y, width, height", "give four numbers"
+            record, f"its bbox {box} is not x, y, width, height", "give four numbers"
         )
-    x, y, width, height = record.bbox
+    x, y, width, height = box
     return x, y, width, height
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,7 +10,9 @@ import numpy as np
 
 from groundfault.benchmarks.reactbench import is_control
 from groundfault.errors import DataError
+from groundfault.metrics import columns_of
 from groundfault.metrics import exam as metric
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
 from groundfault.records import (
     MODES,
@@ -26,9 +28,9 @@ from groundfault.records import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
-__all__ = ["CONTROL", "Slot", "metric_function", "score", "slots_of"]
+__all__ = ["CONTROL", "PROTOCOL", "Slot", "score", "slots_of"]
 
 CONTROL = "control"
 """The row of cases that show the unedited picture."""
@@ -90,22 +92,15 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         settings=settings,
         columns=lambda: _case_table(benchmark, slots),
         contributions=_contributions(benchmark, slots),
-        contribution_names=tuple(f"exam.{name}" for name in metric.COLUMNS),
+        contribution_names=columns_of(metric.FAMILY),
         case=_clusters(benchmark.cases),
         rows=names,
-        metrics=metric_function(settings),
-        support=metric.support,
         outcomes=outcomes,
         imputed=tuple(_contributions(benchmark, slots, how) for how in _IMPUTED)
         if unscored
         else (),
         notes=tuple(_notes(slots, unscored)),
     )
-
-
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of an exam; modes are already in the contributions."""
-    return metric.metrics
 
 
 def slots_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> list[Slot]:
@@ -256,3 +251,40 @@ def _notes(slots: Sequence[Slot], unscored: Sequence[Slot]) -> list[str]:
     if len(modes) == 1:
         notes.append(f"The run has one mode, {modes.pop()}: scores over modes are about it alone.")
     return notes
+
+
+PROTOCOL = Protocol(
+    name="exam",
+    title="Exam",
+    answers="words",
+    families=("exam",),
+    settings={"modes": ("std", "cot")},
+    contribute=lambda benchmark, predictions, settings: score(benchmark, predictions),
+    headlines=(
+        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "YN", "SA", "MC",
+        "unparsed_rate", "yes_rate",
+    ),
+    on_page=(
+        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "cot_effect", "YN",
+        "SA", "MC", "unparsed_rate",
+    ),
+    main="react_score",
+    asked=(
+        "An exam in four tasks, each of which provokes one cause of hallucination: something "
+        "that belongs there was taken out of the picture (erasure), something looks unlike "
+        "its kind (attribute), one thing changed between two pictures (tracing), many things "
+        "are to be counted (counting). Every picture is asked about in yes/no questions, short "
+        "answers and multiple choice, straight (Std) and with the request to think step by "
+        "step (CoT)."
+    ),
+    told="react_score",
+    sentence="reaches a React-Score of {value} {interval}",
+    bars=("react_score", "accuracy_std", "accuracy_cot"),
+    slices={
+        CONTROL: "unedited picture",
+        "erasure": "object taken out",
+        "attribute": "unusual look",
+        "tracing": "two pictures",
+        "counting": "many objects",
+    },
+)  # fmt: skip

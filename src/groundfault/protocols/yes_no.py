@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from groundfault.errors import UsageError
+from groundfault.metrics import columns_of
 from groundfault.metrics import yes_no as metric
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
 from groundfault.records import Benchmark, Outcome, Prediction
 
 if TYPE_CHECKING:
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
-__all__ = ["metric_function", "score"]
+__all__ = ["PROTOCOL", "score"]
 
 _IMPUTED: Sequence[Callable[[str], str | None]] = (
     lambda truth: truth,
@@ -73,14 +75,12 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
             "setting": dimension.tolist(),
         },
         contributions=contributions(None),
-        contribution_names=tuple(f"pope.{name}" for name in metric.COLUMNS),
+        contribution_names=columns_of(metric.FAMILY),
         case=np.array([images[image] for image, _ in keys], np.int64),
         rows={
             "Overall": np.ones(len(keys), bool),
             **{name: dimension == name for name in _dimensions(benchmark)},
         },
-        metrics=metric_function(settings),
-        support=metric.support,
         outcomes=outcomes,
         imputed=tuple(map(contributions, _IMPUTED)) if failed else (),
         notes=(f"{failed} of {len(ends)} questions have no answer.",) if failed else (),
@@ -93,6 +93,20 @@ def _dimensions(benchmark: Benchmark) -> list[str]:
     return [name for name in dict.fromkeys(found) if name]
 
 
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of yes/no questions."""
-    return metric.metrics
+PROTOCOL = Protocol(
+    name="yes-no",
+    title="Yes or no",
+    answers="words",
+    families=("pope",),
+    contribute=lambda benchmark, predictions, settings: score(benchmark, predictions),
+    headlines=("F1", "accuracy", "precision", "recall", "yes_ratio", "unparsed_rate"),
+    main="F1",
+    asked=(
+        "Each picture is asked about in yes/no questions: is there such a thing? Half of the "
+        "things are there. The others are drawn at random, from what is frequent (popular) or "
+        "from what often goes with what is there (adversarial)."
+    ),
+    told="F1",
+    sentence="reaches an F1 of {value} {interval}",
+    bars=("F1", "accuracy", "precision", "recall", "yes_ratio"),
+)

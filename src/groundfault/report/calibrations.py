@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from groundfault.analysis.calibration import Calibration
+from groundfault.protocols.concepts import CONCEPTS
 from groundfault.report.page.drawing import Figure, shortened
 from groundfault.report.page.figures import Curve, curves
-from groundfault.report.summaries import SHORT
 
 __all__ = ["calibration_figure"]
 
@@ -26,7 +26,7 @@ def calibration_figure(found: Calibration) -> Figure:
         lines.append(
             Curve(
                 series,
-                SHORT.get(name, name),
+                CONCEPTS.metric(name).short,
                 [t for t, _ in known],
                 [e.value or 0.0 for e in values],
                 [e.low or 0.0 for e in values] if banded else (),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from groundfault import protocols
 from groundfault.analysis.compare import SIGNIFICANT, Comparison
+from groundfault.metrics import Metric
 from groundfault.records import Estimate
-from groundfault.report.summaries import FRACTION_BENCHMARKS, SHORT, estimate_cell
+from groundfault.report.summaries import estimate_cell
 from groundfault.report.tables import Cell, Table
 
 __all__ = ["comparison_tables"]
@@ -14,27 +16,28 @@ __all__ = ["comparison_tables"]
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     """Values, then differences, then right-or-wrong outcomes."""
-    percent = comparison.benchmark not in FRACTION_BENCHMARKS
-    yield _values(comparison, percent)
-    yield _differences(comparison, percent)
+    names = next(iter(comparison.rows.values()))
+    protocol = protocols.named(comparison.protocol, names)
+    metrics = {name: protocol.metric(name) for name in names}
+    yield _values(comparison, metrics)
+    yield _differences(comparison, metrics)
     if comparison.mcnemar:
         yield _outcomes(comparison)
 
 
-def _values(comparison: Comparison, percent: bool) -> Table:
-    metrics = list(next(iter(comparison.rows.values())))
+def _values(comparison: Comparison, metrics: Mapping[str, Metric]) -> Table:
     rows = []
     for row, by_metric in comparison.rows.items():
         for run in comparison.runs:
             cells: list[Cell | str] = [row, run]
-            for metric in metrics:
-                rank = comparison.ranks[row][metric].get(run)
-                cell = estimate_cell(metric, by_metric[metric][run], percent=percent)
+            for name, metric in metrics.items():
+                rank = comparison.ranks[row][name].get(run)
+                cell = estimate_cell(metric, by_metric[name][run])
                 mark = f"({rank})" if rank is not None else ""
                 cells.append(Cell(f"{cell.text} {mark}".strip(), cell.detail, strong=rank == 1))
             rows.append(cells)
     return Table(
-        ["", "run", *(SHORT.get(m, m) for m in metrics)],
+        ["", "run", *(metric.short for metric in metrics.values())],
         rows,
         title=f"{comparison.benchmark}: values and ranks",
         notes=[
@@ -46,15 +49,13 @@ def _values(comparison: Comparison, percent: bool) -> Table:
     )
 
 
-def _differences(comparison: Comparison, percent: bool) -> Table:
+def _differences(comparison: Comparison, metrics: Mapping[str, Metric]) -> Table:
     rows = [
         [
             test.row,
             f"{test.a} − {test.b}",
-            SHORT.get(test.metric, test.metric),
-            estimate_cell(
-                test.metric, Estimate(test.difference, test.low, test.high), percent=percent
-            ),
+            metrics[test.metric].short,
+            estimate_cell(metrics[test.metric], Estimate(test.difference, test.low, test.high)),
             _p(test.p),
             _p(test.p_holm),
         ]

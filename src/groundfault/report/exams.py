@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from groundfault.analysis.exam import CotEffect, PositionBias
-from groundfault.benchmarks.reactbench import LAYOUT, Task
+from groundfault.benchmarks.reactbench import LAYOUT
 from groundfault.judges.card import JudgeCard
 from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.metrics import Metric
 from groundfault.published import published_rows
 from groundfault.records import Estimate, Summary
 from groundfault.report.summaries import estimate_cell
@@ -40,6 +41,8 @@ TASK_TITLES: dict[str, str] = {
     "tracing": "Alteration Tracing",
     "counting": "Dense Counting",
 }
+SHARE = Metric(name="")
+"""How accuracies and rates are printed."""
 PUBLISHED = "published"
 OURS = "measured"
 _LEFT = ["", "model"]
@@ -62,7 +65,7 @@ def _brief(cells: Sequence[Cell | str]) -> list[Cell | str]:
 
 
 def _cell(estimate: Estimate) -> Cell:
-    return estimate_cell("", estimate, percent=True)
+    return estimate_cell(SHARE, estimate)
 
 
 def overall_table(
@@ -129,7 +132,7 @@ def dimension_tables(
     summaries: Mapping[str, Summary], *, published: bool = True, brief: bool = False
 ) -> list[Table]:
     """Table 4: by question type and dimension; one table per set of dimensions."""
-    groups: dict[tuple[str, ...], list[Task]] = {}
+    groups: dict[tuple[str, ...], list[str]] = {}
     for task, layout in LAYOUT.items():
         asked = tuple(dict.fromkeys(dimension for _, dimension in layout))
         groups.setdefault(asked, []).append(task)
@@ -260,7 +263,7 @@ def heat_map(rates: Mapping[str, Rates]) -> list[dict[str, Any]]:
     ]
 
 
-def _task(name: str) -> Task:
+def _task(name: str) -> str:
     return next(task for task in LAYOUT if task == name)
 
 
@@ -320,7 +323,7 @@ def _cause_counts(counts: Mapping[str, int]) -> list[str]:
     return [*map(str, found), str(sum(found))]
 
 
-def _cause_title(task: Task, label: str) -> str:
+def _cause_title(task: str, label: str) -> str:
     number = LABELS.index(label)
     return f"{label} {CAUSES[task][number][0]}" if number < len(CAUSES[task]) else label
 

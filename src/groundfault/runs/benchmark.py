@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,7 @@ from groundfault.io.sources import load
 from groundfault.records import Benchmark
 from groundfault.runs.run import Run
 
-__all__ = ["data_hashes", "first_cases", "place_of", "read_again"]
+__all__ = ["first_cases", "limited", "place_of", "read_again"]
 
 AnyPath = str | PathLike[str]
 
@@ -27,11 +28,10 @@ def first_cases(benchmark: Benchmark, n: int | None) -> Benchmark:
     return msgspec.structs.replace(benchmark, cases=cases, items=items)
 
 
-def data_hashes(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
-    """What only runs on the same data share: the hashes of the benchmark, and how much of it was
-    asked if not all."""
+def limited(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
+    """How much of a benchmark was asked, if not all: only runs on the same data are compared."""
     whole = len(asked.cases) == len(benchmark.cases)
-    return benchmark.hashes | ({} if whole else {"limit": str(len(asked.cases))})
+    return {} if whole else {"limit": str(len(asked.cases))}
 
 
 def place_of(
@@ -59,7 +59,7 @@ def read_again(
     if not where.exists():
         raise UsageError(f"{where}: the benchmark is no longer there; give it with --data")
     pictures = images or place.get("images") or None
-    inputs = {"images": str(pictures)} if pictures else {}
+    inputs: dict[str, Any] = {"images": str(pictures)} if pictures else {}
     is_own = (where / "exam.json").is_file() or (where / "benchmark.json").is_file()
     found = load(str(where), **inputs) if is_own else load(run.benchmark, data=where, **inputs)
     if found.card.content_hash != run.content_hash:

@@ -12,8 +12,11 @@ from pathlib import Path
 
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.folder import HEADER
+from groundfault.io.convert import format_of
 from groundfault.io.foreign import open_file
+from groundfault.io.inputs import Outline
 from groundfault.io.inspection.annotations import inspect_object
+from groundfault.io.inspection.benchmarks import inspect_benchmark
 from groundfault.io.inspection.folders import (
     TASK_FILES,
     inspect_benchmark_folder,
@@ -22,7 +25,7 @@ from groundfault.io.inspection.folders import (
     inspect_scores,
 )
 from groundfault.io.inspection.lists import inspect_list
-from groundfault.io.inspection.report import EXAMPLES, Finding, Report, unknown
+from groundfault.io.inspection.report import EXAMPLES, Draft, Finding, Report, unknown
 
 __all__ = ["Finding", "Report", "inspect"]
 
@@ -68,6 +71,9 @@ def inspect(path: str | PathLike[str]) -> Report:
 def _inspect_directory(path: Path) -> Report:
     if (path / HEADER).is_file():
         return inspect_benchmark_folder(path)
+    named = format_of(Outline(path, "folder", frozenset(each.name for each in path.iterdir())))
+    if named is not None:
+        return inspect_benchmark(Draft(path, named))
     if (path / "summary.json").is_file():
         return inspect_scores(path)
     if (path / "results.json").is_file():

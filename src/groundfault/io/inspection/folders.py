@@ -8,10 +8,10 @@ from pathlib import Path
 
 from groundfault.benchmarks import folder, reactbench
 from groundfault.errors import GroundfaultError
-from groundfault.io.inspection.regions import mask_problem
+from groundfault.io.inspection.benchmarks import describe
 from groundfault.io.inspection.report import Draft, Report
 from groundfault.io.store import read_json, read_table
-from groundfault.records import Benchmark, Summary
+from groundfault.records import Summary
 
 __all__ = [
     "TASK_FILES",
@@ -33,7 +33,7 @@ def inspect_benchmark_folder(path: Path) -> Report:
     except GroundfaultError as problem:
         draft.add_refusal(problem)
         return draft.report()
-    _describe(draft, benchmark)
+    describe(draft, benchmark)
     images = path / folder.IMAGES
     draft.counts["images included"] = int(images.is_dir())
     if images.is_dir():
@@ -41,29 +41,6 @@ def inspect_benchmark_folder(path: Path) -> Report:
             if not (images / name).is_file():
                 draft.add("an image is missing", f"item {item_id}: {name}")
     return draft.report()
-
-
-def _describe(draft: Draft, benchmark: Benchmark) -> None:
-    draft.counts |= {
-        "cases": len(benchmark.cases),
-        "queries": len(benchmark.items),
-        "images": len({item.image for item in benchmark.items}),
-    }
-    for name, n in Counter(case.intervention for case in benchmark.cases).items():
-        draft.count(f"cases of {name or 'no intervention'}", n)
-    for item in benchmark.items:
-        draft.count(f"{item.role} queries")
-        draft.count("regions", len(item.regions))
-        draft.saw_value("image height_px", item.height_px)
-        draft.saw_value("image width_px", item.width_px)
-        for region in (*item.regions, *([item.target] if item.target else [])):
-            if region.mask is None:
-                continue
-            problem = mask_problem(region.mask, item.height_px, item.width_px)
-            if problem:
-                draft.add("unsound mask", f"item {item.id}: {problem}")
-    for note in benchmark.notes:
-        draft.add_other("info", note, benchmark.card.name, "nothing to do")
 
 
 def inspect_exam(path: Path) -> Report:

@@ -8,8 +8,10 @@ from itertools import combinations
 import msgspec
 
 from groundfault.analysis.compare import Comparison, compare_runs
+from groundfault.errors import GroundfaultError
+from groundfault.metrics import family
+from groundfault.published import is_published_data
 from groundfault.records import Estimate
-from groundfault.registry import names
 from groundfault.report.page.exam_answers import Material
 from groundfault.report.page.exam_sections import exam_sections, find
 from groundfault.report.page.exam_tables import exam_latex, took_table
@@ -29,22 +31,15 @@ from groundfault.report.page.kinds import (
     split_section,
 )
 from groundfault.report.page.scores import calibration_section, spread_section
-from groundfault.report.page.sections import Context, Section, is_ranked, quoted
+from groundfault.report.page.sections import Context, Section, quoted
 from groundfault.report.page.thresholds import overlap_section, thresholds_section
-from groundfault.report.page.words import (
-    EXAM,
-    EXAM_HEADLINES,
-    METRICS,
-    benchmark_words,
-    family,
-    short_name,
-)
-from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER
 from groundfault.report.tables import Table
 
 __all__ = ["ChapterPage", "chapter_page"]
 
 RESAMPLES = 10_000
+EXAM = "exam"
+"""The protocol whose chapters have sections of their own."""
 MOST_RANKED = 6
 """Beyond so many models only Overall is ranked: pairs grow with their square."""
 SECTIONS = (
@@ -66,6 +61,8 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: str
     apart: str
+    about: str
+    """What a reader must know about the data."""
     asked: str
     verdict: tuple[tuple[str, str], ...]
     """Sentences: a name, and what is said of it."""
@@ -73,6 +70,7 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
     tables: tuple[HeadlineTable, ...]
     table_note: str
     published_note: str
+    published_heading: str
     sections: tuple[Section, ...]
     meanings: tuple[tuple[str, str], ...]
     took: Table | None = None
@@ -86,19 +84,16 @@ def chapter_page(
 ) -> ChapterPage:
     """The page of one chapter; `number` tells several of one benchmark apart, 0 if there is one.
     `material` is what a chapter in words is made of."""
-    known = tuple(chapter.runs[0].summary.rows["Overall"].metrics)
-    kin = family(chapter.benchmark, known)
-    usual = EXAM_HEADLINES if kin == EXAM else HEADLINES.get(kin, known[:8])
-    headlines = [metric for metric in usual if metric in known]
-    words = benchmark_words(chapter.benchmark, known)
+    summary, protocol = chapter.runs[0].summary, chapter.protocol
+    headlines = protocol.shown_on_page(summary.rows["Overall"].metrics)
     context = Context(chapter, number, _comparisons(chapter, headlines))
     notes: list[str] = []
     took: Table | None = None
     tables = tuple(headline_tables(context, headlines))
     if material is not None:
         notes += material.notes
-    if material is None or kin != EXAM:
-        latex = tuple(headline_latex(words.title, table) for table in tables)
+    if material is None or protocol.name != EXAM:
+        latex = tuple(headline_latex(context.title, table) for table in tables)
         sections = [section for make in SECTIONS if (section := make(context)) is not None]
     else:
         findings, more = find(material)
@@ -108,18 +103,24 @@ def chapter_page(
         notes += [*more, *_judging(context)]
     return ChapterPage(
         id=context.figure_name("chapter"),
-        title=words.title,
+        title=context.title,
         apart=chapter.apart,
-        asked=words.asked,
+        about=summary.about,
+        asked=protocol.asked,
         verdict=tuple(_verdict(context)),
         warnings=(*_warnings(context), *notes),
         tables=tables,
         table_note=table_note(context),
-        published_note=published_note(chapter.benchmark)
-        if any(t.published for t in tables)
-        else "",
+        published_note=published_note(context) if any(t.published for t in tables) else "",
+        published_heading=(
+            "As published" if is_published_data(summary) else "As published, on other data"
+        ),
         sections=tuple(sections),
-        meanings=tuple((short_name(m), METRICS[m]) for m in headlines if m in METRICS),
+        meanings=tuple(
+            (metric.heading, metric.about)
+            for metric in map(context.metric, headlines)
+            if metric.about
+        ),
         took=took,
         latex=latex,
     )
@@ -127,20 +128,17 @@ def chapter_page(
 
 def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparison]:
     """Paired tests by row, each table being one family of tests."""
-    if len(chapter.runs) < 2:
+    if len(chapter.runs) < 2 or not _can_compare(chapter):
         return {}
     rows = [row for row, content in chapter.runs[0].summary.rows.items() if content.n_cases]
     if len(chapter.runs) > MOST_RANKED:
         rows = ["Overall"]
-    if chapter.benchmark not in names("scorers"):
-        return {}
-    metrics = [metric for metric in metrics if is_ranked(metric)]
+    metrics = [name for name in metrics if chapter.protocol.metric(name).is_ranked]
     n_tests = len(metrics) * len(list(combinations(chapter.runs, 2)))
     return {
         row: compare_runs(
             [run.folder for run in chapter.runs],
             metrics=metrics,
-            lower_is_better=LOWER_IS_BETTER,
             rows=[row],
             # a bootstrap p is at least 2/resamples; Holm multiplies it by the number of tests
             resamples=max(RESAMPLES, 80 * n_tests),
@@ -149,11 +147,20 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
     }
 
 
+def _can_compare(chapter: Chapter) -> bool:
+    """Whether the metrics of the runs can be made again from their sums."""
+    try:
+        for prefix in {name.partition(".")[0] for name in chapter.runs[0].contribution_names}:
+            family(prefix)
+    except GroundfaultError:
+        return False
+    return True
+
+
 def _verdict(context: Context) -> Iterable[tuple[str, str]]:
     """The first sentences, each as a name and what is said of it: who does how well, and whether
     anyone is ahead by more than chance."""
-    known = context.runs[0].summary.rows["Overall"].metrics
-    words = benchmark_words(context.chapter.benchmark, known)
+    words = context.protocol
     (best, estimate), *others = _from_best(context, words.told) or [("", Estimate(None))]
     if estimate.value is None:
         return
@@ -175,7 +182,7 @@ def _from_best(context: Context, metric: str) -> list[tuple[str, Estimate]]:
         for run in context.models
     ]
     defined = [entry for entry in found if entry[1].value is not None]
-    higher = metric not in LOWER_IS_BETTER
+    higher = context.metric(metric).better != "lower"
     return sorted(defined, key=lambda entry: entry[1].value or 0.0, reverse=higher)
 
 
@@ -190,7 +197,7 @@ def _winner(context: Context, metric: str) -> Iterable[tuple[str, str]]:
     listed = zip(context.runs, comparison.runs, strict=True)
     ranked = {run.name: ranks[name] for run, name in listed if run.name in told and name in ranks}
     first = [name for name, rank in ranked.items() if rank == min(ranked.values())]
-    short = short_name(metric)
+    short = context.metric(metric).heading
     if len(first) > 1:
         yield "", f"The data cannot tell {_listed(first)} apart on {short}: they share the lead."
     elif first:
@@ -211,7 +218,7 @@ def _warnings(context: Context) -> Iterable[str]:
                 f"numbers are about {total - failed:,} of {total:,}. Bounds stand below its values."
             )
     if len(context.runs) > 1 and not context.comparisons:
-        yield f"Not ranked: there is no scorer called {context.chapter.benchmark}."
+        yield (f"Not ranked: the package that scores {context.chapter.benchmark} is not installed.")
     thresholds = {run.t for run in context.runs}
     if len(thresholds) > 1:
         each = ", ".join(f"{run.name} t = {run.t:g}" for run in context.runs if run.t is not None)

@@ -59,10 +59,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def in_words(run: RunData) -> bool:
     """Whether a run answered in words."""
-    return run.summary.protocol in ("exam", "yes-no") or run.summary.benchmark in (
-        "reactbench",
-        "pope",
-    )
+    return run.protocol.answers == "words"
 
 
 def is_exam_folder(folder: Path | None) -> bool:

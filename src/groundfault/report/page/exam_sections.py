@@ -13,7 +13,7 @@ from groundfault.analysis.exam import (
     hallucination_rates,
     position_bias,
 )
-from groundfault.benchmarks.reactbench import LAYOUT, Task
+from groundfault.benchmarks.reactbench import LAYOUT
 from groundfault.errors import GroundfaultError
 from groundfault.judges.causes import CAUSES, LABELS
 from groundfault.metrics.exam import DIMENSIONS, TYPES
@@ -94,7 +94,7 @@ def _metric(context: Context, k: int, row: str, metric: str) -> Estimate:
     return found.metrics.get(metric, Estimate(None)) if found else Estimate(None)
 
 
-def _asked_tasks(context: Context) -> list[Task]:
+def _asked_tasks(context: Context) -> list[str]:
     """Tasks that at least one run has cases of."""
     return [
         task
@@ -112,7 +112,7 @@ def _standing(context: Context) -> Section:
             context.figure_name("ranking", metric),
             title,
             _ranked(context, metric),
-            _printed(metric),
+            _printed(metric) if context.chapter.with_published else [],
             text=context.text(metric),
         )
         for metric, title in (

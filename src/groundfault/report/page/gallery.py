@@ -23,7 +23,6 @@ from groundfault.report.page.failures import POOR_IOU, judged_case
 from groundfault.report.page.inputs import Chapter, RunData
 from groundfault.report.page.outlines import outline, shrink
 from groundfault.report.page.pictures import Pictures
-from groundfault.report.page.words import CELLS
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.shards import shards
 
@@ -372,7 +371,8 @@ def _questions(
     if row.get("positive_cell") or _failed_pair(row):
         for side, sign, good in (("positive", "p⁺", "TA-TP"), ("negative", "p⁻", "TN")):
             cell = row[f"{side}_cell"]
-            verdict = f"{cell}: {CELLS[cell].removeprefix(sign).strip()}" if cell else "not scored"
+            words = case.run.protocol.cells.get(cell, "").removeprefix(sign).strip()
+            verdict = f"{cell}: {words}" if cell else "not scored"
             right = cell == good if cell else None
             query, item = row[f"{side}_query"] or "", str(row[f"{side}_id"])
             yield sign, query, verdict, right, _scores(row, side, case.run.t), item
@@ -399,7 +399,7 @@ def _failed_pair(row: Mapping[str, Any]) -> bool:
 def _told(case: _Chosen) -> tuple[str, bool | None]:
     """The words about a single question, and whether it went right."""
     if case.cells:
-        return CELLS[case.cells[0]], False
+        return case.run.protocol.cells.get(case.cells[0], case.cells[0]), False
     failed = "failed" in (case.row.get("positive_outcome"), case.row.get("outcome"))
     return ("no answer", None) if failed else ("as it should be", True)
 

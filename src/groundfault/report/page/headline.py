@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from groundfault.published import published_rows, sources
+from groundfault.published import is_published_data, rows_beside, sources
 from groundfault.records import Estimate
 from groundfault.report.page.inputs import RunData
-from groundfault.report.page.sections import Context, is_ranked
-from groundfault.report.page.words import EXAM, METRICS, short_name, slice_name
-from groundfault.report.summaries import LOWER_IS_BETTER, estimate_cell
+from groundfault.report.page.sections import Context
+from groundfault.report.summaries import estimate_cell
 from groundfault.report.tables import Cell, Table, render
 
 __all__ = [
@@ -63,13 +62,14 @@ class HeadlineTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def headline_tables(context: Context, metrics: Sequence[str]) -> Iterable[HeadlineTable]:
-    columns = tuple((short_name(m), _arrow(m), METRICS.get(m, "")) for m in metrics)
+    declared = [context.metric(name) for name in metrics]
+    columns = tuple((m.heading, m.arrow, m.about) for m in declared)
     for row, content in context.runs[0].summary.rows.items():
         if not content.n_cases:
             continue
         yield HeadlineTable(
             id=context.figure_name("table", row),
-            label=slice_name(row),
+            label=context.slice_name(row),
             n_cases=content.n_cases,
             columns=columns,
             rows=tuple(_run_row(context, k, row, metrics) for k in range(len(context.runs))),
@@ -96,19 +96,13 @@ def _bracketed(interval: str) -> str:
     return f"[{interval.replace(' – ', ', ')}]" if interval else ""
 
 
-def _arrow(metric: str) -> str:
-    if not is_ranked(metric):
-        return ""
-    return "↓" if metric in LOWER_IS_BETTER else "↑"
-
-
 def _run_row(context: Context, k: int, row: str, metrics: Sequence[str]) -> HeadlineRow:
     run = context.runs[k]
     content = run.summary.rows.get(row)
     cells = []
     for metric in metrics:
         estimate = content.metrics[metric] if content else Estimate(None)
-        shown = estimate_cell(metric, estimate, percent=context.percent)
+        shown = estimate_cell(context.metric(metric), estimate)
         ranks = _ranks(context, row, metric)
         rank = ranks[k] if ranks else None
         cells.append(
@@ -128,7 +122,7 @@ def _run_row(context: Context, k: int, row: str, metrics: Sequence[str]) -> Head
 def _ranks(context: Context, row: str, metric: str) -> list[int | None]:
     """The rank of every run; empty where they are not ranked."""
     comparison = context.comparisons.get(row)
-    if comparison is None or not is_ranked(metric):
+    if comparison is None or not context.metric(metric).is_ranked:
         return []
     ranks = comparison.ranks[row][metric]
     return [ranks.get(name) for name in comparison.runs]
@@ -154,10 +148,9 @@ def _answered(run: RunData) -> str:
 
 def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[HeadlineRow]:
     """What papers report for this slice, in our columns."""
-    if not any(source.benchmark == context.chapter.benchmark for source in sources()):
-        return
+    summary = context.runs[0].summary
     merged: dict[str, dict[str, float]] = {}
-    for line in published_rows(context.chapter.benchmark):
+    for line in rows_beside(summary, context.protocol, other_data=context.chapter.with_published):
         if line.row == row and not line.setting:
             found = {
                 PRINTED_AS.get(name, name): value
@@ -170,9 +163,7 @@ def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[H
             continue
         cells = tuple(
             HeadlineCell(
-                text=str(
-                    estimate_cell(metric, Estimate(values.get(metric)), percent=context.percent)
-                ),
+                text=str(estimate_cell(context.metric(metric), Estimate(values.get(metric)))),
                 value=values.get(metric),
             )
             for metric in metrics
@@ -180,18 +171,24 @@ def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[H
         yield HeadlineRow(name=model, cells=cells)
 
 
-def published_note(benchmark: str) -> str:
-    papers = dict.fromkeys(f"“{s.paper}”" for s in sources() if s.benchmark == benchmark)
-    if benchmark == EXAM:
+def published_note(context: Context) -> str:
+    """Where published rows are from, and whether they compare."""
+    summary = context.runs[0].summary
+    rows = rows_beside(summary, context.protocol, other_data=True)
+    benchmarks = {row.source.benchmark for row in rows}
+    papers = dict.fromkeys(f"“{s.paper}”" for s in sources() if s.benchmark in benchmarks)
+    if is_published_data(summary):
         return (
-            f"Published rows are as printed in {'; '.join(papers)}, for its own questions, which "
-            "are not released and are not these: they show the order of size, no more. Their "
-            "React-Score follows from neither formula and the paper's own tables."
+            f"Published rows are as printed in {'; '.join(papers)}. They have no intervals and are "
+            "not ranked."
         )
-    return (
-        f"Published rows are as printed in {'; '.join(papers)}. They have no intervals and are not "
-        "ranked; they compare with your runs only if those are on the same, complete data."
+    note = (
+        f"Other data: the published rows are as printed in {'; '.join(papers)}, for their own "
+        "pictures and questions, which are not these. They show the order of size, no more."
     )
+    if context.protocol.name == "exam":
+        note += " Their React-Score follows from neither formula and the paper's own tables."
+    return note
 
 
 def table_note(context: Context) -> str:

@@ -31,7 +31,7 @@ from groundfault.report.page.exam_sections import TYPE_WORDS
 from groundfault.report.page.gallery import Gallery, make_gallery
 from groundfault.report.page.inputs import Chapter, RunData, chapters, load_runs
 from groundfault.report.page.pictures import Pictures
-from groundfault.report.page.words import CELLS, slice_name
+from groundfault.report.page.words import slice_name
 from groundfault.report.tables import printable
 from groundfault.runs.run import Run
 
@@ -48,16 +48,22 @@ SCRIPTS = ("report.js", "gallery.js", "compare.js", "episodes.js")
 
 
 def write_report(
-    runs: Sequence[Path], out: Path, *, images_from: Path | None = None, max_cases: int = 200
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    images_from: Path | None = None,
+    max_cases: int = 200,
+    with_published: bool = False,
 ) -> None:
     """Write the report of run folders (summary.json + cases.parquet each) to one HTML file.
 
     Pictures come from `images_from`, a benchmark folder, or from the folder that a run says it
-    was made on. At most `max_cases` failures are shown, and as many questions of exams.
+    was made on. At most `max_cases` failures are shown, and as many questions of exams. Published
+    rows stand beside runs on the published data; `with_published` shows them beside others too.
     """
     environment = _environment()
     loaded = load_runs([Path(run) for run in runs])
-    found = chapters(loaded)
+    found = chapters(loaded, with_published=with_published)
     materials = _materials(found, images_from)
     pages = _pages(found, materials)
     masks = [chapter for chapter in found if chapter not in materials]
@@ -71,6 +77,8 @@ def write_report(
     asked = [shown_questions(*each) for each in materials.items()]
     cards = make_cards(asked, max_cases=max_cases, pictures=pictures) if asked else None
     episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
+    slices = {row: words for chapter in found for row, words in chapter.protocol.slices.items()}
+    cells = {cell: words for chapter in found for cell, words in chapter.protocol.cells.items()}
     early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
     html = environment.get_template("report.html").render(
         title=_title(pages, found),
@@ -79,11 +87,11 @@ def write_report(
         gallery=gallery,
         cards=cards,
         episodes=episodes,
-        filters=_filters(gallery),
-        cell_words=CELLS,
+        filters=_filters(gallery, cells),
+        cell_words=cells,
         task_words={card.task: card.task_title for card in cards.cards} if cards else {},
         type_words=TYPE_WORDS,
-        slice_name=slice_name,
+        slice_name=lambda row: slice_name(row, slices),
         provenance=_provenance(loaded),
         version=__version__,
         figure_css=style_sheet(),
@@ -188,10 +196,10 @@ def _title(pages: Sequence[ChapterPage], found: Sequence[Chapter]) -> str:
     return f"{' and '.join(names)}: {runs}"
 
 
-def _filters(gallery: Gallery | None) -> dict[str, list[str]]:
+def _filters(gallery: Gallery | None, known: Mapping[str, str]) -> dict[str, list[str]]:
     """What there is to choose from."""
     examples = gallery.examples if gallery else ()
-    order = list(CELLS)
+    order = list(known)
     cells = {cell for example in examples for cell in example.cells}
     return {
         "model": list(dict.fromkeys(sorted(example.run for example in examples))),
@@ -228,6 +236,7 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = [
         ("folder", str(run.folder)),
         ("benchmark", summary.benchmark),
+        ("protocol", run.protocol.name),
         *((("τ" if k == "tau" else k), str(v)) for k, v in summary.settings.items()),
         *((f"SHA-256 of {k}", v) for k, v in summary.data.items()),
         ("answers", ", ".join(f"{n:,} {end}" for end, n in summary.outcomes.items() if n)),

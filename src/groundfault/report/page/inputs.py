@@ -17,6 +17,7 @@ import numpy as np
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
 from groundfault.io.store import read_json
+from groundfault.protocols import Protocol, of_summary
 from groundfault.records import Summary
 from groundfault.report.sweeps import DEFAULT_T, DEFAULT_TAU
 from groundfault.runs.run import Run
@@ -46,9 +47,20 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """run.json; None where only scores are stored."""
 
     @property
+    def protocol(self) -> Protocol:
+        """How it was scored."""
+        return of_summary(self.summary)
+
+    @property
     def columns(self) -> frozenset[str]:
         """What cases.parquet has."""
         return frozenset(self.table.column_names)
+
+    @property
+    def contribution_names(self) -> tuple[str, ...]:
+        """The columns that are summed."""
+        names = (self.table.schema.metadata or {}).get(b"contributions", b"").decode()
+        return tuple(names.split(",")) if names else ()
 
     @property
     def t(self) -> float | None:
@@ -97,6 +109,13 @@ class Chapter(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     runs: tuple[RunData, ...]
     apart: str = ""
     """How these runs differ from others of the same benchmark in the report."""
+    with_published: bool = False
+    """Whether published rows are shown although they are about other data."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """How its runs were scored."""
+        return self.runs[0].protocol
 
 
 def load_runs(folders: Sequence[Path]) -> list[RunData]:
@@ -129,7 +148,7 @@ def _load(folder: Path) -> RunData:
     return RunData(name=folder.resolve().name, folder=folder, summary=summary, table=table, run=run)
 
 
-def chapters(runs: Sequence[RunData]) -> list[Chapter]:
+def chapters(runs: Sequence[RunData], *, with_published: bool = False) -> list[Chapter]:
     """Runs by benchmark, and within it by what keeps them from being compared."""
     groups: dict[tuple[str, ...], list[RunData]] = {}
     for run in runs:
@@ -140,7 +159,12 @@ def chapters(runs: Sequence[RunData]) -> list[Chapter]:
         keys = [key for key in groups if key[0] == benchmark]
         for number, key in enumerate(keys, start=1):
             apart = _difference(groups[key][0], keys, key, number)
-            found.append(Chapter(benchmark=benchmark, runs=tuple(groups[key]), apart=apart))
+            members = tuple(groups[key])
+            found.append(
+                Chapter(
+                    benchmark=benchmark, runs=members, apart=apart, with_published=with_published
+                )
+            )
     return found
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from groundfault.analysis.statistics import estimates
+from groundfault.metrics import compose
 from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate
-from groundfault.registry import load
 from groundfault.report.page.figures import Bar, Curve, bars, curves, radar
 from groundfault.report.page.inputs import CONTROL, RunData
 from groundfault.report.page.sections import Context, Panel, Section, few, quoted, share
-from groundfault.report.page.words import benchmark_words, family, slice_name
-from groundfault.report.summaries import LOWER_IS_BETTER, SHORT
 
 if TYPE_CHECKING:
     from groundfault.protocols.scored import Metrics
@@ -29,9 +27,7 @@ DOSES_AS_THEY_ARE = 12
 
 def kinds_section(context: Context) -> Section | None:
     """Bars by intervention, task or size."""
-    known = context.runs[0].summary.rows["Overall"].metrics
-    words = benchmark_words(context.chapter.benchmark, known)
-    metrics = [metric for metric in words.bars if metric in known]
+    metrics = [metric for metric in context.protocol.bars if metric in context.known]
     values = [_by_slice(run) for run in context.runs]
     labels = [label for label in values[0] if all(label in other for other in values)]
     if not metrics:
@@ -51,7 +47,7 @@ def kinds_section(context: Context) -> Section | None:
     return Section(
         id=context.figure_name("slices"),
         nav="Kinds",
-        title="By intervention" if context.family == "cafe" else "By kind of case",
+        title=context.protocol.kinds,
         about="Bars are values over the cases of a kind; the thin line is the 95 % interval.",
         panels=(Panel(label="", figures=figures, reading=reading),),
     )
@@ -84,7 +80,7 @@ def _groups(
 ) -> list[tuple[str, list[Bar]]]:
     return [
         (
-            slice_name(label),
+            context.slice_name(label),
             [Bar(k, run.name, values[k][label][metric]) for k, run in enumerate(context.runs)],
         )
         for label in labels
@@ -111,13 +107,14 @@ def _hardest(
     ranked = [label for label in labels if not np.isnan(mean(label))]
     if len(ranked) < 2 or len({mean(label) for label in ranked}) == 1:
         return ""
-    worst = max(ranked, key=lambda x: mean(x) if metric in LOWER_IS_BETTER else -mean(x))
+    lower = context.metric(metric).better == "lower"
+    worst = max(ranked, key=lambda x: mean(x) if lower else -mean(x))
     each = [
         f"{name} {' '.join(quoted(context, metric, by[worst][metric])).rstrip()}"
         for name, by in told
         if by[worst][metric].value is not None
     ]
-    return f"Hardest by {SHORT.get(metric, metric)}: {slice_name(worst)} ({few(each)})."
+    return f"Hardest by {context.metric(metric).short}: {context.slice_name(worst)} ({few(each)})."
 
 
 def _sliced(
@@ -143,13 +140,12 @@ def _sliced(
 
 def _contributions(run: RunData) -> tuple[Any, Any, Metrics]:
     """What each entry adds to the sums, its case, and the metrics of sums."""
-    names = (run.table.schema.metadata or {}).get(b"contributions", b"").decode().split(",")
+    names = run.contribution_names
     columns = np.stack([run.table.column(name).to_numpy() for name in names], axis=1)
-    scorer = load("scorers", family(run.summary.benchmark, run.summary.rows["Overall"].metrics))
     return (
         columns.astype(np.float64),
         run.table.column("case").to_numpy(),
-        scorer.metric_function(run.summary.settings),
+        compose(names, run.summary.settings),
     )
 
 
@@ -175,13 +171,13 @@ def dose_section(context: Context) -> Section | None:
             for run, listed in zip(context.runs, doses, strict=True)
         ]
         reading = reading or _dose_reading(context, by_dose, metric)
-        name = f"{metric} by dose: {slice_name(kind)}" if kind else f"{metric} by dose"
+        name = f"{metric} by dose" + (f": {context.slice_name(kind)}" if kind else "")
         figures.append(
             curves(
                 context.figure_name("dose", metric, *filter(None, [kind])), name,
                 _dose_curves(context, by_dose, metric),
                 across="dose: strength of the edit",
-                text=share if context.percent else context.text(metric),
+                text=_axis_text(context, metric),
                 x_text=lambda value: f"{value:g}", x_range=(min(levels), max(levels)),
             )
         )  # fmt: skip
@@ -194,7 +190,7 @@ def dose_section(context: Context) -> Section | None:
             Panel(
                 label="",
                 figures=tuple(figures),
-                reading=reading + _left_out(partly if whole else ()),
+                reading=reading + _left_out(context, partly if whole else ()),
             ),
         ),
     )
@@ -221,11 +217,15 @@ def _only(run: RunData, doses: Sequence[float | None], kinds: Sequence[str]) -> 
     return [dose if kind in kinds else None for kind, dose in pairs]
 
 
-def _left_out(kinds: Sequence[str]) -> str:
+def _axis_text(context: Context, metric: str) -> Callable[[float], str]:
+    return share if context.metric(metric).unit == "percent" else context.text(metric)
+
+
+def _left_out(context: Context, kinds: Sequence[str]) -> str:
     """Interventions that have no cases at some dose, where they would join the curve midway."""
     if not kinds:
         return ""
-    names = " and ".join(map(slice_name, kinds))
+    names = " and ".join(map(context.slice_name, kinds))
     return f" {names}: not asked at every dose, so in a figure of its own only."
 
 
@@ -353,9 +353,8 @@ def split_section(context: Context) -> Section | None:
 
 
 def _rates(context: Context) -> list[str]:
-    known = context.runs[0].summary.rows["Overall"].metrics
-    words = benchmark_words(context.chapter.benchmark, known)
-    wanted = ("AFPR", "IL-FPR") if "AFPR" in known else words.bars[:2]
+    known = context.known
+    wanted = ("AFPR", "IL-FPR") if "AFPR" in known else context.protocol.bars[:2]
     return [metric for metric in wanted if metric in known]
 
 
@@ -422,8 +421,10 @@ def _radar_axes(
         names = ("See_true", "See_false", "Segment", "gIoU")
         return [(name, read("Overall", name, False)) for name in names]
     axes = [
-        (SHORT.get(name, name), read("Overall", name, name in LOWER_IS_BETTER))
-        for name in ("IL_recall", "positive_micro_F1", "positive_macro_F1", "IL_FPR")
-        if name in known
+        (metric.short, read("Overall", metric.name, metric.better == "lower"))
+        for metric in map(
+            context.metric, ("IL_recall", "positive_micro_F1", "positive_macro_F1", "IL_FPR")
+        )
+        if metric.name in known
     ]
     return [(f"not\n{label}" if label == "IL_FPR" else label, f) for label, f in axes]

@@ -8,23 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from groundfault.analysis.compare import Comparison
+from groundfault.metrics import Metric
+from groundfault.protocols import Protocol
 from groundfault.records import Estimate
 from groundfault.registry import BASELINES
 from groundfault.report.page.drawing import Figure
 from groundfault.report.page.inputs import Chapter, RunData
-from groundfault.report.page.words import family, short_name
-from groundfault.report.summaries import (
-    FRACTION_BENCHMARKS,
-    LOWER_IS_BETTER,
-    NEITHER_IS_BETTER,
-    PLAIN,
-    estimate_cell,
+from groundfault.report.page.words import data_title, slice_name
+
+__all__ = ["FOUND", "Context", "Panel", "Section", "few", "quoted", "share"]
+
+FOUND = Metric(
+    name="found",
+    label="p⁺ found",
+    about="Share of pairs whose p⁺ is found on the edited object (TA-TP).",
 )
-
-__all__ = ["Context", "Panel", "Section", "few", "is_ranked", "plain_name", "quoted", "share"]
-
-UNRANKED = NEITHER_IS_BETTER | {"cot_effect"}
-"""What has no better side, or is no merit of its own."""
+"""What figures show beside a protocol's own metrics."""
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,42 +69,43 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         return tuple(found) or self.runs
 
     @property
-    def family(self) -> str:
-        """The benchmark in whose way this one is scored."""
-        return family(self.chapter.benchmark, self.runs[0].summary.rows["Overall"].metrics)
+    def protocol(self) -> Protocol:
+        """How the runs were scored."""
+        return self.chapter.protocol
 
     @property
-    def percent(self) -> bool:
-        """Whether its paper prints percent."""
-        return self.family not in FRACTION_BENCHMARKS
+    def title(self) -> str:
+        """What the data is called."""
+        return data_title(self.runs[0].summary, self.protocol)
+
+    @property
+    def known(self) -> Mapping[str, Estimate]:
+        """The metrics that the runs have."""
+        return self.runs[0].summary.rows["Overall"].metrics
+
+    def metric(self, name: str) -> Metric:
+        """What is known about a metric."""
+        return FOUND if name == FOUND.name else self.protocol.metric(name)
 
     def text(self, metric: str) -> Callable[[float], str]:
         """How a value of the metric is written."""
-
-        def write(value: float) -> str:
-            return str(estimate_cell(metric, Estimate(value), percent=self.percent))
-
-        return write
+        return self.metric(metric).text
 
     def heading(self, metric: str) -> str:
         """Short name, unit and better side."""
-        name = "p⁺ found" if metric == "found" else short_name(metric)
-        unit = " (%)" if self.percent and metric not in PLAIN else ""
-        better = "lower" if metric in LOWER_IS_BETTER else "higher"
-        return f"{name}{unit}, {better} is better" if is_ranked(metric) else f"{name}{unit}"
+        declared = self.metric(metric)
+        unit = " (%)" if declared.unit == "percent" else ""
+        better = f", {declared.better} is better" if declared.is_ranked else ""
+        return f"{declared.heading}{unit}{better}"
+
+    def slice_name(self, row: str) -> str:
+        """A table row with what it stands for."""
+        return slice_name(row, self.protocol.slices)
 
     def figure_name(self, *parts: str) -> str:
         """A name for a figure or a place in the page: letters, digits and few signs."""
         words = (self.chapter.benchmark, *([str(self.number)] if self.number else []), *parts)
         return re.sub(r"[^\w.+-]", "_", "-".join(words))[:120]
-
-
-def is_ranked(metric: str) -> bool:
-    return metric not in UNRANKED
-
-
-def plain_name(metric: str) -> str:
-    return "p⁺ found" if metric == "found" else metric
 
 
 def share(value: float) -> str:
@@ -114,8 +114,9 @@ def share(value: float) -> str:
 
 def quoted(context: Context, metric: str, estimate: Estimate) -> tuple[str, str]:
     """The value with its unit, and the interval."""
-    unit = "\u202f%" if context.percent and metric not in PLAIN and metric != "cgF1" else ""
-    text = context.text(metric)
+    declared = context.metric(metric)
+    unit = "\u202f%" if declared.unit == "percent" and declared.is_share else ""
+    text = declared.text
     value = text(estimate.value or 0.0) + unit
     if estimate.low is None or estimate.high is None:
         return value, ""

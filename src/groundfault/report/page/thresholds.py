@@ -21,16 +21,14 @@ from groundfault.report.page.points import (
     points_of,
     surface,
 )
-from groundfault.report.page.sections import Context, Panel, Section, few, plain_name, share
-from groundfault.report.page.words import METRICS, slice_name
-from groundfault.report.summaries import LOWER_IS_BETTER
+from groundfault.report.page.sections import FOUND, Context, Panel, Section, few, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["overlap_section", "thresholds_section"]
 
-SURFACE_METRICS = ("AFPR", "ACSR", "found")
+SURFACE_METRICS = ("AFPR", "ACSR", FOUND.name)
 SCALES = (0.08, 0.2, 0.4, 1.0)
 """Ends of the colour scale; all runs share the first that holds their values."""
 
@@ -45,8 +43,8 @@ def thresholds_section(context: Context) -> Section | None:
     findings: list[str] = []
     for metric in SURFACE_METRICS:
         figures = []
-        lower = metric in LOWER_IS_BETTER
-        reading = METRICS[metric]
+        declared = context.metric(metric)
+        lower, reading = declared.better == "lower", declared.about
         common = _common_rows(all_points)
         if len(context.models) > 1 and len(common):
             leads, flips = _leads(context, all_points, common, metric)
@@ -54,7 +52,7 @@ def thresholds_section(context: Context) -> Section | None:
             figures.append(
                 leads_map(
                     context.figure_name("winner", metric),
-                    f"Who has the {'lowest' if lower else 'highest'} {plain_name(metric)}",
+                    f"Who has the {'lowest' if lower else 'highest'} {declared.short}",
                     leads, [run.name for run in context.runs], T_GRID, TAU_GRID,
                     place=places[0] if same else None,
                 )
@@ -67,12 +65,14 @@ def thresholds_section(context: Context) -> Section | None:
         figures += [
             surface_map(
                 context.figure_name("surface", metric, run.name),
-                f"{run.name}: {plain_name(metric)}",
+                f"{run.name}: {context.metric(metric).short}",
                 values, T_GRID, TAU_GRID, place=place, text=share, top=top,
             )
             for run, values, place in zip(context.runs, surfaces, places, strict=True)
         ]  # fmt: skip
-        panels.append(Panel(label=plain_name(metric), figures=tuple(figures), reading=reading))
+        panels.append(
+            Panel(label=context.metric(metric).short, figures=tuple(figures), reading=reading)
+        )
     return Section(
         id=context.figure_name("points"),
         nav="Thresholds",
@@ -120,6 +120,7 @@ def _trade_off(context: Context, all_points: Sequence[Points]) -> Panel:
         )
     ]  # fmt: skip
     for metric in ("AFPR", "found"):
+        name = context.metric(metric).short
         along = [
             Curve(
                 line.series, line.name, T_GRID, (line.x if metric == "AFPR" else line.y)[::-1],
@@ -129,7 +130,7 @@ def _trade_off(context: Context, all_points: Sequence[Points]) -> Panel:
         ]  # fmt: skip
         figures.append(
             curves(
-                context.figure_name("along-t", metric), f"{plain_name(metric)} along t", along,
+                context.figure_name("along-t", metric), f"{name} along t", along,
                 across="score threshold t", text=share, x_text=lambda t: f"{t:g}",
                 x_range=(0.0, 1.0), y_top=1.0,
             )
@@ -159,7 +160,7 @@ def _leads(
     """
     members = [np.searchsorted(points.row, common) for points in all_points]
     case = all_points[0].case[members[0]]
-    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    sign = 1.0 if context.metric(metric).better == "lower" else -1.0
 
     def at(k: int, t: float, tau_number: int) -> NDArray[np.bool_]:
         return counts(all_points[k], metric, t, tau_number)[members[k]]
@@ -182,8 +183,9 @@ def _leads(
             for (a, b), (difference, sure) in home_order.items():
                 now, now_sure = ahead(flags[a], flags[b], case)
                 reversed_at[a, b] += sure and now_sure and (now > 0) != (difference > 0)
+    name = context.metric(metric).short
     return leads, [
-        f"{context.runs[a].name} and {context.runs[b].name} change places on {plain_name(metric)}, "
+        f"{context.runs[a].name} and {context.runs[b].name} change places on {name}, "
         f"beyond noise, at {times} of {shape[0] * shape[1]} points of the grid."
         for (a, b), times in reversed_at.items()
         if times
@@ -227,7 +229,7 @@ def overlap_section(context: Context) -> Section | None:
             continue
         figures.append(
             curves(
-                context.figure_name("tau", row), f"AFPR along τ: {slice_name(row)}", lines,
+                context.figure_name("tau", row), f"AFPR along τ: {context.slice_name(row)}", lines,
                 across="overlap threshold τ", text=share, x_text=lambda x: f"{x:.1f}",
                 x_range=(0.1, 0.9),
             )
