@@ -203,7 +203,7 @@ ABOUT = "an exam folder: samples, questions, pictures"
 INPUTS = (Input("data", "The exam folder.", kind="folder"),)
 WITHOUT_FILES = (
     "The paper's questions are not released, so there is nothing to fetch. Build the embedded exam "
-    "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam …`; "
+    "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam`; "
     "or give another exam folder"
 )
 

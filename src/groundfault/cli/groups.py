@@ -67,15 +67,15 @@ class GroupedCommand(TyperCommand):
     its width and nothing has to be imported for it."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, panel by panel, those without one last."""
+        """Write the options, those without a panel first, then panel by panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and parameter.param_type_name == "option":
                 panel = getattr(parameter, "rich_help_panel", None) or "Options"
                 panels.setdefault(panel, []).append(record)
-        last = panels.pop("Options", [])
-        for title, records in [*panels.items(), ("Options", last)]:
+        first = panels.pop("Options", [])
+        for title, records in [("Options", first), *panels.items()]:
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
