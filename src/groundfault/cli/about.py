@@ -14,11 +14,12 @@ from groundfault.cli.options import AsJson, Command, add_commands, print_json
 
 def list_(
     kind: Annotated[
-        str, typer.Argument(help="benchmarks, metrics, models, answerers, editors, published.")
+        str,
+        typer.Argument(help="benchmarks, protocols, metrics, models, judges, editors, published."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """What there is: benchmarks, metrics, models, answerers, editors, published tables."""
+    """What there is: benchmarks, protocols, metrics, models, judges, editors, published tables."""
     from groundfault.report.listing import listing_tables
     from groundfault.report.tables import show
 

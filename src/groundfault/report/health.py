@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import platform
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from groundfault import __version__
+from groundfault.editors.contract import check_editor
+from groundfault.interfaces import ModelOptions
+from groundfault.registry import KINDS, foreign, load
 from groundfault.report.tables import Cell, Table
 
 __all__ = ["health_table", "is_healthy"]
@@ -25,6 +29,7 @@ def health_table() -> Table:
         *(_library(name) for name in NEEDED),
         *(_optional(name, extra) for name, extra in OPTIONAL.items()),
         ["mask arithmetic", *_mask_check()],
+        *_plug_ins(),
         [
             "terminal",
             "ok",
@@ -51,6 +56,20 @@ def _optional(name: str, extra: str) -> list[Cell | str]:
         return [name, "ok", version(name)]
     except PackageNotFoundError:
         return [name, "optional", f"not installed: pip install 'groundfault[{extra}]'"]
+
+
+def _plug_ins() -> Iterator[list[Cell | str]]:
+    """What other packages add: each is loaded, and an editor does a small edit."""
+    for kind in KINDS:
+        for name, entry in sorted(foreign(kind).items()):
+            what = f"{kind.removesuffix('s')} {name}"
+            try:
+                found = load(kind, name)
+                if kind == "editors":
+                    check_editor(found("", ModelOptions()), name)
+                yield [what, "ok", entry.target]
+            except Exception as problem:  # whatever another package may raise
+                yield [what, "wrong", f"{entry.target}: {problem}"]
 
 
 def _mask_check() -> tuple[str, str]:

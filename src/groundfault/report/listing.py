@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from groundfault.errors import UnknownName
-from groundfault.registry import names
+from groundfault.registry import Entry, names
 from groundfault.report.tables import Table
 
 __all__ = ["listing_tables"]
 
 PUBLISHED = "published"
-SHOWN = ("benchmarks", "metrics", "models", "answerers", "editors", PUBLISHED)
+SHOWN = ("benchmarks", "protocols", "metrics", "models", "judges", "editors", PUBLISHED)
 
 
 def listing_tables(kind: str = "") -> list[Table]:
@@ -37,16 +37,16 @@ def _models_table() -> Table:
     from groundfault.models.checkpoints import licences
     from groundfault.workers import SCRIPTS
 
-    entries = {name: (entry.about, entry.target) for name, entry in names("models").items()}
+    entries = {name: entry for name, entry in names("models").items()}
     for name, script in SCRIPTS.items():
-        entries[f"worker:{name}"] = (script.about, f"groundfault.workers.{name}")
+        entries[f"worker:{name}"] = Entry(f"groundfault.workers.{name}", script.about)
     points = {name: OPERATING_POINTS.get(name.removeprefix("worker:"), "") for name in entries}
     rows = [
-        [name, about, licences(name), f"{points[name]}", target]
-        for name, (about, target) in sorted(entries.items())
+        [name, entry.answers, entry.about, licences(name), f"{points[name]}", entry.target]
+        for name, entry in sorted(entries.items())
     ]
-    columns = ["name", "what", "weights' licence", "published t", "lives in"]
-    return Table(columns, rows, title="models", left_columns=5)
+    columns = ["name", "answers", "what", "weights' licence", "published t", "lives in"]
+    return Table(columns, rows, title="models", left_columns=6)
 
 
 def _published_table() -> Table:
