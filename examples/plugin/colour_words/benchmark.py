@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groundfault.benchmarks import Input
+import numpy as np
+
 from groundfault.errors import DataError
 from groundfault.io.foreign import sha256
+from groundfault.io.inputs import Input, Outline
+from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -19,28 +22,32 @@ CARD = Card(
     citation="",
     main_metric="presence_accuracy",
 )
+ABOUT = "a folder of coloured cards with cards.tsv"
 INPUTS = (
-    Input("cards", "file", help="cards.tsv: picture, phrase, yes or no."),
-    Input("images", "folder", help="The pictures."),
+    Input("cards", "The folder: cards.tsv has picture, phrase, yes or no.", kind="folder"),
+    Input("images", "The pictures, if they are elsewhere.", kind="folder", required=False),
 )
+FILE = "cards.tsv"
 
 
-def recognise(path: Path) -> bool:
-    """Whether a file is one of ours."""
-    return path.name == "cards.tsv"
+def recognise(outline: Outline) -> bool:
+    """Whether a folder is one of ours."""
+    return outline.kind == "folder" and FILE in outline.fields
 
 
-def read(cards: Path, images: Path) -> Benchmark:
+def read(cards: str | Path, images: str | Path | None = None) -> Benchmark:
     """A case per picture, an item per line."""
     items: list[Item] = []
-    for number, line in enumerate(Path(cards).read_text().splitlines(), start=1):
+    file, images = Path(cards) / FILE, images or cards
+    for number, line in enumerate(file.read_text().splitlines(), start=1):
         try:
             image, phrase, there = line.split("\t")
         except ValueError:
             raise DataError(
-                cards, "not three columns", record=f"line {number}", remedy="use tabs"
+                file, "not three columns", record=f"line {number}", remedy="use tabs"
             ) from None
         height, width = read_image(Path(images) / image).shape[:2]
+        whole = encode(np.ones((height, width), bool))  # nobody marked where the colour is
         items.append(
             Item(
                 id=f"{image}:{phrase}",
@@ -50,7 +57,7 @@ def read(cards: Path, images: Path) -> Benchmark:
                 height_px=height,
                 width_px=width,
                 query=phrase,
-                regions=(Region(None, (0.0, 0.0, width, height)),) if there == "yes" else (),
+                regions=(Region(whole),) if there == "yes" else (),
             )
         )
     items.sort(key=lambda item: item.case_id)
@@ -59,5 +66,5 @@ def read(cards: Path, images: Path) -> Benchmark:
         cases=tuple(Case(id=image) for image in dict.fromkeys(item.case_id for item in items)),
         items=tuple(items),
         images=str(images),
-        hashes={"cards": sha256(cards)},
+        hashes={"cards": sha256(file)},
     )

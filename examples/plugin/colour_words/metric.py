@@ -11,7 +11,7 @@ from groundfault.metrics import Family, Metric
 
 
 def contributions(table: Any, settings: Mapping[str, object]) -> Any:
-    """How far the best score under p⁺ lies above the best under p⁻, and how many pairs there are."""
+    """How far the best score under p⁺ lies above the best under p⁻; and 1 for every pair."""
     sides = [table.column(f"{side}_scores").to_pylist() for side in ("positive", "negative")]
     best = [[max(scores, default=0.0) for scores in side] for side in sides]
     margin = np.array(best[0]) - np.array(best[1])
