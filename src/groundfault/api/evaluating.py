@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -54,22 +56,25 @@ def evaluate(
 
     `benchmark` is what `load` gives, or what it takes: a name or a folder. `model` is a name as on
     the command line, or any object with .segment(image, phrases), .complete(conversations) or
-    .predict(items, mode). A run that is there goes on where it ended.
+    .predict(items, mode). A run that is there goes on where it ended; without `out` it is kept only
+    as long as the result.
     """
     found = benchmark if isinstance(benchmark, Benchmark) else load(str(benchmark))
-    keep = None
+    keep = ""
     if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="groundfault-")
-        out = keep.name
+        out = tempfile.mkdtemp(prefix="groundfault-")
+        keep = out
     evaluation = Evaluation(found, Options.of(options))
     graders = evaluation.graders([model])
     reporter = RunReporter(_name(model), quiet=True)
-    result = evaluation.run(model, Path(out), reporter, graders, keep=keep)
+    result = evaluation.run(model, Path(out), reporter, graders)
     if result is None:
         raise GroundfaultError(
             f"{_name(model)}: not one item was answered, so there is nothing to score; "
             f"{Path(out) / 'run.json'} has the reasons"
         )
+    if keep:
+        weakref.finalize(result, shutil.rmtree, keep, ignore_errors=True)
     return result
 
 
@@ -148,8 +153,6 @@ class Evaluation:
         folder: Path,
         reporter: RunReporter,
         graders: Graders,
-        *,
-        keep: object = None,
     ) -> Result | None:
         """Ask one model, grade and score it; None where nothing was answered."""
         with reporter.asking():
@@ -164,7 +167,6 @@ class Evaluation:
             scored = self.score(folder, run)
             result = self._result(scored, folder, run)
         reporter.finished(result.run or run, folder, result.summary, result.more)
-        result._keep = keep
         return result
 
     def ask(self, model: Any, folder: Path, reporter: RunReporter, graders: Graders) -> Run:

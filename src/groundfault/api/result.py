@@ -31,7 +31,6 @@ class Result:
         run: Run | None = None,
         benchmark: Benchmark | None = None,
         more: Mapping[str, object] | None = None,
-        keep: object = None,
     ) -> None:
         self.summary = summary
         self.folder = None if folder is None else Path(folder)
@@ -39,7 +38,7 @@ class Result:
         """What made the predictions; None where a dump was scored."""
         self.more: Mapping[str, object] = more or {}
         """What else an exam gives: CoT effects, position bias, causes, corrected scores."""
-        self._cases, self._benchmark, self._keep = cases, benchmark, keep
+        self._cases, self._benchmark = cases, benchmark
 
     @property
     def name(self) -> str:

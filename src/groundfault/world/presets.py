@@ -93,7 +93,7 @@ def build(
     preset: str,
     n: int,
     out: str | PathLike[str],
-    settings: BuildSettings,
+    settings: BuildSettings | None = None,
     *,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -103,6 +103,7 @@ def build(
         raise UnknownName("preset", preset, PRESETS)
     if n < 1:
         raise UsageError(f"n is {n}; a benchmark has at least one case")
+    settings = settings or BuildSettings()
     _check_settings(preset, settings)
     out = Path(out)
     check_vacant(out)
