@@ -15,7 +15,7 @@ from groundfault.analysis.compare import compare_runs
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks import fprefcoco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import Result, file_records, read_results
+from groundfault.io.coco import Result, file_records, read_coco_results
 from groundfault.io.masks import decode, encode
 from groundfault.metrics import false_premise
 from groundfault.protocols import referring
@@ -470,7 +470,7 @@ def test_runs_can_be_stored_and_compared(tmp_path: Path) -> None:
                 for r in records
             ],
         )
-        scored = referring.score(benchmark, read_results(file))
+        scored = referring.score(benchmark, read_coco_results(file))
         write_results(tmp_path / name, scored, summarise(scored, bootstrap=10, seed=0))
     found = compare_runs([tmp_path / "a", tmp_path / "b"], metrics=["See", "Segment"], resamples=50)
     difference = next(

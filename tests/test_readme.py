@@ -21,14 +21,14 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_first_table_is_the_example(tmp_path: Path) -> None:
     from groundfault.benchmarks import cafe
-    from groundfault.io.coco import read_results
+    from groundfault.io.coco import read_coco_results
     from groundfault.matching.overlaps import compare_predictions
     from groundfault.protocols import concepts
 
     paths = write_example(tmp_path)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
-    overlaps = compare_predictions(benchmark, read_results(file))
+    overlaps = compare_predictions(benchmark, read_coco_results(file))
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="parity")
     metrics = ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR")
     table = summary_table(summarise(scored, bootstrap=10_000, seed=0), metrics)

@@ -24,7 +24,7 @@ from groundfault.analysis.scoring import score_files
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import read_results
+from groundfault.io.coco import read_coco_results
 from groundfault.io.example import write_example
 from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
@@ -56,7 +56,7 @@ def score_example(where: Path, n: int, *, bootstrap: int = 200, t: float = 0.5) 
     benchmark = cafe.read([paths["annotations"]])
     runs = []
     for model in ("gullible", "careful"):
-        overlaps = compare_predictions(benchmark, read_results(paths[model]))
+        overlaps = compare_predictions(benchmark, read_coco_results(paths[model]))
         scored = concepts.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
         summary = summarise(scored, bootstrap=bootstrap, seed=0, data={"annotations": f"n{n}"})
         write_results(where / model, scored, summary)
@@ -226,14 +226,14 @@ def test_the_same_runs_give_the_same_bytes(example_runs: list[Path], tmp_path: P
 def test_numbers_stand_with_interval_rank_and_published_rows(
     example_runs: list[Path], tmp_path: Path
 ) -> None:
-    page = page_of(example_runs, tmp_path / "report.html")
+    page = page_of(example_runs, tmp_path / "report.html", with_published=True)
     estimate = read_results(example_runs[1])[0].rows["Overall"].metrics["AFPR"]
     assert estimate.value is not None
     assert estimate.low is not None
     assert estimate.high is not None
     value, low, high = (f"{100 * x:.1f}" for x in (estimate.value, estimate.low, estimate.high))
     assert f"1 {value} {low} – {high}" in page.text
-    assert "CAFE-SAM3 (GPT-5.5)" in page.text
+    assert "As published, on other data" in page.text and "CAFE-SAM3 (GPT-5.5)" in page.text
     assert re.search(r"careful accepts the misleading phrase in [\d.]+\s% of pairs", page.text)
     assert "careful leads on cgF1, beyond chance" in page.text
     assert "=1" in page.text  # UCSR: too rare to tell apart
@@ -342,10 +342,10 @@ def test_halluseg_has_its_own_sections(halluseg_run: Path, tmp_path: Path) -> No
 def test_referring_and_plain_phrases(tmp_path: Path) -> None:
     paths = write_example(tmp_path / "example", n=12)
     benchmark = fprefcoco.read([paths["annotations"]])
-    scored = referring.score(benchmark, read_results(paths["gullible"]), t=0.5)
+    scored = referring.score(benchmark, read_coco_results(paths["gullible"]), t=0.5)
     write_results(tmp_path / "fp", scored, summarise(scored, bootstrap=0, seed=0))
     pairs = cafe.read([paths["annotations"]])
-    overlaps = compare_predictions(pairs, read_results(paths["careful"]))
+    overlaps = compare_predictions(pairs, read_coco_results(paths["careful"]))
     plain = concepts.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
     write_results(tmp_path / "plain", plain, summarise(plain, bootstrap=0, seed=0))
     page = page_of([tmp_path / "fp", tmp_path / "plain"], tmp_path / "report.html")
@@ -426,7 +426,23 @@ def test_a_benchmark_of_another_name_is_told_like_its_kin(
         (runs[-1] / "summary.json").write_text(json.dumps(summary))
     page = page_of(runs, tmp_path / "report.html")
     assert "accepts the misleading phrase" in page.text
-    assert "Not ranked: there is no scorer called mine & yours" in page.text
+    assert "careful leads on cgF1, beyond chance" in page.text
+    assert page.text.startswith("mine & yours: 2 runs")
+
+
+def test_published_rows_stand_by_themselves_beside_their_own_data_only(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    other = page_of(example_runs, tmp_path / "other.html")
+    assert "CAFE-SAM3" not in other.text and "As published" not in other.text
+    run = Path(shutil.copytree(example_runs[0], tmp_path / "run"))
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps(summary | {"origin": "teemosliang/CAFE@1"}))
+    same = page_of([run], tmp_path / "same.html")
+    assert "As published SAM 3" in same.text and "other data" not in same.text
+    summary["rows"]["SM"]["n_cases"] = 1111
+    (run / "summary.json").write_text(json.dumps(summary | {"data": {"limit": "20"}}))
+    assert "As published" not in page_of([run], tmp_path / "part.html").text
 
 
 def test_what_is_no_run_is_refused(example_runs: list[Path], tmp_path: Path) -> None:
@@ -459,7 +475,7 @@ def test_any_point_is_what_scoring_there_gives(tmp_path: Path, t: float, tau: fl
     paths = write_example(tmp_path, n=40)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
-    overlaps = compare_predictions(benchmark, read_results(file))
+    overlaps = compare_predictions(benchmark, read_coco_results(file))
 
     def write(name: str, t: float, tau: float) -> Path:
         scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     target: str
     about: str = ""
     answers: Answers = "masks"
-    """Of a model: what it gives; "" where that is only known once it is loaded."""
+    """What a model gives, or a benchmark asks for; "" where that is only known once it is loaded."""
 
 
 KINDS: dict[str, dict[str, Entry]] = {
@@ -54,9 +54,13 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "lvis": Entry("groundfault.benchmarks.lvis", "LVIS with its verified negatives as phrases"),
         "reactbench": Entry(
-            "groundfault.benchmarks.reactbench", "exams: four causes, 8 to 12 questions per sample"
+            "groundfault.benchmarks.reactbench",
+            "exams: four causes, 8 to 12 questions per sample",
+            answers="words",
         ),
-        "pope": Entry("groundfault.benchmarks.pope", "is there a … in the picture? yes or no"),
+        "pope": Entry(
+            "groundfault.benchmarks.pope", "is there a … in the picture? yes or no", answers="words"
+        ),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
     "protocols": {

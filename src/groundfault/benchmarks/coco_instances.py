@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from groundfault.errors import UsageError
-from groundfault.io.coco import Id, Image, read_annotations, read_results
+from groundfault.io.coco import Id, Image, read_annotations, read_coco_results
 from groundfault.io.coco_categories import address_to_categories, category_items, category_names
 from groundfault.io.coco_writing import write_annotations, written_id
 from groundfault.io.inputs import Input, Layout, Outline
@@ -111,7 +111,7 @@ def read_predictions(
     **inputs: object,
 ) -> Iterator[Prediction]:
     """A detector's results, each addressed to the query for its image and category."""
-    return address_to_categories(read_results(path, progress=progress))
+    return address_to_categories(read_coco_results(path, progress=progress))
 
 
 def keys(benchmark: Benchmark) -> list[Any]:

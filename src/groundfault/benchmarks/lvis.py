@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Image, read_annotations, read_results
+from groundfault.io.coco import Image, read_annotations, read_coco_results
 from groundfault.io.coco_categories import address_to_categories, category_items, category_names
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Prediction
@@ -58,7 +58,7 @@ def read_predictions(
     **inputs: object,
 ) -> Iterator[Prediction]:
     """A detector's results, each addressed to the query for its image and category."""
-    return address_to_categories(read_results(path, progress=progress))
+    return address_to_categories(read_coco_results(path, progress=progress))
 
 
 def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = True) -> Benchmark:

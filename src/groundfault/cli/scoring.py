@@ -22,6 +22,7 @@ from groundfault.cli.options import (
     Format,
     FormatOption,
     Iou,
+    IouType,
     Metric,
     Missing,
     Out,
@@ -31,9 +32,8 @@ from groundfault.cli.options import (
     Shown,
     SweepBootstrap,
     SweepOut,
-    T,
-    Tau,
     TGrid,
+    Variant,
     VariantOption,
     add_group,
     finish,
@@ -47,14 +47,12 @@ if TYPE_CHECKING:
     from groundfault.protocols import Protocol
 
 KINDS_OF_INPUT: dict[str, Any] = {"file": Path, "files": list[Path], "folder": Path, "text": str}
-CHOICES: dict[str, Any] = {
-    "t": T,
-    "tau": Tau,
-    "iou": Iou,
-    "variant": VariantOption,
-    "missing": Annotated[
-        Missing | None, typer.Option("--missing", help="What an absent prediction means. [error]")
-    ],
+CHOICES: dict[str, tuple[Any, str]] = {
+    "t": (float, "Score threshold: accepted is ≥ t."),
+    "tau": (float, "Overlap threshold: aligned is ≥ τ."),
+    "iou": (IouType, "What the cgF1 family compares."),
+    "variant": (Variant, "As published, or by the definitions."),
+    "missing": (Missing, "What an absent prediction means."),
 }
 """The options of the settings that protocols have."""
 EVERY_SCORE: dict[str, tuple[Any, Any]] = {
@@ -79,9 +77,11 @@ EVERY_SWEEP: dict[str, tuple[Any, Any]] = {
 }
 
 
-def score_command(name: str) -> Command:
-    """The command that scores dumps for a benchmark."""
+def score_command(name: str) -> Command | None:
+    """The command that scores dumps for a benchmark; None where it is asked in words."""
     inputs, protocol, about = _declared(name)
+    if protocol.answers != "masks":
+        return None
 
     def command(**given: Any) -> None:
         from groundfault.analysis.scoring import score_files
@@ -112,15 +112,25 @@ def score_command(name: str) -> Command:
         shown = Shown(given["as_json"], given["format_"], given["metric"], given["published"])
         finish(scored, settings, hashes, given["out"], shown)
 
-    settings = {key: (CHOICES[key], None) for key in protocol.settings if key in CHOICES}
-    if protocol.settings.get("t", 0.5) is None:
-        del settings["t"]  # predictions without scores
+    # a setting without a default, such as t where predictions have no scores, is no choice
+    settings = {
+        key: (_choice(key, value if key != "missing" else Missing.error.value), None)
+        for key, value in protocol.settings.items()
+        if key in CHOICES and value is not None
+    }
     return _typed(command, f"{about}.", inputs, {**settings, **EVERY_SCORE})
 
 
-def sweep_command(name: str) -> Command:
-    """The command that scores dumps for a benchmark at every threshold."""
+def _choice(name: str, default: object) -> Any:
+    kind, about = CHOICES[name]
+    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]")]
+
+
+def sweep_command(name: str) -> Command | None:
+    """The command that scores dumps for a benchmark at every threshold; None where it has none."""
     inputs, protocol, about = _declared(name)
+    if not protocol.along_t:
+        return None
 
     def command(**given: Any) -> None:
         from groundfault.analysis.scoring import match_files
@@ -171,11 +181,11 @@ def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
     # a folder brings its own card: whatever any protocol of masks takes may be chosen
     protocol = protocols.find(card.protocol if card is not None else "concept-pairs")
     about = f"{card.title}: {protocol.title.lower()}" if card is not None else module.ABOUT
-    return module.INPUTS, protocol, about
+    return getattr(module, "INPUTS", ()), protocol, about
 
 
 def _given_inputs(inputs: Iterable[Input], given: Mapping[str, Any]) -> dict[str, Any]:
-    return {each.name: given[each.name] for each in inputs if given[each.name] is not None}
+    return {each.name: given[each.name] for each in inputs if given.get(each.name) is not None}
 
 
 def _typed(
@@ -186,7 +196,7 @@ def _typed(
 ) -> Command:
     """The command with a signature that Typer can read: inputs, predictions, options."""
     parameters = []
-    for each in inputs:
+    for each in (each for each in inputs if each.required or not each.pictures):
         kind = KINDS_OF_INPUT[each.kind]
         option = typer.Option(each.option, help=each.about)
         needed = each.required
@@ -226,39 +236,41 @@ def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: 
         print()
 
 
-def _benchmarks(words: Sequence[str], group: str, *, swept: bool) -> list[str]:
-    """The benchmark that the words name, or all that a group has a command for."""
+def _commands(
+    words: Sequence[str], group: str, make: Callable[[str], Command | None], *, narrow: bool
+) -> dict[str, Command]:
+    """The command that the words name; else all of a group, for its help alone: those only say what
+    they are. Not every benchmark of masks has a command of a `narrow` group."""
     from groundfault import registry
 
-    named = words[1] if len(words) > 1 and words[0] == group else ""
+    if not words or words[0] != group:
+        return {}
+    named = words[1] if len(words) > 1 else ""
     known = registry.names("benchmarks")
-    return [
-        name for name in ([named] if named in known else known) if _has_command(name, swept=swept)
-    ]
+    if named in known:
+        command = make(named)
+        return {} if command is None else {named: command}
+    return {
+        name: _described(entry.about)
+        for name, entry in known.items()
+        if entry.answers == "masks" and (not narrow or make(name) is not None)
+    }
 
 
-def _has_command(name: str, *, swept: bool) -> bool:
-    from groundfault import protocols, registry
+def _described(about: str) -> Command:
+    def command() -> None: ...
 
-    module = registry.load("benchmarks", name)
-    if not hasattr(module, "INPUTS"):
-        return False
-    card = getattr(module, "CARD", None)
-    if card is None:
-        return True
-    protocol = protocols.find(card.protocol)
-    return protocol.answers == "masks" and (bool(protocol.along_t) or not swept)
+    command.__doc__ = f"{about[:1].upper()}{about[1:]}."
+    return command
 
 
 def register_score(app: typer.Typer, words: Sequence[str]) -> None:
     """Add `score` to the program."""
     about = "Score a dump of predictions with the metrics of a benchmark."
-    found = {name: score_command(name) for name in _benchmarks(words, "score", swept=False)}
-    add_group(app, "score", about, found, words)
+    add_group(app, "score", about, _commands(words, "score", score_command, narrow=False), words)
 
 
 def register_sweep(app: typer.Typer, words: Sequence[str]) -> None:
     """Add `sweep` to the program."""
     about = "Score every threshold: t, τ and their grid."
-    found = {name: sweep_command(name) for name in _benchmarks(words, "sweep", swept=True)}
-    add_group(app, "sweep", about, found, words)
+    add_group(app, "sweep", about, _commands(words, "sweep", sweep_command, narrow=True), words)

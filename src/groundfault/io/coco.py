@@ -35,7 +35,7 @@ __all__ = [
     "index_images",
     "is_compressed",
     "read_annotations",
-    "read_results",
+    "read_coco_results",
     "regions_by_image",
 ]
 
@@ -287,7 +287,7 @@ class FileRecord(Prediction, frozen=True, kw_only=True, gc=False):
     """Place in the file."""
 
 
-def read_results(
+def read_coco_results(
     path: AnyPath, *, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[FileRecord]:
     """The predictions of a results file of any size, record by record.

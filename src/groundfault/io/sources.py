@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault.errors import UnknownName, UsageError
-from groundfault.io.coco import read_results
+from groundfault.io.coco import read_coco_results
 from groundfault.io.foreign import sha256
 from groundfault.io.inputs import Input, Outline
 from groundfault.records import Benchmark, Prediction
@@ -172,7 +172,7 @@ def read_predictions(
     others."""
     own = getattr(load_entry("benchmarks", name), "read_predictions", None)
     if own is None:
-        return read_results(path, progress=progress)
+        return read_coco_results(path, progress=progress)
     found: Iterable[Prediction] = own(
         path, benchmark, settings=settings, progress=progress, **inputs
     )

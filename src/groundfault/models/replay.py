@@ -20,7 +20,7 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
-from groundfault.io.coco import FileRecord, read_results
+from groundfault.io.coco import FileRecord, read_coco_results
 from groundfault.io.foreign import within
 from groundfault.io.mask_pictures import read_mask
 from groundfault.io.masks import to_rle
@@ -58,7 +58,7 @@ class ReplayedFile:
 
     def __init__(self, path: Path) -> None:
         self.records: dict[str, list[FileRecord]] = {}
-        for record in read_results(path):
+        for record in read_coco_results(path):
             self.records.setdefault(record.item_id, []).append(record)
 
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:

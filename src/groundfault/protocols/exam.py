@@ -280,6 +280,10 @@ PROTOCOL = Protocol(
     told="react_score",
     sentence="reaches a React-Score of {value} {interval}",
     bars=("react_score", "accuracy_std", "accuracy_cot"),
+    published_note=(
+        "Their questions are not released. Their React-Score follows from neither formula and the "
+        "paper's own tables."
+    ),
     slices={
         CONTROL: "unedited picture",
         "erasure": "object taken out",

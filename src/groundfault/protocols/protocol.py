@@ -76,6 +76,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The heading above them."""
     slices: dict[str, str] = {}
     """Row of the table → what it stands for."""
+    published_note: str = ""
+    """What a reader of published rows must know besides."""
     cells: dict[str, str] = {}
     """How a case can go wrong → in words."""
 

@@ -92,7 +92,7 @@ def _match(
 
 
 def _quad(entry: _Entry, answers: Sequence[Prediction | None], settings: Mapping[str, Any]) -> Quad:
-    if settings["missing"] == "error" and None in answers:
+    if _missing(settings) == "error" and None in answers:
         item = entry.quad[ROLES[answers.index(None)]]
         raise DataError(
             "predictions",

@@ -186,9 +186,7 @@ def published_note(context: Context) -> str:
         f"Other data: the published rows are as printed in {'; '.join(papers)}, for their own "
         "pictures and questions, which are not these. They show the order of size, no more."
     )
-    if context.protocol.name == "exam":
-        note += " Their React-Score follows from neither formula and the paper's own tables."
-    return note
+    return f"{note} {context.protocol.published_note}".strip()
 
 
 def table_note(context: Context) -> str:
