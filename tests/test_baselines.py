@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from groundfault.runner.scoring import score_run
 
 from groundfault import registry
 from groundfault.analysis.summary import summarise
@@ -17,7 +18,6 @@ from groundfault.io.example import write_example
 from groundfault.io.masks import encode
 from groundfault.models.baselines import AlwaysYes, Blind, Oracle, Random
 from groundfault.records import Benchmark, Card, Case, Estimate, Item, Region, Role
-from groundfault.runner.scoring import score_run
 from groundfault.runner.session import predict
 from groundfault.runs.run import read_predictions
 from groundfault.world.presets import BuildSettings, build

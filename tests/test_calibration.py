@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from groundfault.runner.scoring import score_run
 from PIL import Image
 from tests.conftest import Ran
 
@@ -23,7 +24,6 @@ from groundfault.errors import UsageError
 from groundfault.io.masks import encode
 from groundfault.io.store import read_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.runner.scoring import score_run
 from groundfault.runs.run import read_run
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, 
 from groundfault.judges.card import Agreement, JudgeCard, agreement
 from groundfault.protocols.exam import cot_effects, hallucination_rates, position_bias, score
 from groundfault.records import MODES, Outcome, Prediction, Summary
-from groundfault.report.exams import (
+from groundfault.reports.exams import (
     cause_bars,
     cause_table,
     cause_tables,
@@ -20,7 +20,7 @@ from groundfault.report.exams import (
     question_tables,
     yes_table,
 )
-from groundfault.report.tables import FORMATS, Table, render
+from groundfault.reports.tables import FORMATS, Table, render
 
 
 def small_exam() -> Exam:

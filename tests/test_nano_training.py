@@ -22,12 +22,12 @@ from groundfault.world.splits import SEEN, split_pair
 torch = pytest.importorskip("torch", reason="training needs the train extra")
 pytest.importorskip("onnx", reason="training needs the train extra")
 
-from groundfault.train.nano import network as networks  # noqa: E402
-from groundfault.train.nano.batches import QUESTIONS, draw  # noqa: E402
-from groundfault.train.nano.export import export  # noqa: E402
-from groundfault.train.nano.objective import loss  # noqa: E402
-from groundfault.train.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
-from groundfault.train.nano.questions import (  # noqa: E402
+from groundfault.training.nano import network as networks  # noqa: E402
+from groundfault.training.nano.batches import QUESTIONS, draw  # noqa: E402
+from groundfault.training.nano.export import export  # noqa: E402
+from groundfault.training.nano.objective import loss  # noqa: E402
+from groundfault.training.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
+from groundfault.training.nano.questions import (  # noqa: E402
     EASY,
     TEMPTING,
     TRUE,
@@ -36,7 +36,7 @@ from groundfault.train.nano.questions import (  # noqa: E402
     how_often,
     vocabulary,
 )
-from groundfault.train.nano.recipe import Recipe, Stage, cook  # noqa: E402
+from groundfault.training.nano.recipe import Recipe, Stage, cook  # noqa: E402
 
 WORDS = vocabulary()
 NAMES = {way: name for name, ways in WORDINGS.items() for way in ways}
@@ -248,8 +248,8 @@ def test_another_recipe_does_not_mix_with_what_is_there(folder: Path) -> None:
 def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
     folder: Path, pictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from groundfault.train.nano import fitting
-    from groundfault.train.nano.fitting import Fitting, Mixture, fit
+    from groundfault.training.nano import fitting
+    from groundfault.training.nano.fitting import Fitting, Mixture, fit
 
     monkeypatch.setattr(fitting, "SAY_EVERY", 1)
 

@@ -12,8 +12,8 @@ from groundfault.analysis.summary import summarise
 from groundfault.cli import build_app
 from groundfault.config import OPERATING_POINTS, ScoreSettings, load_toml
 from groundfault.io.example import write_example
-from groundfault.report.summaries import summary_table
-from groundfault.report.tables import render
+from groundfault.reports.summaries import summary_table
+from groundfault.reports.tables import render
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

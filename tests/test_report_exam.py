@@ -31,11 +31,11 @@ from groundfault.benchmarks.reactbench import LAYOUT, Exam, Question, Sample, Ta
 from groundfault.errors import UsageError
 from groundfault.protocols import exam as scoring
 from groundfault.records import MODES, Mode, Outcome, Prediction
-from groundfault.report.page import exam_cards, write_figures, write_report
-from groundfault.report.page.exam_answers import exam_material
-from groundfault.report.page.exam_cards import exam_asked, make_cards
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.pictures import Pictures
+from groundfault.reports.page import exam_cards, write_figures, write_report
+from groundfault.reports.page.exam_answers import exam_material
+from groundfault.reports.page.exam_cards import exam_asked, make_cards
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.pictures import Pictures
 from groundfault.runs.recorder import read_predictions, write_answers
 from groundfault.runs.run import Run, write_run
 

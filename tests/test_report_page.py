@@ -30,12 +30,12 @@ from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
 from groundfault.protocols import concepts, referring
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
-from groundfault.report.page import agent_steps, gallery, html, write_figures, write_report
-from groundfault.report.page import pictures as page_pictures
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.outlines import outline, shrink
-from groundfault.report.page.pictures import Pictures
-from groundfault.report.page.points import counts, points_of, surface
+from groundfault.reports.page import agent_steps, gallery, html, write_figures, write_report
+from groundfault.reports.page import pictures as page_pictures
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.outlines import outline, shrink
+from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.points import counts, points_of, surface
 from groundfault.runs.run import Run, read_run, write_predictions, write_run
 
 pytest.importorskip("jinja2")
@@ -807,10 +807,10 @@ class Gullible:
 @pytest.fixture(scope="module")
 def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An agent that accepts everything, as `eval` leaves its run."""
+    from groundfault.runner.scoring import score_run
     from tests.agent.parts import agent
 
     from groundfault.models.agent.scripted import accept
-    from groundfault.runner.scoring import score_run
     from groundfault.runner.session import predict
     from groundfault.runner.work import Plan
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from groundfault.report.page.exam_pope import pope_asked, pope_material
+from groundfault.reports.page.exam_pope import pope_asked, pope_material
 from PIL import Image
 from tests.conftest import Ran
 from tests.test_report_page import choose, chromium, page_of
 
-from groundfault.report.page.exam_cards import Cards, make_cards
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.pictures import Pictures
+from groundfault.reports.page.exam_cards import Cards, make_cards
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.pictures import Pictures
 
 pytest.importorskip("jinja2")
 

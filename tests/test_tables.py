@@ -11,9 +11,9 @@ import pytest
 from groundfault.errors import UnknownName
 from groundfault.protocols.concepts import CONCEPT_PAIRS
 from groundfault.records import Estimate
-from groundfault.report import tables
-from groundfault.report.summaries import estimate_cell
-from groundfault.report.tables import FORMATS, Cell, Table, printable, render, show
+from groundfault.reports import tables
+from groundfault.reports.summaries import estimate_cell
+from groundfault.reports.tables import FORMATS, Cell, Table, printable, render, show
 
 TABLE = Table(
     ["row", "AFPR ↓", "n"],

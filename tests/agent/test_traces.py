@@ -26,7 +26,7 @@ from groundfault.models.agent import (
 from groundfault.models.agent.scripted import accept
 from groundfault.models.agent.traces import picture_file
 from groundfault.records import Outcome, Prediction, Reply
-from groundfault.report.agent_traces import Shown, from_folder, from_run, page
+from groundfault.reports.agent_traces import Shown, from_folder, from_run, page
 
 DEMO = Path(__file__).parent / "published" / "demo_data.json"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "cafe_agent_demo"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from groundfault.runner.scoring import score_run
 from tests.agent.parts import agent
 
 from groundfault import registry
@@ -21,9 +22,8 @@ from groundfault.models.agent.scripted import accept, call, reject
 from groundfault.models.baselines import Oracle
 from groundfault.models.nano import SHIPPED, Nano
 from groundfault.records import Benchmark, Item, Outcome, Picture, Prediction
-from groundfault.report.agent_traces import cost_table, costs
-from groundfault.report.tables import render
-from groundfault.runner.scoring import score_run
+from groundfault.reports.agent_traces import cost_table, costs
+from groundfault.reports.tables import render
 from groundfault.runner.session import predict
 from groundfault.runner.work import Plan
 from groundfault.runs.run import read_predictions, read_run

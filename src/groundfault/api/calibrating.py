@@ -16,9 +16,9 @@ from groundfault.errors import UsageError
 from groundfault.io.sources import load
 from groundfault.io.store import write_bytes, write_json
 from groundfault.records import Benchmark
-from groundfault.report.calibrations import calibration_figure
-from groundfault.report.events import RunReporter
-from groundfault.report.page.drawing import standalone
+from groundfault.reports.calibrations import calibration_figure
+from groundfault.reports.events import RunReporter
+from groundfault.reports.page.drawing import standalone
 from groundfault.runner.session import folder_name
 from groundfault.runs.run import RUN, read_run
 

@@ -50,14 +50,14 @@ class Compared:
         return frame({n: [getattr(test, n) for test in self.comparison.tests] for n in names})
 
     def __repr__(self) -> str:
-        from groundfault.report.comparisons import comparison_tables
-        from groundfault.report.tables import render
+        from groundfault.reports.comparisons import comparison_tables
+        from groundfault.reports.tables import render
 
         return render(next(iter(comparison_tables(self.comparison))), "markdown")
 
     def _repr_html_(self) -> str:
-        from groundfault.report.comparisons import comparison_tables
-        from groundfault.report.tables import as_html
+        from groundfault.reports.comparisons import comparison_tables
+        from groundfault.reports.tables import as_html
 
         return as_html(next(iter(comparison_tables(self.comparison))))
 

@@ -28,7 +28,7 @@ from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
 from groundfault.protocols import Protocol, of_benchmark
 from groundfault.records import Benchmark, Mode, Prediction, Summary
-from groundfault.report.events import RunReporter
+from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords

@@ -19,7 +19,7 @@ from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import PICTURE_TOKENS, CostTracker, Price, parse_price
 from groundfault.llm.server import Server
 from groundfault.records import Benchmark, Mode
-from groundfault.report.progress import Display
+from groundfault.reports.progress import Display
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import SharedBudget

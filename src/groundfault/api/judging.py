@@ -19,7 +19,7 @@ from groundfault.judges.card import judge_card as make_card
 from groundfault.judges.grading import ModelJudge, read_run_in_words
 from groundfault.judges.labelled import Labelled, labelled_answers, read_labels
 from groundfault.judges.rule import RuleJudge
-from groundfault.report.events import RunReporter
+from groundfault.reports.events import RunReporter
 from groundfault.runs.benchmark import read_again
 
 if TYPE_CHECKING:

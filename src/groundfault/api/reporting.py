@@ -22,7 +22,7 @@ def report(
 ) -> Path:
     """Write one self-contained HTML page about runs and give its path. `images` is a benchmark's
     folder, if pictures are not where they were; `figures` a folder for every figure as a file."""
-    from groundfault.report.page import write_figures, write_report
+    from groundfault.reports.page import write_figures, write_report
 
     single = isinstance(runs, (Result, str, PathLike))
     folders = folders_of([runs] if single else runs)  # type: ignore[arg-type, list-item]

@@ -115,14 +115,14 @@ class Result:
         return self.folder
 
     def __repr__(self) -> str:
-        from groundfault.report.summaries import summary_table
-        from groundfault.report.tables import render
+        from groundfault.reports.summaries import summary_table
+        from groundfault.reports.tables import render
 
         return f"{self.name}\n{render(summary_table(self.summary), 'markdown')}"
 
     def _repr_html_(self) -> str:
-        from groundfault.report.summaries import summary_table
-        from groundfault.report.tables import as_html
+        from groundfault.reports.summaries import summary_table
+        from groundfault.reports.tables import as_html
 
         return as_html(summary_table(self.summary), caption=self.name)
 

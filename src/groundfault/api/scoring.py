@@ -15,7 +15,7 @@ from groundfault.api.options import score_settings
 from groundfault.api.result import Result
 from groundfault.errors import UnknownName
 from groundfault.io.sources import inputs_of
-from groundfault.report.progress import progress
+from groundfault.reports.progress import progress
 
 __all__ = ["score", "sweep"]
 

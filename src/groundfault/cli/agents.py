@@ -15,7 +15,7 @@ from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.records import Benchmark
-    from groundfault.report.agent_traces import Shown
+    from groundfault.reports.agent_traces import Shown
     from groundfault.runs.run import Run
 
 Data = Annotated[
@@ -38,9 +38,9 @@ def costs(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Turns, tokens and money per correct rejection, one row per run: agents and ablations."""
-    from groundfault.report.agent_traces import cost_table
-    from groundfault.report.agent_traces import costs as counted
-    from groundfault.report.tables import show
+    from groundfault.reports.agent_traces import cost_table
+    from groundfault.reports.agent_traces import costs as counted
+    from groundfault.reports.tables import show
     from groundfault.runs.recorder import read_predictions
     from groundfault.runs.run import read_run
 
@@ -72,7 +72,7 @@ def steps(
     """The episodes of a run as one HTML file to step through; it opens offline."""
     from msgspec.structs import replace
 
-    from groundfault.report.agent_traces import from_folder, from_run, write_page
+    from groundfault.reports.agent_traces import from_folder, from_run, write_page
     from groundfault.runs.run import read_run
 
     wanted = set(item or ())
@@ -104,7 +104,7 @@ def import_(
 ) -> None:
     """Published traces as ours, each gone through again by our rules."""
     from groundfault.models.agent import differences, read_published, replay, write_trace
-    from groundfault.report.tables import Table, show
+    from groundfault.reports.tables import Table, show
 
     rows = []
     for name, trace, pictures in read_published(folder):

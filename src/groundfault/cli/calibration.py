@@ -50,7 +50,7 @@ def calibrate(
     Writes calibration.json and calibration.svg into the run.
     """
     from groundfault.api.calibrating import calibrate as choose
-    from groundfault.report.events import RunReporter
+    from groundfault.reports.events import RunReporter
 
     if running.limit is not None:
         raise UsageError("--limit does not go with calibrate, which needs all of its data")
@@ -84,9 +84,9 @@ def calibrate(
 
 def _show(found: Calibration, format_: Format) -> None:
     from groundfault.protocols.concepts import CONCEPTS
-    from groundfault.report.summaries import estimate_cell
-    from groundfault.report.sweeps import sweep_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.summaries import estimate_cell
+    from groundfault.reports.sweeps import sweep_tables
+    from groundfault.reports.tables import show
 
     show(next(iter(sweep_tables(found.sweep, metric="cgF1", row="Overall"))), format_)
     if format_ is not Format.terminal:

@@ -109,7 +109,7 @@ def _evaluate(
     evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown, out: Path
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
-    from groundfault.report.events import RunReporter
+    from groundfault.reports.events import RunReporter
 
     graders = evaluation.graders(list(folders))
     results: dict[str, Result] = {}
@@ -144,10 +144,10 @@ def _evaluate(
 def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
     """The paper's layouts of all models together, habits of answering, and a figure of causes."""
     from groundfault.io.store import write_bytes
-    from groundfault.report import exams as tables
-    from groundfault.report.exam_figures import cause_figure
-    from groundfault.report.page.drawing import standalone
-    from groundfault.report.tables import show
+    from groundfault.reports import exams as tables
+    from groundfault.reports.exam_figures import cause_figure
+    from groundfault.reports.page.drawing import standalone
+    from groundfault.reports.tables import show
 
     def of(name: str) -> dict[str, Any]:
         return {spec: result.more[name] for spec, result in results.items() if result.more[name]}
@@ -206,7 +206,7 @@ def interruptible() -> Iterator[None]:
 def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
-    from groundfault.report.progress import progress
+    from groundfault.reports.progress import progress
 
     def agree(offer: Offer) -> None:
         print(offer, file=sys.stderr)
@@ -256,8 +256,8 @@ def compare(
     from groundfault.analysis.summary import read_results
     from groundfault.api.comparing import compare as compare_them
     from groundfault.io.store import write_json
-    from groundfault.report.comparisons import comparison_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.comparisons import comparison_tables
+    from groundfault.reports.tables import show
 
     found = compare_them(*runs, metrics=metric, rows=row, bootstrap=bootstrap, seed=seed).comparison
     if out is not None:

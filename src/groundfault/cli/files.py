@@ -45,8 +45,8 @@ def inspect(
 ) -> None:
     """What is this file, is it sound? Exit code 2 if it is not."""
     from groundfault.io.inspection import inspect as inspect_file
-    from groundfault.report.inspections import inspection_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.inspections import inspection_tables
+    from groundfault.reports.tables import show
 
     report = inspect_file(file)
     if as_json:

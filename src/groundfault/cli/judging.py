@@ -92,7 +92,7 @@ def judge(
 ) -> None:
     """Judge and score stored answers again; no model is asked its questions again."""
     from groundfault.api.judging import judge as judge_again
-    from groundfault.report.events import RunReporter
+    from groundfault.reports.events import RunReporter
 
     shown = Shown(as_json, format_, metric, published)
     results = judge_again(
@@ -142,8 +142,8 @@ def judge_card(
     """How far can a judge be trusted? κ, α, precision and recall against labels, by task."""
     from groundfault.api.judging import judge_card as make_card
     from groundfault.io.store import write_json
-    from groundfault.report.exams import judge_table
-    from groundfault.report.tables import show
+    from groundfault.reports.exams import judge_table
+    from groundfault.reports.tables import show
 
     agree = agreement(yes=judging.yes)
     card = make_card(

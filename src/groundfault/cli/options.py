@@ -379,8 +379,8 @@ def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | Non
 
 def show_summary(summary: Summary, shown: Shown) -> None:
     """Print the table of a result, and what the papers report if that is wanted."""
-    from groundfault.report.summaries import summary_table
-    from groundfault.report.tables import show
+    from groundfault.reports.summaries import summary_table
+    from groundfault.reports.tables import show
 
     chosen = chosen_metrics(summary, shown.metric)
     show(summary_table(summary, chosen), shown.format_)
@@ -394,8 +394,8 @@ def show_published(
     """Print what the papers report of these rows and metrics, and whether it is on this data."""
     from groundfault.protocols import of_summary
     from groundfault.published import is_published_data, rows_beside
-    from groundfault.report.summaries import published_table
-    from groundfault.report.tables import show
+    from groundfault.reports.summaries import published_table
+    from groundfault.reports.tables import show
 
     protocol = of_summary(summary)
     names = metrics or protocol.shown(summary.rows["Overall"].metrics)

@@ -86,7 +86,7 @@ def score_command(name: str) -> Command | None:
     def command(**given: Any) -> None:
         from groundfault.analysis.scoring import score_files
         from groundfault.config import ScoreSettings
-        from groundfault.report.progress import progress
+        from groundfault.reports.progress import progress
 
         usual = ScoreSettings()
         chosen = {key: given[key] for key in protocol.settings if given.get(key) is not None}
@@ -135,7 +135,7 @@ def sweep_command(name: str) -> Command | None:
     def command(**given: Any) -> None:
         from groundfault.analysis.scoring import match_files
         from groundfault.analysis.sweep import parse_grid, sweep
-        from groundfault.report.progress import progress
+        from groundfault.reports.progress import progress
 
         t_values = parse_grid(given["t"])
         tau_values = parse_grid(given["tau"]) if "tau" in given else (None,)
@@ -222,8 +222,8 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 
 def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: Shown) -> None:
     from groundfault.io.store import write_json
-    from groundfault.report.sweeps import sweep_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.sweeps import sweep_tables
+    from groundfault.reports.tables import show
 
     tables = list(sweep_tables(swept, metric=metric, row=row))
     if out is not None:

@@ -131,7 +131,7 @@ def _build(
     import msgspec
 
     from groundfault.benchmarks.reactbench import write_native
-    from groundfault.report.progress import progress
+    from groundfault.reports.progress import progress
     from groundfault.world.exams import build_exam
     from groundfault.world.presets import build
 
