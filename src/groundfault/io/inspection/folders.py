@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from groundfault.benchmarks import folder, reactbench
 from groundfault.errors import GroundfaultError
 from groundfault.io.inspection.benchmarks import describe
 from groundfault.io.inspection.report import Draft, Report
 from groundfault.io.store import read_json, read_table
 from groundfault.records import Summary
+from groundfault.registry import load
 
 __all__ = [
-    "TASK_FILES",
+    "exam_files",
     "inspect_benchmark_folder",
     "inspect_exam",
     "inspect_native_exam",
     "inspect_scores",
 ]
 
-TASK_FILES = tuple(f"{task}.json" for task in reactbench.LAYOUT)
-"""What an exam's native files are called."""
+
+def exam_files() -> tuple[str, ...]:
+    """What an exam's native files are called."""
+    return tuple(f"{task}.json" for task in load("benchmarks", "reactbench").LAYOUT)
 
 
 def inspect_benchmark_folder(path: Path) -> Report:
     """Everything that reading checks, and then each mask and image."""
-    draft = Draft(path, "folder")
+    draft, folder = Draft(path, "folder"), load("benchmarks", "folder")
     try:
         benchmark = folder.read(path)
     except GroundfaultError as problem:
@@ -45,7 +48,7 @@ def inspect_benchmark_folder(path: Path) -> Report:
 
 def inspect_exam(path: Path) -> Report:
     """Everything that reading checks: rows, pictures, content hash."""
-    draft = Draft(path, "exam")
+    draft, reactbench = Draft(path, "exam"), load("benchmarks", "reactbench")
     try:
         benchmark = reactbench.read(path)
     except GroundfaultError as problem:
@@ -61,15 +64,13 @@ def inspect_native_exam(path: Path) -> Report:
     """The files of all tasks in a folder; pictures are elsewhere."""
     draft = Draft(path, "native exam")
     try:
-        _describe_exam(draft, *reactbench.read_native(path))
+        _describe_exam(draft, *load("benchmarks", "reactbench").read_native(path))
     except GroundfaultError as problem:
         draft.add_refusal(problem)
     return draft.report()
 
 
-def _describe_exam(
-    draft: Draft, samples: Sequence[reactbench.Sample], questions: Sequence[reactbench.Question]
-) -> None:
+def _describe_exam(draft: Draft, samples: Sequence[Any], questions: Sequence[Any]) -> None:
     draft.counts |= {
         "samples": len(samples),
         "images": sum(len(sample.images) for sample in samples),
