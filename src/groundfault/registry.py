@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     target: str
     about: str = ""
     answers: Answers = "masks"
-    """What a model gives, or a benchmark asks for; "" where that is only known once it is loaded."""
+    """What a model gives, or a benchmark asks for; "" where only loading it would tell."""
 
 
 KINDS: dict[str, dict[str, Entry]] = {

@@ -37,7 +37,7 @@ def _models_table() -> Table:
     from groundfault.models.checkpoints import licences
     from groundfault.workers import SCRIPTS
 
-    entries = {name: entry for name, entry in names("models").items()}
+    entries = dict(names("models"))
     for name, script in SCRIPTS.items():
         entries[f"worker:{name}"] = Entry(f"groundfault.workers.{name}", script.about)
     points = {name: OPERATING_POINTS.get(name.removeprefix("worker:"), "") for name in entries}
