@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.agent.parts import REPORT, SEGMENT, SELECT, Squares, picture
-from tests.engine.conftest import painted_set
+from tests.runner.conftest import painted_set
 from tests.llm.chat_server import ChatServer, Request, Response, completion, error
 
 from groundfault import registry

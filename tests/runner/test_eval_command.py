@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Ran
-from tests.engine.conftest import painted_set
+from tests.runner.conftest import painted_set
 
 from groundfault.analysis.gates import parse_gate
 from groundfault.analysis.summary import read_results
@@ -19,7 +19,8 @@ from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.runner.scoring import metric_names
 from groundfault.runner.session import folder_name
 from groundfault.runs.identity import model_identity
-from groundfault.runs.run import read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
 
 Run = Callable[..., Ran]
 Folder = Callable[[int], Path]

@@ -11,16 +11,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from tests.runner.runs import run_masks
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runner.pool import READY, Ready, Report, WorkerPool
+from groundfault.runner.pool import READY, Loaded, Report, WorkerPool
 from groundfault.runner.segmenting import Predictor
-from groundfault.runner.session import Progress, predict
+from groundfault.runner.session import Progress
 from groundfault.runner.work import Batch, Plan, batches, tasks
-from groundfault.runs.run import read_predictions, read_run, shards
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
+from groundfault.runs.shards import shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 
@@ -63,8 +66,7 @@ class Batched(Recorded):
 
 
 def ask(made: tuple[Benchmark, Path], model: Any, out: Path, **plan: Any) -> dict[str, Prediction]:
-    benchmark, images = made
-    predict(benchmark, lambda: model, out, name="m", images=images, plan=Plan(**plan))
+    run_masks(made[0], lambda: model, out, plan=Plan(**plan))
     return {prediction.item_id: prediction for prediction in read_predictions(out)}
 
 
@@ -111,21 +113,21 @@ def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, worke
         assert len(ask(made, model, tmp_path / "run", batch=4)) == 22
         assert model.calls == [(4, 2), (4, 2), (3, 2)]
         return
-    ready = Ready(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
-    workers = Told(ready)
-    fleet = WorkerPool(
-        workers, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
+    ready = Loaded(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
+    noting = Noting(ready)
+    pool = WorkerPool(
+        noting, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
     )
-    list(fleet.answers(lambda _: None))
-    assert sorted(workers.given) == [3, 4, 4]
+    list(pool.predictions(lambda _: None))
+    assert sorted(noting.given) == [3, 4, 4]
 
 
-class Told:
+class Noting:
     """Workers that answer nothing to everything, and note how many images they are given."""
 
     size = 2
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: Loaded) -> None:
         self.ready, self.given = ready, list[int]()
         self.reports: list[tuple[int, Report | None]] = []
         self.n_started = 0
@@ -285,24 +287,25 @@ def test_quads_are_kept_at_the_size_of_their_ground_truth(painted: Made, tmp_pat
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_run(painted: Made, tmp_path: Path) -> None:
-    benchmark, images = painted(1)
+    benchmark, _ = painted(1)
 
     def load() -> Any:
         raise RuntimeError("no such weights")
 
     with pytest.raises(GroundfaultError, match=r"model 'm' cannot be loaded .*no such weights"):
-        predict(benchmark, load, tmp_path / "run", name="m", images=images)
+        run_masks(benchmark, load, tmp_path / "run")
     with pytest.raises(GroundfaultError, match="neither a Segmenter nor a Baseline"):
-        predict(benchmark, object, tmp_path / "run", name="m", images=images)  # type: ignore[arg-type]
-    for nowhere in (None, tmp_path / "nowhere"):
+        run_masks(benchmark, object, tmp_path / "run")
+    for nowhere in ("", str(tmp_path / "nowhere")):
+        elsewhere = msgspec.structs.replace(benchmark, images=nowhere)
         with pytest.raises(UsageError, match="give the pictures with --images"):
-            predict(benchmark, Recorded, tmp_path / "run", name="m", images=nowhere)
+            run_masks(elsewhere, Recorded, tmp_path / "run")
 
 
 def test_progress_is_told(painted: Made, tmp_path: Path) -> None:
-    benchmark, images = painted(6)
+    benchmark, _ = painted(6)
     told: list[Progress] = []
-    predict(benchmark, Poisoned, tmp_path / "run", name="m", images=images, progress=told.append)
+    run_masks(benchmark, Poisoned, tmp_path / "run", progress=told.append)
     assert [p.done for p in told] == [2, 4, 6, 8, 10, 12]
     assert told[-1].failed == 2 and told[-1].eta_s == 0 and told[-1].images_per_s > 0
 
@@ -333,7 +336,7 @@ class Chosen:
     def __init__(self, problem: Exception) -> None:
         self.problem = problem
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: str = "") -> list[Prediction]:
         raise self.problem
 
 
