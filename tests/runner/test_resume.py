@@ -96,6 +96,21 @@ def test_no_resume_starts_anew(painted: Made, tmp_path: Path) -> None:
     assert len(again.asked) == 3 and len(list(read_predictions(tmp_path / "run"))) == 6
 
 
+def test_a_new_start_that_fails_leaves_no_run_that_seems_finished(
+    painted: Made, tmp_path: Path
+) -> None:
+    made, run = painted(2), tmp_path / "run"
+    ask(made, Counting(), run)
+
+    def unloadable() -> Any:
+        raise UsageError("no such weights")
+
+    with pytest.raises(UsageError, match="no such weights"):
+        run_masks(made[0], unloadable, run, plan=Plan(resume=False), identity={"dtype": "x"})
+    assert not list(run.iterdir())
+    assert ask(made, Counting(), run, identity={"dtype": "x"}).outcomes["ok"] == 4
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
