@@ -176,6 +176,45 @@ def test_memory_errors_halve_the_phrases_of_one_image(painted: Made, tmp_path: P
     assert model.calls == [(1, 2), (1, 1), (1, 1)] * 3
 
 
+class Encoding(Recorded):
+    """Keeps encoded images; only the whole of a picture with all its phrases is too much."""
+
+    def __init__(self, most_phrases: int, *, unable: bool = False) -> None:
+        super().__init__(most_phrases=most_phrases)
+        self.n_encoded, self.unable = 0, unable
+
+    def encode(self, images: Sequence[Any]) -> list[Any]:
+        if self.unable:
+            raise OutOfMemoryError("tried to allocate 3 GB")
+        self.n_encoded += len(images)
+        return [("encoded", image) for image in images]
+
+    def segment_encoded(
+        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        assert all(mark == "encoded" for mark, _ in encoded)
+        return [
+            super(Encoding, self).segment(image, asked)
+            for (_, image), asked in zip(encoded, phrases, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("unable", [False, True])
+def test_an_image_asked_about_in_parts_is_encoded_once(
+    painted: Made, tmp_path: Path, unable: bool
+) -> None:
+    benchmark, images = painted(1)
+    items = tuple(
+        msgspec.structs.replace(benchmark.items[0], id=str(k), query=f"thing {k}") for k in range(8)
+    )
+    model = Encoding(2, unable=unable)
+    made = msgspec.structs.replace(benchmark, items=items), images
+    found = ask(made, model, tmp_path / "run")
+    assert len(found) == 8 and {p.outcome for p in found.values()} == {Outcome.OK}
+    assert [n for _, n in model.calls] == [8, 4, 2, 2, 4, 2, 2]
+    assert model.n_encoded == (0 if unable else 1)
+
+
 class Died(RuntimeError):
     out_of_memory = False
 

@@ -202,9 +202,7 @@ def test_a_model_that_no_worker_can_load_ends_the_run(
 def test_workers_end_if_they_only_die(painted: Made, tmp_path: Path) -> None:
     made = painted(2)
     with pytest.raises(GroundfaultError, match="workers died before they could answer"):
-        run_masks(
-            made[0], functools.partial(os._exit, 3), tmp_path / "run", plan=Plan(workers=2)
-        )
+        run_masks(made[0], functools.partial(os._exit, 3), tmp_path / "run", plan=Plan(workers=2))
 
 
 def test_eval_on_a_cluster_that_is_there(
