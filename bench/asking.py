@@ -26,6 +26,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,15 +151,13 @@ def body(folder: Path, number: int) -> bytes:
 
 
 def ours(folder: Path, url: str, n: int) -> None:
-    from functools import partial
-
     from groundfault.llm.client import ChatClient
     from groundfault.llm.openai_chat import openai
     from groundfault.llm.pictures import PictureCache
     from groundfault.llm.server import ChatOptions
     from groundfault.parsing.passages import passage
     from groundfault.parsing.yes_no import parse_yes_no
-    from groundfault.records import Conversation, Message, Prediction, Reply
+    from groundfault.records import Conversation, Message, Outcome, Prediction, Reply
     from groundfault.runs.recorder import Recorder, read_predictions
 
     pictures = PictureCache()
@@ -167,32 +166,29 @@ def ours(folder: Path, url: str, n: int) -> None:
         shown = pictures.load(picture(folder, number))
         return (Message("user", (shown, question(number))),)
 
-    with tempfile.TemporaryDirectory() as scratch:
-        run = Path(scratch)
-        with Recorder(run) as recorder:
+    with tempfile.TemporaryDirectory() as scratch, Recorder(scratch) as recorder:
 
-            def keep(number: int, reply: Reply) -> None:
-                recorder.add(
-                    [
-                        Prediction(
-                            item_id=f"q{number}",
-                            mode="std",
-                            outcome=reply.outcome,
-                            text=reply.text,
-                            finish=reply.finish,
-                            tokens_in=reply.tokens_in or 0,
-                            tokens_out=reply.tokens_out or 0,
-                            seconds=reply.seconds,
-                            parsed=parse_yes_no(passage(reply.text, "std")),
-                        )
-                    ]
-                )
+        def keep(number: int, reply: Reply) -> None:
+            kept = Prediction(
+                item_id=f"q{number}",
+                mode="std",
+                outcome=reply.outcome,
+                text=reply.text,
+                parsed=parse_yes_no(passage(reply.text, "std")),
+                tokens_in=reply.tokens_in or 0,
+                tokens_out=reply.tokens_out or 0,
+                seconds=reply.seconds,
+            )
+            recorder.add([kept])
 
-            server = openai("stub", ChatOptions(base_url=url))
-            store = run / "responses.sqlite"
-            client = ChatClient(server, responses=store, concurrency=CONCURRENCY)
-            client.run(((number, partial(conversation, number)) for number in range(n)), keep)
-        assert sum(answer.parsed == "yes" for answer in read_predictions(run)) == n
+        model = openai("stub", ChatOptions(base_url=url))
+        client = ChatClient(
+            model, responses=Path(scratch) / "responses.sqlite", concurrency=CONCURRENCY
+        )
+        client.run(((k, partial(conversation, k)) for k in range(n)), keep)
+        recorder.finish()
+        found = list(read_predictions(scratch))
+        assert sum(p.parsed == "yes" and p.outcome is Outcome.OK for p in found) == n
 
 
 def with_aiohttp(folder: Path, url: str, n: int) -> None:

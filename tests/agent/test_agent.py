@@ -189,7 +189,7 @@ def test_images_of_any_sizes_are_talked_about_together() -> None:
 
 def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
     """Through the engine: as many conversations at once as a full batch has."""
-    from tests.engine.conftest import painted_set
+    from tests.runner.conftest import painted_set
 
     class Counted:
         now = most = 0
@@ -407,7 +407,7 @@ def test_a_changed_file_of_the_segmenter_is_another_identity(tmp_path: Path) -> 
 
 
 def test_answers_of_a_changed_segmenter_are_not_mixed(tmp_path: Path) -> None:
-    from tests.engine.conftest import painted_set
+    from tests.runner.conftest import painted_set
 
     benchmark = painted_set(tmp_path / "images", 2)
     spec = f"agent:nano:{tmp_path / 'mine'}+scripted:accept"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.agent.parts import REPORT, SEGMENT, SELECT, Squares, picture
-from tests.engine.conftest import painted_set
 from tests.llm.chat_server import ChatServer, Request, Response, completion, error
+from tests.runner.conftest import painted_set
 
 from groundfault import registry
 from groundfault.benchmarks import folder

@@ -232,7 +232,7 @@ def test_nothing_in_a_trace_becomes_markup() -> None:
 
 
 def test_the_step_through_of_a_run(tmp_path: Path) -> None:
-    from tests.engine.conftest import painted_set
+    from tests.runner.conftest import painted_set
 
     from groundfault.runner.session import predict
     from groundfault.runner.work import Plan

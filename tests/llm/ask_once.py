@@ -1,4 +1,7 @@
-"""One go at a run, in a process that can be killed: ask_once.py EXAM URL OUT STORE CONCURRENCY"""
+"""One go at a run, in a process that can be killed.
+
+python -m tests.llm.ask_once EXAM URL OUT STORE CONCURRENCY
+"""
 
 from __future__ import annotations
 

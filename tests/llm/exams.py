@@ -9,13 +9,13 @@ from PIL import Image
 
 from groundfault.benchmarks.reactbench import (
     LAYOUT,
-    Exam,
     Polarity,
     Question,
     Sample,
     Task,
     write,
 )
+from groundfault.records import Benchmark
 
 
 def jpeg(number: int, width_px: int = 32, height_px: int = 24) -> bytes:
@@ -26,7 +26,7 @@ def jpeg(number: int, width_px: int = 32, height_px: int = 24) -> bytes:
     return target.getvalue()
 
 
-def counting_exam(folder: Path, n_samples: int) -> Exam:
+def counting_exam(folder: Path, n_samples: int) -> Benchmark:
     """An exam of 8 × n questions, each with words of its own."""
     samples, questions, pictures = [], [], {}
     for number in range(n_samples):
@@ -91,7 +91,7 @@ def _options(task: Task, dimension: str, right: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def whole_exam(folder: Path, per_task: int = 2) -> Exam:
+def whole_exam(folder: Path, per_task: int = 2) -> Benchmark:
     """An exam of all four tasks; every question names itself, so that a server knows it."""
     samples, questions, pictures = [], [], {}
     for task, layout in LAYOUT.items():

@@ -26,7 +26,7 @@ from tests.llm.chat_server import (
 from tests.llm.conftest import KEY, QUICK
 from tests.llm.runs import run_exam
 
-from groundfault.benchmarks.reactbench import read, write
+from groundfault.benchmarks.reactbench import read, rows_of, write
 from groundfault.errors import UsageError
 from groundfault.llm import client, http_client
 from groundfault.llm.circuit import Circuit
@@ -38,7 +38,7 @@ from groundfault.llm.response_store import ResponseStore
 from groundfault.llm.retry import RetryPolicy
 from groundfault.llm.server import ChatOptions, refusal
 from groundfault.records import Conversation, Message, Mode, Outcome, Prediction, Reply
-from groundfault.runner.prompts import exam_questions
+from groundfault.runner.prompts import prompt
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import Run
 
@@ -57,13 +57,14 @@ def answers(folder: Path) -> dict[tuple[str, str], Prediction]:
 def assert_right_answers(folder: Path, exam_folder: Path, *, modes: tuple[Mode, ...]) -> None:
     """Every question has the answer to its own words, or failed with a reason."""
     found = answers(folder)
-    asked = {one.key: one for one in exam_questions(exam_folder, modes).asked()}
+    items = read(exam_folder).items
+    asked = {(item.id, mode): prompt(item, mode) for item in items for mode in modes}
     assert found.keys() == asked.keys()
     for key, answer in found.items():
         if answer.outcome is Outcome.FAILED:
             assert answer.reason and not answer.text
         else:
-            assert answer.text == answer_to(asked[key].text)
+            assert answer.text == answer_to(asked[key])
 
 
 def test_everything_is_asked_once_with_its_picture(
@@ -500,8 +501,8 @@ def test_an_estimate_comes_first_and_may_end_it(ask: Ask) -> None:
 def test_pictures_of_15_mb_are_sent_as_they_are(
     ask: Ask, exam_folder: Path, tmp_path: Path
 ) -> None:
-    exam = read(exam_folder)
-    sample, asked = exam.samples[0], exam.questions[:8]
+    samples, questions = rows_of(read(exam_folder))
+    sample, asked = samples[0], questions[:8]
     large = (exam_folder / "images" / "s00000.jpg").read_bytes().ljust(15 << 20, b"\0")
     write(tmp_path / "large", [sample], asked, {sample.images[0]: large})
     with ChatServer() as server:

@@ -12,12 +12,15 @@ from tests.conftest import Ran
 from tests.llm.exams import whole_exam
 
 from groundfault.analysis.summary import read_results
+from groundfault.api.evaluating import Evaluation
+from groundfault.api.options import Options
+from groundfault.benchmarks.reactbench import read
 from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
 from groundfault.runs.recorder import read_predictions, replace_predictions
-from groundfault.runs.run import Run, write_run
+from groundfault.runs.run import read_run, write_run
 
-Run = Callable[..., Ran]
+Command = Callable[..., Ran]
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +49,14 @@ def pope_dir(tmp_path: Path) -> Path:
     return folder
 
 
-def evaluate(run: Run, what: object, out: Path, *more: object) -> Ran:
+def evaluate(run: Command, what: object, out: Path, *more: object) -> Ran:
     ran = run("eval", what, "--out", out, "--bootstrap", 20, *more)
     assert ran.code == 0, ran.err
     return ran
 
 
 def test_the_oracle_knows_everything_and_habit_a_half_of_yes_and_no(
-    run: Run, exam_dir: Path, tmp_path: Path
+    run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:
     ran = evaluate(run, exam_dir, tmp_path, "--model", "oracle", "--model", "always-yes")
     oracle, habit = (read_results(tmp_path / name)[0] for name in ("oracle", "always-yes"))
@@ -71,7 +74,7 @@ def test_the_oracle_knows_everything_and_habit_a_half_of_yes_and_no(
     assert "Qwen3VL-32B-Thinking" in ran.out
 
 
-def test_what_is_asked_decides_who_may_answer(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_what_is_asked_decides_who_may_answer(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     ran = run("eval", exam_dir, "--model", "sam3", "--out", tmp_path)
     assert ran.code == 2 and "did you mean openai:NAME" in ran.err
     ran = run("eval", exam_dir, "--model", "opnai:x", "--out", tmp_path)
@@ -87,7 +90,7 @@ def test_what_is_asked_decides_who_may_answer(run: Run, exam_dir: Path, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_judge_is_refused(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_what_cannot_judge_is_refused(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     for name, words in (("oracle", "judges nothing"), ("sam3", "no questions"), ("x", "unknown")):
         for option in ("--judge", "--attribute"):
             ran = run("eval", exam_dir, "--model", "blind", "--out", tmp_path, option, name)
@@ -97,7 +100,7 @@ def test_what_cannot_judge_is_refused(run: Run, exam_dir: Path, tmp_path: Path) 
     assert ran.code == 2 and "--mode cot" in ran.err
 
 
-def test_reactbench_by_name(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_reactbench_by_name(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     ran = run("eval", "reactbench", "--model", "oracle", "--out", tmp_path)
     assert ran.code == 2
     assert "not released" in ran.err and "world build --preset reactbench" in ran.err
@@ -107,9 +110,12 @@ def test_reactbench_by_name(run: Run, exam_dir: Path, tmp_path: Path) -> None:
     assert read_results(tmp_path / "oracle")[0].benchmark == "reactbench"
 
 
-def test_a_model_that_always_reasons_has_one_mode(run: Run, exam_dir: Path, tmp_path: Path) -> None:
-    assert usual_modes("hf:Qwen/Qwen3-VL-4B-Thinking") == ("cot",)
-    assert usual_modes("openai:unthinking") == usual_modes("openai:x") == ("std", "cot")
+def test_a_model_that_always_reasons_has_one_mode(
+    run: Command, exam_dir: Path, tmp_path: Path
+) -> None:
+    evaluation = Evaluation(read(exam_dir), Options())
+    assert evaluation.modes("hf:Qwen/Qwen3-VL-4B-Thinking") == ("cot",)
+    assert evaluation.modes("openai:unthinking") == evaluation.modes("openai:x") == ("std", "cot")
     answers = tmp_path / "thinking.jsonl"
     answers.write_text('{"item_id": "erasure0:Q1", "text": "No."}\n')
     ran = run("eval", exam_dir, "--model", f"replay:{answers}", "--out", tmp_path)
@@ -121,7 +127,9 @@ def test_a_model_that_always_reasons_has_one_mode(run: Run, exam_dir: Path, tmp_
     assert summary.rows["erasure"].metrics["accuracy_cot"].n == 1
 
 
-def test_modes_and_samples_can_be_added_to_a_run(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_modes_and_samples_can_be_added_to_a_run(
+    run: Command, exam_dir: Path, tmp_path: Path
+) -> None:
     def keys() -> set[tuple[str, str]]:
         rows = list(read_predictions(tmp_path / "blind"))
         found = {(row.item_id, row.mode) for row in rows}
@@ -146,7 +154,7 @@ def test_modes_and_samples_can_be_added_to_a_run(run: Run, exam_dir: Path, tmp_p
 
 
 def test_a_run_is_replayed_and_a_changed_file_is_another_model(
-    run: Run, exam_dir: Path, tmp_path: Path
+    run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:
     evaluate(run, exam_dir, tmp_path / "a", "--model", "random:7")
     spec = f"replay:{tmp_path / 'a' / 'random-7'}"
@@ -160,7 +168,7 @@ def test_a_run_is_replayed_and_a_changed_file_is_another_model(
 
 
 def test_a_run_without_any_answer_passes_for_nothing(
-    run: Run, exam_dir: Path, tmp_path: Path
+    run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:
     answers = tmp_path / "none.jsonl"
     answers.write_text('{"item_id": "of another exam", "text": "No."}\n')
@@ -171,16 +179,18 @@ def test_a_run_without_any_answer_passes_for_nothing(
     assert not (folder / "summary.json").exists()
 
 
-def test_a_run_that_was_cut_short_is_not_judged(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_is_not_judged(
+    run: Command, exam_dir: Path, tmp_path: Path
+) -> None:
     evaluate(run, exam_dir, tmp_path, "--model", "blind")
     folder = tmp_path / "blind"
-    noted = read_json(folder / "run.json", Run)
+    noted = read_run(folder)
     write_run(folder, msgspec.structs.replace(noted, state="running"))
     ran = run("judge", folder)
     assert ran.code == 2 and "cut short" in ran.err
 
 
-def test_gates_and_metrics(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_gates_and_metrics(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     evaluate(run, exam_dir, tmp_path, "--model", "blind", "--fail-if", "react_score>0.9")
     ran = run(
         "eval", exam_dir, "--model", "blind", "--out", tmp_path, "--fail-if", "erasure:SA<0.5"
@@ -192,7 +202,7 @@ def test_gates_and_metrics(run: Run, exam_dir: Path, tmp_path: Path) -> None:
     assert ran.code == 2 and "premise-based" in ran.err
 
 
-def test_runs_are_compared(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_runs_are_compared(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     evaluate(run, exam_dir, tmp_path, "--model", "oracle", "--model", "always-yes")
     folders = (tmp_path / "oracle", tmp_path / "always-yes")
     ran = run("compare", *folders, "--json", "--bootstrap", 200)
@@ -206,7 +216,7 @@ def test_runs_are_compared(run: Run, exam_dir: Path, tmp_path: Path) -> None:
     assert ran.code == 0 and "modes" in ran.out
 
 
-def test_pope(run: Run, pope_dir: Path, tmp_path: Path) -> None:
+def test_pope(run: Command, pope_dir: Path, tmp_path: Path) -> None:
     shown = ("--images", pope_dir / "pictures")
     out = tmp_path / "runs"
     evaluate(run, pope_dir, out, *shown, "--model", "oracle", "--model", "always-yes")
@@ -236,7 +246,7 @@ def test_pope(run: Run, pope_dir: Path, tmp_path: Path) -> None:
 
 
 def test_stored_answers_are_judged_again_where_the_exam_has_moved(
-    run: Run, exam_dir: Path, tmp_path: Path
+    run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:
     moved = tmp_path / "exam"
     exam = whole_exam(moved, per_task=3)
@@ -246,9 +256,9 @@ def test_stored_answers_are_judged_again_where_the_exam_has_moved(
     assert ran.code == 2 and "--data" in ran.err
     ran = run("judge", tmp_path / "oracle", "--data", exam_dir, "--bootstrap", 0)
     assert ran.code == 0, ran.err
-    judged = read_json(tmp_path / "oracle" / "run.json", Run)
+    judged = read_run(tmp_path / "oracle")
     assert judged.judged is not None and judged.judged.name == "rule"
-    assert judged.outcomes["ok"] == 2 * len(exam.questions)
+    assert judged.outcomes["ok"] == 2 * len(exam.items)
     other = tmp_path / "other"
     whole_exam(other, per_task=1)
     ran = run("judge", tmp_path / "oracle", "--data", other)
@@ -256,7 +266,7 @@ def test_stored_answers_are_judged_again_where_the_exam_has_moved(
     assert run("judge", exam_dir).code == 2
 
 
-def test_the_card_of_the_rule_judge(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_the_card_of_the_rule_judge(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     card_file = tmp_path / "card.json"
     ran = run("judge-card", exam_dir, "--out", card_file)
     assert ran.code == 0 and "κ" in ran.out and "tracing" in ran.out
@@ -284,7 +294,7 @@ def test_the_card_of_the_rule_judge(run: Run, exam_dir: Path, tmp_path: Path) ->
     ],
 )
 def test_unsound_labels_are_refused(
-    run: Run, exam_dir: Path, tmp_path: Path, line: str, words: str
+    run: Command, exam_dir: Path, tmp_path: Path, line: str, words: str
 ) -> None:
     sound = '{"item_id": "erasure0:Q5", "text": "There is no lamp.", "verdict": "right"}'
     labels = tmp_path / "labels.jsonl"
@@ -298,7 +308,7 @@ def test_unsound_labels_are_refused(
 
 
 def test_an_answer_that_is_no_longer_wrong_loses_its_cause(
-    run: Run, exam_dir: Path, tmp_path: Path
+    run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:
     evaluate(run, exam_dir, tmp_path, "--model", "always-yes")
     folder = tmp_path / "always-yes"

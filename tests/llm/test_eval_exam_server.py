@@ -23,14 +23,14 @@ from tests.llm.chat_server import (
 from tests.llm.exams import whole_exam
 
 from groundfault.analysis.summary import read_results
-from groundfault.benchmarks.reactbench import Exam, read
+from groundfault.benchmarks.reactbench import read
 from groundfault.io.store import read_json
 from groundfault.judges.card import JudgeCard
-from groundfault.records import Outcome, Prediction, Summary
+from groundfault.records import Benchmark, Outcome, Prediction, Summary
 from groundfault.runs.recorder import read_predictions
-from groundfault.runs.run import Run
+from groundfault.runs.run import read_run
 
-Run = Callable[..., Ran]
+Command = Callable[..., Ran]
 MODEL = ("--model", "openai:tiny")
 NAMED = re.compile(r"\((\w+:Q\d+)\)")
 
@@ -43,15 +43,15 @@ def exam_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def exam(exam_dir: Path) -> Exam:
+def exam(exam_dir: Path) -> Benchmark:
     return read(exam_dir)
 
 
 class Pupil:
     """A server that knows which question it is asked, and gets some of them wrong."""
 
-    def __init__(self, exam: Exam, is_right: Callable[[str, str], bool]) -> None:
-        self.questions = {question.id: question for question in exam.questions}
+    def __init__(self, exam: Benchmark, is_right: Callable[[str, str], bool]) -> None:
+        self.expected = {item.id: item.answer for item in exam.items}
         self.is_right = is_right
 
     def __call__(self, request: Request) -> Response:
@@ -66,13 +66,14 @@ class Pupil:
         return found[1]
 
     def says(self, item: str, mode: str) -> str:
-        question = self.questions[item]
+        answer = self.expected[item]
+        assert answer is not None
         if self.is_right(item, mode):
-            said = question.answer
-        elif question.type == "YN":
-            said = {"yes": "no", "no": "yes"}[question.answer]
-        elif question.type == "MC":
-            said = "ABCD"["ABCD".index(question.answer) - 1]
+            said = answer.reference
+        elif answer.type == "YN":
+            said = {"yes": "no", "no": "yes"}[answer.reference]
+        elif answer.type == "MC":
+            said = "ABCD"["ABCD".index(answer.reference) - 1]
         else:
             said = "A lamp, all red, and nothing changed" if "counting" not in item else "99"
         return f"I look at it.\nFinal answer: {said}." if mode == "cot" else f"{said}."
@@ -99,18 +100,18 @@ def answers(folder: Path) -> dict[tuple[str, str], Prediction]:
     return by_key
 
 
-def evaluate(run: Run, exam_dir: Path, out: Path, url: str, *more: object) -> Ran:
+def evaluate(run: Command, exam_dir: Path, out: Path, url: str, *more: object) -> Ran:
     options = ("--base-url", url, "--out", out, "--bootstrap", 0, "--concurrency", 16)
     return run("eval", exam_dir, *MODEL, *options, *more)
 
 
-def share(exam: Exam, right: Callable[[str], bool], wanted: Callable[[str], bool]) -> float:
-    asked = [question.id for question in exam.questions if wanted(question.id)]
+def share(exam: Benchmark, right: Callable[[str], bool], wanted: Callable[[str], bool]) -> float:
+    asked = [item.id for item in exam.items if wanted(item.id)]
     return sum(map(right, asked)) / len(asked)
 
 
 def test_a_faulty_server_costs_no_answer_and_no_score(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     """10 % 429, 5 % 500, dropped connections, invalid JSON; two questions are refused for good."""
     pupil = Pupil(exam, odd)
@@ -142,7 +143,7 @@ def test_a_faulty_server_costs_no_answer_and_no_score(
     assert seen["faults"] > 30, "the server was not faulty"
     folder = tmp_path / "openai-tiny"
     kept = answers(folder)
-    assert kept.keys() == {(q.id, mode) for q in exam.questions for mode in ("std", "cot")}
+    assert kept.keys() == {(q.id, mode) for q in exam.items for mode in ("std", "cot")}
     failed = {key[0] for key, answer in kept.items() if answer.outcome is Outcome.FAILED}
     assert failed == refused
     for (item, mode), answer in kept.items():
@@ -151,7 +152,7 @@ def test_a_faulty_server_costs_no_answer_and_no_score(
         else:
             assert answer.text == pupil.says(item, mode)
             assert answer.verdict == ("right" if odd(item, mode) else "wrong"), answer
-    assert seen["answers"] == 2 * (len(exam.questions) - len(refused)), "some were asked twice"
+    assert seen["answers"] == 2 * (len(exam.items) - len(refused)), "some were asked twice"
     summary, _ = read_results(folder)
     assert summary.outcomes == {"ok": 2 * 174, "abstained": 0, "unparsed": 0, "failed": 4}
     rows = summary.rows
@@ -173,7 +174,7 @@ def test_a_faulty_server_costs_no_answer_and_no_score(
 
 
 def test_a_key_that_expires_half_way_stops_the_run_and_the_next_one_goes_on(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     pupil, state = Pupil(exam, odd), {"valid": True, "left": 60}
 
@@ -193,7 +194,7 @@ def test_a_key_that_expires_half_way_stops_the_run_and_the_next_one_goes_on(
         first = answers(folder)
         answered = {k for k, a in first.items() if a.outcome is Outcome.OK}
         assert len(first) == 176 and len(answered) == 60
-        stopped = read_json(folder / "run.json", Run)
+        stopped = read_run(folder)
         assert stopped.state == "stopped" and stopped.outcomes["failed"] == 116
         assert read_results(folder)[0].bounds, "n of N, with bounds"
         state.update(left=10_000)
@@ -213,7 +214,7 @@ def test_a_key_that_expires_half_way_stops_the_run_and_the_next_one_goes_on(
 
 
 def test_a_judge_that_is_down_stops_the_run_and_costs_no_answer(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
         judge.die()
@@ -229,7 +230,7 @@ def test_a_judge_that_is_down_stops_the_run_and_costs_no_answer(
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
         assert ran.code == 0, ran.err
         assert len(server.requests) == asked, "the same command asks no question again"
-        noted = read_json(folder / "run.json", Run).judged
+        noted = read_run(folder).judged
         assert noted is not None and noted.name == "openai:judge" and len(noted.prompt_hash) == 64
         assert (noted.canaries, noted.canaries_missed, noted.warnings) == (10, 0, ())
         for (item, mode), answer in answers(folder).items():
@@ -241,13 +242,13 @@ def test_a_judge_that_is_down_stops_the_run_and_costs_no_answer(
         assert len(judge.requests) == judged, "a run that was judged is not judged again"
 
 
-def _is_short(exam: Exam, item: str) -> bool:
-    question = next(question for question in exam.questions if question.id == item)
-    return question.type == "SA" and not item.startswith("counting")
+def _is_short(exam: Benchmark, item: str) -> bool:
+    answer = next(each.answer for each in exam.items if each.id == item)
+    return answer is not None and answer.type == "SA" and not item.startswith("counting")
 
 
 def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     """By its status, by its content filter, or only when it is asked again."""
     refused = {"erasure0:Q5", "attribute1:Q7", "tracing2:Q8"}
@@ -274,11 +275,11 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     assert {item for item, answer in kept.items() if answer.verdict == "unjudged"} == refused
     assert {kept[item].outcome for item in refused} == {Outcome.OK}
     assert "content management policy" in kept["erasure0:Q5"].judge_text
-    noted = read_json(folder / "run.json", Run).judged
+    noted = read_run(folder).judged
     assert noted is not None and noted.unjudged == 3
     summary, _ = read_results(folder)
     assert any("3 were refused by the judge" in note for note in summary.notes)
-    short = {q.id for q in exam.questions if q.type == "SA"}
+    short = {q.id for q in exam.items if q.answer is not None and q.answer.type == "SA"}
     right = sum(odd(item, "std") for item in short - refused)
     overall = summary.rows["Overall"].metrics["SA"]
     assert (overall.n, overall.value) == (len(short) - 3, pytest.approx(right / (len(short) - 3)))
@@ -288,7 +289,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
 
 @pytest.mark.parametrize("response", [error(400, "no such parameter"), error(401), error(500)])
 def test_a_judge_that_refuses_everything_is_down(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, response: Response
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, response: Response
 ) -> None:
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(lambda request: response) as judge:
         more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--patience", 0.5)
@@ -298,7 +299,7 @@ def test_a_judge_that_refuses_everything_is_down(
 
 
 def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     state = {"sound": True}
 
@@ -313,14 +314,14 @@ def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
         ran = evaluate(run, exam_dir, tmp_path / "b", server.url, *more)
     assert ran.code == 0
     assert "warning: The judge openai:judge is wrong about 5 of 10 canaries" in ran.err
-    noted = read_json(tmp_path / "b" / "openai-tiny" / "run.json", Run).judged
+    noted = read_run(tmp_path / "b" / "openai-tiny").judged
     assert noted is not None and noted.canaries_missed == 5
     summary, _ = read_results(tmp_path / "b" / "openai-tiny")
     assert any("canaries" in note for note in summary.notes)
 
 
 def test_judging_again_asks_only_the_judge(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     always = Response(content=completion("wrong"))
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(lambda request: always) as judge:
@@ -347,7 +348,7 @@ def attributing(request: Request) -> Response:
 
 @pytest.mark.parametrize("blind", [False, True])
 def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, blind: bool
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, blind: bool
 ) -> None:
     spec = "blind:openai:why" if blind else "openai:why"
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(attributing) as why:
@@ -361,7 +362,7 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
         attributed = mode == "cot" and not odd(item, mode)
         assert answer.cause == ("SC2" if attributed else None)
         assert answer.cause_by == (spec if attributed else "")
-    noted = read_json(tmp_path / "openai-tiny" / "run.json", Run).attributed
+    noted = read_run(tmp_path / "openai-tiny").attributed
     assert noted is not None and noted.name == spec and len(noted.prompt_hash) == 64
     assert "SC2 Activity-Entity Completion" in ran.out
     figure = (tmp_path / "sub-causes.svg").read_text()
@@ -374,7 +375,7 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
 
 
 def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     def refuse(request: Request) -> Response:
         return error(400, "no pictures here")
@@ -387,7 +388,7 @@ def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
 
 
 def test_causes_that_a_model_refuses_to_name_are_left_open(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     def behave(request: Request) -> Response:
         refuses = "erasure0:Q4" in request.last[0]
@@ -402,7 +403,7 @@ def test_causes_that_a_model_refuses_to_name_are_left_open(
 
 
 def test_a_run_without_one_answer_says_so_and_asks_again(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     state = {"sick": True}
     pupil = Pupil(exam, odd)
@@ -423,7 +424,9 @@ def test_a_run_without_one_answer_says_so_and_asks_again(
     assert {a.outcome for a in answers(folder).values()} == {Outcome.OK}
 
 
-def test_whoever_pays_is_asked_first(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:
+def test_whoever_pays_is_asked_first(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
+) -> None:
     with ChatServer(Pupil(exam, odd)) as server:
         more = ("--price", "1/2", "--mode", "std")
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
@@ -432,12 +435,12 @@ def test_whoever_pays_is_asked_first(run: Run, exam: Exam, exam_dir: Path, tmp_p
         assert "nobody is there to agree" in ran.err and "--yes" in ran.err
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more, "--yes")
         assert ran.code == 0 and len(server.requests) == 176
-    noted = read_json(tmp_path / "openai-tiny" / "run.json", Run)
+    noted = read_run(tmp_path / "openai-tiny")
     assert noted.cost == pytest.approx(176 * (100 * 1 + 10 * 2) / 1e6)
 
 
 def test_a_budget_stops_the_run_as_it_was_told_to(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     with ChatServer(Pupil(exam, odd), delay_s=0.005) as server:
         more = ("--mode", "std", "--budget", "5500 tokens")
@@ -445,7 +448,7 @@ def test_a_budget_stops_the_run_as_it_was_told_to(
         assert ran.code == 0, ran.err
         assert "stopped: the budget of 5500 tokens is used up" in ran.err
         assert len(server.requests) == 50
-        run_ = read_json(tmp_path / "openai-tiny" / "run.json", Run)
+        run_ = read_run(tmp_path / "openai-tiny")
         assert run_.outcomes["failed"] == 126 and run_.within_budget
         gate = evaluate(run, exam_dir, tmp_path, server.url, *more, "--fail-if", "failed>0")
         assert gate.code == 1 and len(server.requests) == 100
@@ -453,13 +456,13 @@ def test_a_budget_stops_the_run_as_it_was_told_to(
 
 def _spent(folder: Path) -> tuple[int, int]:
     """Tokens of answers and of judgements, as run.json has them."""
-    noted = read_json(folder / "run.json", Run)
+    noted = read_run(folder)
     assert noted.judged is not None
     return noted.tokens_in + noted.tokens_out, noted.judged.tokens
 
 
 def test_a_budget_is_for_the_judge_too_and_leaves_enough_to_judge_what_was_answered(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
         by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
@@ -479,7 +482,7 @@ def test_a_budget_is_for_the_judge_too_and_leaves_enough_to_judge_what_was_answe
 
 
 def test_a_judge_that_cannot_be_paid_scores_nothing_and_is_paid_once(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
         assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
@@ -496,14 +499,14 @@ def test_a_judge_that_cannot_be_paid_scores_nothing_and_is_paid_once(
         assert len(judge.requests) == 20, "ten canaries and ten answers"
         assert (folder / "summary.json").read_bytes() == by_rule
         assert run(*again).code == 0
-    n_answers = sum(_is_short(exam, question.id) for question in exam.questions)
+    n_answers = sum(_is_short(exam, item.id) for item in exam.items)
     times = Counter(judge.times_asked.values())
     assert times == {2: 10, 1: len({r.key for r in judge.requests}) - 10}, "canaries twice"
     assert len(judge.requests) <= n_answers + 20
 
 
 def test_the_cost_of_judging_is_noted_run_by_run_within_one_budget(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
         by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--judge-price", "1/1")
@@ -513,16 +516,18 @@ def test_the_cost_of_judging_is_noted_run_by_run_within_one_budget(
         tokens = [_spent(tmp_path / f"openai-{name}")[1] for name in ("tiny", "second")]
         assert sum(tokens) == 110 * len(judge.requests)
         assert tokens[1] == 1100, "the second answers alike: canaries only"
-        noted = read_json(tmp_path / "openai-second" / "run.json", Run).judged
+        noted = read_run(tmp_path / "openai-second").judged
         assert noted is not None and noted.cost == pytest.approx(1100e-6)
         more = ("--budget", "5500 tokens", "--fresh")
         assert evaluate(run, exam_dir, tmp_path / "b", server.url, *two, *more).code == 0
     for name, failed in (("tiny", 0), ("second", 46)):
-        there = read_json(tmp_path / "b" / f"openai-{name}" / "run.json", Run)
+        there = read_run(tmp_path / "b" / f"openai-{name}")
         assert there.outcomes["failed"] == failed and there.within_budget == bool(failed)
 
 
-def test_events_tell_what_happened(run: Run, exam: Exam, exam_dir: Path, tmp_path: Path) -> None:
+def test_events_tell_what_happened(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
+) -> None:
     with ChatServer(Pupil(exam, odd)) as server:
         ran = evaluate(run, exam_dir, tmp_path, server.url, "--json")
     assert ran.code == 0, ran.err
@@ -542,7 +547,7 @@ def test_events_tell_what_happened(run: Run, exam: Exam, exam_dir: Path, tmp_pat
 
 
 def test_a_short_key_is_not_cut_out_of_answers(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "no")
     with ChatServer(Pupil(exam, odd)) as server:
@@ -552,12 +557,12 @@ def test_a_short_key_is_not_cut_out_of_answers(
 
 
 def test_scores_are_corrected_by_the_judges_card(
-    run: Run, exam: Exam, exam_dir: Path, tmp_path: Path
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
     """A judge that lets every fourth wrong answer pass, labelled as such: the correction undoes
     it."""
     texts = [("right", "fine")] * 4 + [("wrong", "all red")] * 3 + [("wrong", "fine")]
-    items = [q.id for q in exam.questions if _is_short(exam, q.id)]
+    items = [q.id for q in exam.items if _is_short(exam, q.id)]
     lines = [
         json.dumps({"item_id": item, "text": f"{text} {k}", "verdict": verdict})
         for item in items
@@ -616,7 +621,7 @@ def _sa(item: str) -> bool:
     return item.endswith(("Q5", "Q6"))
 
 
-def test_a_summary_can_be_read(run: Run, exam_dir: Path, tmp_path: Path) -> None:
+def test_a_summary_can_be_read(run: Command, exam_dir: Path, tmp_path: Path) -> None:
     assert run("eval", exam_dir, "--model", "oracle", "--out", tmp_path).code == 0
     summary = read_json(tmp_path / "oracle" / "summary.json", Summary)
     assert list(summary.rows) == ["Overall", "erasure", "attribute", "tracing", "counting"]

@@ -4,7 +4,6 @@ was under way."""
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import signal
 import sqlite3
@@ -17,18 +16,20 @@ from pathlib import Path
 from tests.llm.chat_server import ChatServer, answer_to
 from tests.llm.exams import counting_exam
 
-from groundfault.records import Outcome
-from groundfault.runner.prompts import exam_questions
+from groundfault.benchmarks.reactbench import read
+from groundfault.records import MODES, Outcome
+from groundfault.runner.prompts import prompt
 from groundfault.runs.recorder import read_predictions
 
-SCRIPT = Path(__file__).with_name("ask_once.py")
+SCRIPT = ("-m", "tests.llm.ask_once")
+ROOT = Path(__file__).parents[2]
 CONCURRENCY = 16
 LONGEST_S = 600.0
 
 
 def begin(exam: Path, server: ChatServer, out: Path, store: Path) -> subprocess.Popen[bytes]:
     arguments = [str(exam), server.url, str(out), str(store), str(CONCURRENCY)]
-    return subprocess.Popen([sys.executable, str(SCRIPT), *arguments])
+    return subprocess.Popen([sys.executable, *SCRIPT, *arguments], cwd=ROOT)
 
 
 def stored(store: Path) -> int:
@@ -39,7 +40,7 @@ def stored(store: Path) -> int:
 
 def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     exam, out, store = tmp_path / "exam", tmp_path / "run", tmp_path / "responses.sqlite"
-    n = 2 * 8 * len(counting_exam(exam, 100).samples)
+    n = 2 * len(counting_exam(exam, 100).items)
     rng, wasted = random.Random(5), 0
     moment = 0
     with ChatServer(delay_s=0.01) as server:
@@ -47,8 +48,7 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         for kill in range(10):
             moment = (n - 100) * kill // 10 + rng.randrange(20, (n - 100) // 10)
             process = begin(exam, server, out, store)
-            deadline = time.monotonic() + LONGEST_S
-            while stored_so_far(store) < moment and time.monotonic() < deadline:
+            while stored_so_far(store) < moment and process.poll() is None:
                 time.sleep(0.002)
             time.sleep(rng.uniform(0, 0.02))
             process.send_signal(signal.SIGKILL)
@@ -63,11 +63,11 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         assert len(server.times_asked) == n, "every question was asked"
         assert n < len(server.requests) <= n + wasted, "and again only what was under way"
     found = {(answer.item_id, answer.mode): answer for answer in read_predictions(out)}
-    asked = list(exam_questions(exam, ("std", "cot")).asked())
+    asked = {(item.id, mode): prompt(item, mode) for item in read(exam).items for mode in MODES}
     assert len(found) == len(list(read_predictions(out))) == len(asked) == n
-    for one in asked:
-        assert found[one.key].outcome is Outcome.OK
-        assert found[one.key].text == answer_to(one.text)
+    for key, words in asked.items():
+        assert found[key].outcome is Outcome.OK
+        assert found[key].text == answer_to(words)
     assert not list(out.glob("*.journal"))
 
 
@@ -80,7 +80,7 @@ def stored_so_far(store: Path) -> int:
 
 def test_an_interrupt_keeps_every_answer(tmp_path: Path) -> None:
     exam, out, store = tmp_path / "exam", tmp_path / "run", tmp_path / "responses.sqlite"
-    n = 2 * 8 * len(counting_exam(exam, 40).samples)
+    n = 2 * len(counting_exam(exam, 40).items)
     with ChatServer(delay_s=0.02) as server:
         server.ready = lambda request: request.number < 200
         process = begin(exam, server, out, store)
@@ -98,7 +98,7 @@ def test_an_interrupt_keeps_every_answer(tmp_path: Path) -> None:
 
 def test_two_processes_at_once_pay_once(tmp_path: Path) -> None:
     exam, store = tmp_path / "exam", tmp_path / "responses.sqlite"
-    n = 2 * 8 * len(counting_exam(exam, 20).samples)
+    n = 2 * len(counting_exam(exam, 20).items)
     with ChatServer(delay_s=0.03) as server:
         processes = [begin(exam, server, tmp_path / out, store) for out in ("a", "b", "c")]
         assert [process.wait(LONGEST_S) for process in processes] == [0, 0, 0]
@@ -119,9 +119,9 @@ def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
             time.sleep(0.01)
         arguments = [str(exam), server.url, str(tmp_path / "run"), str(store), "4"]
         second = subprocess.run(
-            [sys.executable, str(SCRIPT), *arguments],
+            [sys.executable, *SCRIPT, *arguments],
             capture_output=True,
-            env={**os.environ},
+            cwd=ROOT,
             timeout=LONGEST_S,
         )
         ended.set()

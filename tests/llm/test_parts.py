@@ -22,8 +22,8 @@ from groundfault.llm.pictures import PictureCache, picture_bytes
 from groundfault.llm.response_store import ResponseStore, request_key
 from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import ChatOptions
-from groundfault.records import Message, Outcome, Picture, Prediction, Reply
-from groundfault.runner.prompts import exam_questions
+from groundfault.records import MODES, Message, Outcome, Picture, Prediction, Reply
+from groundfault.runner.prompts import conversation, prompt
 from groundfault.runs.recorder import Recorder, read_predictions, replace_predictions, settle
 
 
@@ -247,18 +247,18 @@ def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     given = [answer(k) for k in range(5000)]
     with Recorder(tmp_path) as recorder:
         for one in given:
-            recorder.add(one)
+            recorder.add([one])
         assert len(list(read_predictions(tmp_path))) == 5000  # the journal's too
     assert list(read_predictions(tmp_path)) == given
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
-        f"answers-{k:05d}.parquet" for k in range(3)
+        f"predictions-{k:05d}.parquet" for k in range(3)
     ]
 
 
 def test_a_journal_cut_anywhere_gives_whole_answers(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     for k in range(4):
-        recorder.add(answer(k))
+        recorder.add([answer(k)])
     (journal,) = tmp_path.glob("*.journal")
     content = journal.read_bytes()
     before = 0
@@ -276,10 +276,10 @@ def test_a_journal_cut_anywhere_gives_whole_answers(tmp_path: Path) -> None:
 def test_settling_drops_failures_and_keeps_the_rest_once(tmp_path: Path) -> None:
     with Recorder(tmp_path) as recorder:
         for k in range(10):
-            recorder.add(answer(k, Outcome.FAILED if k % 3 == 0 else Outcome.OK))
+            recorder.add([answer(k, Outcome.FAILED if k % 3 == 0 else Outcome.OK)])
     recorder = Recorder(tmp_path)
     for k in (0, 3, 4, 10):
-        recorder.add(answer(k, Outcome.FAILED if k == 3 else Outcome.OK))
+        recorder.add([answer(k, Outcome.FAILED if k == 3 else Outcome.OK)])
     settle(tmp_path)
     settle(tmp_path)
     assert sorted(int(a.text) for a in read_predictions(tmp_path)) == [0, 1, 2, 4, 5, 7, 8, 10]
@@ -289,7 +289,7 @@ def test_settling_drops_failures_and_keeps_the_rest_once(tmp_path: Path) -> None
 def test_judged_answers_take_the_place_of_others(tmp_path: Path) -> None:
     with Recorder(tmp_path) as recorder:
         for k in range(3000):
-            recorder.add(answer(k))
+            recorder.add([answer(k)])
     judged = [msgspec.structs.replace(answer(k), verdict="right") for k in range(0, 3000, 2)]
     replace_predictions(tmp_path, judged)
     found = list(read_predictions(tmp_path))
@@ -298,10 +298,13 @@ def test_judged_answers_take_the_place_of_others(tmp_path: Path) -> None:
 
 
 def test_an_exam_is_asked_in_every_mode_with_its_options(tmp_path: Path) -> None:
-    counting_exam(tmp_path / "exam", 2)
-    asked = list(exam_questions(tmp_path / "exam", ("std", "cot")).asked())
-    assert len({one.key for one in asked}) == len(asked) == 32
-    std, cot = asked[12], asked[13]
+    exam = counting_exam(tmp_path / "exam", 2)
+    asked = [(item, mode) for item in exam.items for mode in MODES]
+    cache = PictureCache()
+    (std,), (cot,) = (
+        conversation(item, mode, Path(exam.images), cache.load) for item, mode in asked[12:14]
+    )
+    assert len({prompt(*one) for one in asked}) == len(asked) == 32
     assert std.text.splitlines()[1:] == ["A. 3", "B. 7", "Answer with the letter of one option."]
     assert cot.text.endswith("Your final answer: answer with the letter of one option.")
-    assert "step by step" in cot.text and std.pictures == cot.pictures
+    assert "step by step" in cot.text and std.pictures == cot.pictures != ()

@@ -26,6 +26,7 @@ __all__ = [
     "check_vacant",
     "locked",
     "new_folder",
+    "read_columns",
     "read_json",
     "read_table",
     "write_bytes",
@@ -184,12 +185,27 @@ def _arrow_array(column: Any) -> pa.Array:
 
 def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a Parquet table."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = Path(path)
-    try:
+    with _reading(Path(path)):
         return pq.read_table(path, columns=None if columns is None else list(columns))
+
+
+def read_columns(path: AnyPath) -> list[str]:
+    """The names of a Parquet table's columns."""
+    import pyarrow.parquet as pq
+
+    with _reading(Path(path)):
+        names: list[str] = pq.read_schema(path).names
+        return names
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (pa.ArrowException, OSError, KeyError) as problem:

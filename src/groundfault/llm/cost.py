@@ -12,7 +12,6 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.records import Conversation, Reply
 
 __all__ = [
-    "USUAL_TOKENS_OUT",
     "Budget",
     "BudgetUsedUp",
     "CostEstimate",
@@ -30,8 +29,6 @@ __all__ = [
 CHARACTERS_PER_TOKEN = 4
 PICTURE_TOKENS = 1000
 """A middle value: servers count 250 to 2,500 for a picture of 640 × 480 to 1,500 × 1,000."""
-USUAL_TOKENS_OUT = {"std": 30, "cot": 300}
-"""Tokens of a usual answer, by mode."""
 ROUNDING = 1e-9
 _SCALES = {"": 1, "k": 1e3, "m": 1e6}
 _BUDGET = re.compile(r"[$€]?(\d+(?:\.\d*)?|\.\d+)([km]?)\s*(tokens?|usd|eur|[$€])?", re.I)
@@ -137,9 +134,9 @@ class BudgetUsedUp(GroundfaultError):
 
     def __init__(self, used_up: str, n_replies: int, n_asked: int) -> None:
         super().__init__(
-            f"{used_up}: {n_replies} of {n_asked} replies came from who marks the answers, and "
-            "nothing is scored by a part of them. All are kept: the same command again, or with a "
-            "larger --budget, pays only for the rest"
+            f"{used_up}: {n_replies} of {n_asked} replies came, and nothing is scored by a part of "
+            "them. All are kept: the same command again, or with a larger --budget, pays only for "
+            "the rest"
         )
 
 

@@ -1,7 +1,7 @@
 """Several workers, each with the model: who gets what, and what happens when one dies.
 
 A worker has two batches at a time, so that it decodes one while it asks the other. When it dies,
-another is n_started; the images it had are asked again one at a time, each alone on its worker, and
+another is started; the images it had are asked again one at a time, each alone on its worker, and
 an image on which a second worker dies has failed. The same for processes and for Ray.
 """
 

@@ -10,9 +10,10 @@ from string import ascii_uppercase
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.io.foreign import within
 from groundfault.records import Conversation, Item, Message, Mode, Picture
 
-__all__ = ["conversation", "prompt", "prompts_hash", "usual_words"]
+__all__ = ["USUAL_TOKENS", "conversation", "prompt", "prompts_hash"]
 
 FORMS = {
     "YN": "Answer with yes or no.",
@@ -25,8 +26,8 @@ REASONING = (
     "included. First reason step by step, in plain and factual words, about what is really there. "
     "Then give your final answer in a sentence of its own at the very end."
 )
-USUAL_WORDS = {"std": 30, "cot": 300}
-"""Tokens of a usual answer."""
+USUAL_TOKENS = {"std": 30, "cot": 300}
+"""Tokens of a usual answer, by mode."""
 
 
 def prompt(item: Item, mode: Mode) -> str:
@@ -58,13 +59,11 @@ def conversation(
     item: Item, mode: Mode, images: Path, load: Callable[[Path], Picture]
 ) -> Conversation:
     """What a model is shown and told: the pictures first, then the words."""
-    pictures = (load(images / name) for name in item.images)
+    record = f"item {item.id}"
+    pictures = (
+        load(within(images, name, file="the benchmark", record=record)) for name in item.images
+    )
     return (Message("user", (*pictures, prompt(item, mode))),)
-
-
-def usual_words(mode: Mode) -> int:
-    """Tokens of a usual answer in a mode."""
-    return USUAL_WORDS[mode or "std"]
 
 
 def prompts_hash() -> str:

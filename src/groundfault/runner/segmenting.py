@@ -1,5 +1,6 @@
 """A model is asked for masks: pictures are decoded ahead, a batch that does not fit into memory is
-halved, an image that makes the model fail is set apart.
+halved, an image that makes the model fail is set apart. Where the phrases of one image are too many
+at once, they are asked in parts; a model that can keep an encoded image encodes it once for that.
 
 Whatever a model raises on one image becomes `failed` predictions with its reason. What a baseline
 raises on purpose (an unsound results file, say) ends the run: no picture is to blame.
@@ -7,6 +8,7 @@ raises on purpose (an unsound results file, say) ends the run: no picture is to 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import sys
@@ -25,6 +27,7 @@ from groundfault.interfaces import (
     Baseline,
     BatchSegmenter,
     Closeable,
+    Encoder,
     Logging,
     PreferredBatch,
     Segmenter,
@@ -64,6 +67,8 @@ class _Decoded(NamedTuple):
 
     task: Task
     picture: Picture
+    encoded: Any = None
+    """What an `Encoder` keeps of it, where it is asked about in parts."""
 
 
 def load_model(load: Callable[[], Any], name: str, folder: Path) -> Any:
@@ -97,6 +102,7 @@ class Predictor:
         self.images = None if images is None else Path(images)
         self.segmenter = model if isinstance(model, Segmenter) else None
         self.together = model if isinstance(model, BatchSegmenter) else None
+        self.encoder = model if isinstance(model, Encoder) else None
         self.baseline = model if self.segmenter is None and isinstance(model, Baseline) else None
         likes = model.images_at_once if isinstance(model, PreferredBatch) else BATCH
         self.at_once = (batch or likes) if self.together is not None else 1
@@ -165,8 +171,8 @@ class Predictor:
             seconds = (time.perf_counter() - started) / sum(len(s.task.items) for s in shown)
             return [
                 _checked(item, prediction, seconds)
-                for (task, _), predictions in zip(shown, found, strict=True)
-                for item, prediction in zip(task.items, predictions, strict=True)
+                for one, predictions in zip(shown, found, strict=True)
+                for item, prediction in zip(one.task.items, predictions, strict=True)
             ]
         out_of_memory = _is_out_of_memory(problem)
         if out_of_memory:
@@ -175,19 +181,35 @@ class Predictor:
         if len(shown) > 1:
             middle = len(shown) // 2
             return self._segment_all(shown[:middle]) + self._segment_all(shown[middle:])
-        [(task, picture)] = shown
-        if out_of_memory and len(task.items) > 1:
-            middle = len(task.items) // 2
-            halves = (task.items[:middle], task.items[middle:])
-            parts = [[_Decoded(Task(task.image, items), picture)] for items in halves]
-            return self._segment(parts[0]) + self._segment(parts[1])
-        return _failed(task.items, problem)
+        [one] = shown
+        if out_of_memory and len(one.task.items) > 1:
+            return [
+                prediction for half in self._halves(one) for prediction in self._segment([half])
+            ]
+        return _failed(one.task.items, problem)
+
+    def _halves(self, one: _Decoded) -> list[_Decoded]:
+        """An image with half of its phrases each, encoded once for all of them if that is
+        possible."""
+        encoded = one.encoded
+        if self.encoder is not None and encoded is None:
+            with contextlib.suppress(Exception):  # then each half encodes it, or fails by itself
+                [encoded] = self.encoder.encode([one.picture])
+        items, middle = one.task.items, len(one.task.items) // 2
+        return [
+            _Decoded(Task(one.task.image, half), one.picture, encoded)
+            for half in (items[:middle], items[middle:])
+        ]
 
     def _call(self, shown: Sequence[_Decoded]) -> Sequence[Sequence[Prediction]]:
-        phrases = [[item.query for item in task.items] for task, _ in shown]
+        phrases = [[item.query for item in one.task.items] for one in shown]
+        found: Sequence[Sequence[Prediction]]
         if len(shown) > 1:
             assert self.together is not None
-            found = self.together.segment_batch([picture for _, picture in shown], phrases)
+            found = self.together.segment_batch([one.picture for one in shown], phrases)
+        elif shown[0].encoded is not None:
+            assert self.encoder is not None
+            found = self.encoder.segment_encoded([shown[0].encoded], phrases)
         else:
             assert self.segmenter is not None
             found = [self.segmenter.segment(shown[0].picture, phrases[0])]

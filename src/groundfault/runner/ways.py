@@ -3,6 +3,7 @@ server; for masks image by image, for words question by question."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
-from groundfault.llm.batching import run_in_batches
+from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
 from groundfault.llm.pictures import PictureCache
@@ -21,7 +22,7 @@ from groundfault.llm.server import Server
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
-from groundfault.runner.prompts import conversation, usual_words
+from groundfault.runner.prompts import USUAL_TOKENS, conversation
 from groundfault.runner.segmenting import load_model
 from groundfault.runner.session import Pending, Ready, Session
 from groundfault.runner.work import Batch, Plan, batches, tasks
@@ -122,7 +123,7 @@ class InWords(NamedTuple):
         elif isinstance(model, Baseline):
             session.ready(Ready(looks=False))
             for mode, items in _by_mode(pending):
-                session.keep(model.predict(items, mode))
+                session.keep(_from_baseline(model, items, mode))
         else:
             what = "finds things in pictures" if isinstance(model, Segmenter) else "is no model"
             raise UsageError(f"{self.name} {what} and answers no questions")
@@ -131,17 +132,25 @@ class InWords(NamedTuple):
         """By a model in this process."""
         known = "+".join(model.checkpoints) if isinstance(model, Checkpointed) else ""
         session.ready(Ready({SERVER: known}))
-        pictures = PictureCache()
+        pictures, folder = PictureCache(), Path(self.images)
 
-        def replies(questions: Sequence[tuple[Item, Mode]]) -> Sequence[Reply]:
-            folder = Path(self.images)
-            return model.complete([conversation(*q, folder, pictures.load) for q in questions])
+        def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
+            for question in pending:
+                try:
+                    made = conversation(*question, folder, pictures.load)
+                except GroundfaultError as problem:  # its picture cannot be read
+                    session.keep([_prediction(question, _failed(problem), cost=None)])
+                    continue
+                yield question, made
 
-        def keep(question: tuple[Item, Mode], reply: Reply) -> None:
-            session.keep([_prediction(question, reply, cost=0.0)])
+        def replies(together: Sequence[tuple[object, Conversation]]) -> Sequence[Reply]:
+            return model.complete([made for _, made in together])
+
+        def keep(asked: tuple[tuple[Item, Mode], Conversation], reply: Reply) -> None:
+            session.keep([_prediction(asked[0], reply, cost=0.0)])
 
         try:
-            run_in_batches(pending, replies, keep, batch=self.plan.batch or LOCAL_BATCH)
+            run_in_batches(askable(), replies, keep, batch=self.plan.batch or LOCAL_BATCH)
         finally:
             if isinstance(model, Closeable):
                 model.close()
@@ -207,6 +216,40 @@ def _by_mode(pending: Pending) -> Iterator[tuple[Mode, list[Item]]]:
             yield mode, items[first : first + BASELINE_BATCH]
 
 
+def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[Prediction]:
+    """One prediction per item, which nobody has read or paid for; an item that makes the baseline
+    fail has failed alone."""
+    started = time.perf_counter()
+    try:
+        found = model.predict(items, mode)
+        if len(found) != len(items):
+            raise ValueError(f"the model gave {len(found)} answers to {len(items)} questions")
+    except GroundfaultError:
+        raise
+    except Exception as problem:
+        if len(items) > 1:
+            middle = len(items) // 2
+            halves = (items[:middle], items[middle:])
+            return [each for half in halves for each in _from_baseline(model, half, mode)]
+        return [_prediction((items[0], mode), _failed(problem), cost=None)]
+    seconds = round((time.perf_counter() - started) / len(items), 6)
+    return [
+        Prediction(
+            item_id=item.id,
+            mode=mode,
+            outcome=each.outcome,
+            text=each.text,
+            reason=each.reason,
+            finish=each.finish,
+            tokens_in=each.tokens_in,
+            tokens_out=each.tokens_out,
+            seconds=seconds,
+            cost=0.0,
+        )
+        for item, each in zip(items, found, strict=True)
+    ]
+
+
 def _unpaid(
     pending: Pending, server: Server, store: ResponseStore | None, images: Path
 ) -> Iterable[tuple[int, int]]:
@@ -218,7 +261,11 @@ def _unpaid(
         except GroundfaultError:
             continue  # will fail without being sent
         if store is None or store.get(request_key(server, asked)) is None:
-            yield guess_tokens(asked), usual_words(mode)
+            yield guess_tokens(asked), USUAL_TOKENS[mode]
+
+
+def _failed(problem: Exception) -> Reply:
+    return Reply(outcome=Outcome.FAILED, reason=failure(problem))
 
 
 def _prediction(question: tuple[Item, Mode], reply: Reply, *, cost: float | None) -> Prediction:

@@ -10,9 +10,9 @@ import msgspec
 
 from groundfault.llm.cost import Price
 from groundfault.llm.retry import RetryPolicy
-from groundfault.records import Benchmark, Item
+from groundfault.records import Item
 
-__all__ = ["Batch", "Plan", "Task", "batches", "first_cases", "tasks"]
+__all__ = ["Batch", "Plan", "Task", "batches", "tasks"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,11 +90,3 @@ def batches(pending: Sequence[Task], size: int, *, any_sizes: bool = False) -> I
         if stop == len(ordered) or full or ordered[stop].size_px != ordered[start].size_px:
             yield tuple(ordered[start:stop])
             start = stop
-
-
-def first_cases(benchmark: Benchmark, n: int) -> Benchmark:
-    """The first n cases with their items."""
-    cases = benchmark.cases[:n]
-    kept = {case.id for case in cases}
-    items = tuple(item for item in benchmark.items if item.case_id in kept)
-    return msgspec.structs.replace(benchmark, cases=cases, items=items)

@@ -18,7 +18,10 @@ from groundfault.interfaces import Identified, ModelOptions, NamesFiles
 from groundfault.io.foreign import sha256
 from groundfault.records import Item
 
-__all__ = ["library_versions", "model_identity", "picture_sizes"]
+__all__ = ["FILES", "library_versions", "model_identity", "picture_sizes"]
+
+FILES = "model file"
+"""The part of an identity that holds the content of the files that a model's spec names."""
 
 ALWAYS = ("groundfault", "numpy", "pillow", "pyarrow")
 IF_USED = ("onnxruntime", "ray", "torch", "transformers", "ultralytics")
@@ -42,7 +45,7 @@ def model_identity(spec: str, options: ModelOptions) -> dict[str, str]:
         parts = factory.named_files(argument)
     files = [file for part in parts for file in _files(part)]
     if files:
-        found["model file"] = _content(files)
+        found[FILES] = _content(files)
     described: Mapping[str, str] = {}
     if isinstance(factory, Identified):
         described = factory.identity(argument, options)

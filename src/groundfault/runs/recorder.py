@@ -18,11 +18,13 @@ from zlib import crc32
 import msgspec
 
 from groundfault.records import Outcome, Prediction
+from groundfault.runs.run import RUN
 from groundfault.runs.shards import (
     SHARD,
     old_shards,
     prediction_of,
     read_outcomes,
+    read_rows,
     read_shard,
     shard_number,
     shards,
@@ -129,12 +131,13 @@ def _finish_shard(folder: Path, number: int, predictions: Sequence[Prediction]) 
 
 def journals(folder: AnyPath) -> list[Journal]:
     """Journals whose shard was not written yet: one, unless the run is finished."""
-    found = [path for name in ("answers", "predictions") for path in _glob(folder, f"{name}-*")]
-    return [
-        Journal(path)
-        for path in found
-        if path.suffix == ".journal" and not path.with_suffix(".parquet").exists()
-    ]
+    found = [*_glob(folder, "answers-*.journal"), *_glob(folder, "predictions-*.journal")]
+    return [Journal(path) for path in found if not _has_shard(path)]
+
+
+def _has_shard(journal: Path) -> bool:
+    name = SHARD.format(shard_number(journal))
+    return journal.with_suffix(".parquet").exists() or journal.with_name(name).exists()
 
 
 def _glob(folder: AnyPath, pattern: str) -> list[Path]:
@@ -160,8 +163,9 @@ def _rewrite(
 ) -> None:
     """Write every shard anew as `change` makes it, where it holds an outcome `only`, if that is
     given; shards of version 0.1.0 in any case."""
+    old_ones = set(old_shards(folder))
     for path in shards(folder):
-        old = path in old_shards(folder)
+        old = path in old_ones
         if only and not old and all(found.value != only for _, found, _ in read_outcomes(path)):
             continue
         kept = change(list(read_shard(path)))
@@ -185,10 +189,10 @@ def settle(folder: AnyPath) -> None:
         kept = [each for each in _answered(journal.read()) if each.key not in known]
         if kept:
             _finish_shard(folder, shard_number(journal.path), kept)
-    for name in ("answers", "predictions"):
-        for pattern in (f"{name}-*.journal", f".{name}-*"):  # the second: shards being written
-            for path in _glob(folder, pattern):
-                path.unlink()
+    left = ("answers-*.parquet", "answers-*.journal", "predictions-*.journal")
+    for pattern in (*left, ".answers-*", ".predictions-*"):  # with a dot: shards in the making
+        for path in _glob(folder, pattern):
+            path.unlink()
 
 
 class Tally(msgspec.Struct):
@@ -232,10 +236,12 @@ def totals(folder: AnyPath) -> dict[str, Any]:
     cost: float | None = 0.0
     seconds: list[float] = []
     for path in shards(folder):
-        for each in _answered(read_shard(path)):
-            tokens_in, tokens_out = tokens_in + each.tokens_in, tokens_out + each.tokens_out
-            cost = None if cost is None or each.cost is None else cost + each.cost
-            seconds.append(each.seconds)
+        for row in read_rows(path, ("outcome", "tokens_in", "tokens_out", "cost", "seconds")):
+            if row["outcome"] == Outcome.FAILED.value:
+                continue
+            tokens_in, tokens_out = tokens_in + row["tokens_in"], tokens_out + row["tokens_out"]
+            cost = None if cost is None or row["cost"] is None else cost + row["cost"]
+            seconds.append(row["seconds"])
     quantiles = np.quantile(seconds, (0.5, 0.95, 1.0)) if seconds else ()
     names = ("median", "p95", "most")
     return {
@@ -247,8 +253,9 @@ def totals(folder: AnyPath) -> dict[str, Any]:
 
 
 def clear(folder: AnyPath) -> None:
-    """Remove a run's predictions, scores and logs."""
-    stale = ("summary.json", "cases.parquet", "worker-*.log")
+    """Remove a run: its predictions, scores and logs, and last its run.json, which says whose they
+    are."""
+    stale = ("summary.json", "cases.parquet", "worker-*.log", RUN)
     shards_of = [f"{dot}{name}-*" for name in ("answers", "predictions") for dot in ("", ".")]
     for pattern in (*shards_of, *stale):
         for path in _glob(folder, pattern):

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.runs.identity import FILES
 from groundfault.runs.recorder import clear, settle
 from groundfault.runs.run import RUN, Run, read_run
 from groundfault.runs.shards import shards
@@ -47,7 +48,7 @@ def resumed(
         return run
     known = {name: value for name, value in before.identity.items() if name in LATE}
     identity = known | run.identity
-    check_identity(folder, before.identity, identity)
+    check_identity(folder, _identity_of(before, run), identity)
     settle(folder)
     return msgspec.structs.replace(
         run,
@@ -59,6 +60,14 @@ def resumed(
         judged=before.judged,
         attributed=before.attributed,
     )
+
+
+def _identity_of(before: Run, run: Run) -> dict[str, str]:
+    """What the stored predictions depend on. In words, version 0.1.0 noted no files of chat models:
+    their checkpoints are compared when they are loaded."""
+    is_old = bool(before.modes) and not before.protocol
+    taken_on = {name: run.identity[name] for name in (FILES,) if is_old and name in run.identity}
+    return taken_on | before.identity
 
 
 def check_identity(

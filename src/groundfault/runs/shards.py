@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import DataError
-from groundfault.io.store import read_table, write_table
+from groundfault.io.store import read_columns, read_table, write_table
 from groundfault.records import Outcome, Prediction
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "old_shards",
     "prediction_of",
     "read_outcomes",
+    "read_rows",
     "read_shard",
     "shard_number",
     "shards",
@@ -44,8 +45,12 @@ def shards(folder: AnyPath) -> list[Path]:
 
 
 def old_shards(folder: AnyPath) -> list[Path]:
-    """Those that version 0.1.0 wrote of answers in words."""
-    return sorted(Path(folder).glob("answers-*.parquet"))
+    """Those that version 0.1.0 wrote of answers in words and that were not rewritten since."""
+    return [
+        path
+        for path in sorted(Path(folder).glob("answers-*.parquet"))
+        if not path.with_name(SHARD.format(shard_number(path))).exists()
+    ]
 
 
 def shard_number(path: Path) -> int:
@@ -75,16 +80,16 @@ def write_shard(folder: AnyPath, number: int, predictions: Sequence[Prediction])
 
 def read_outcomes(path: Path) -> Iterator[tuple[tuple[str, str], Outcome, str]]:
     """Key, outcome and reason of every prediction in a shard; nothing else is read."""
-    for row in _rows(path, ("item_id", "mode", "outcome", "reason")):
+    for row in read_rows(path, ("item_id", "mode", "outcome", "reason")):
         key = (row["item_id"], row.get("mode") or "")
         yield key, Outcome(row["outcome"]), row["reason"] or ""
 
 
-def _rows(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    there = set(pq.read_schema(path).names)
-    yield from read_table(path, [name for name in names if name in there]).to_pylist()
+def read_rows(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Those columns of a shard that it has."""
+    there = read_columns(path)
+    rows: list[dict[str, Any]] = read_table(path, [n for n in names if n in there]).to_pylist()
+    return rows
 
 
 def read_shard(path: Path) -> Iterator[Prediction]:

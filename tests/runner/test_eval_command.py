@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from groundfault.runner.scoring import metric_names
 from tests.conftest import Ran
-from tests.engine.conftest import painted_set
+from tests.runner.conftest import painted_set
 
 from groundfault.analysis.gates import parse_gate
 from groundfault.analysis.summary import read_results
 from groundfault.benchmarks import cafe, folder, halluseg, saco
 from groundfault.interfaces import ModelOptions
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.runner.scoring import metric_names
 from groundfault.runner.session import folder_name
 from groundfault.runs.identity import model_identity
-from groundfault.runs.run import read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
 
-Run = Callable[..., Ran]
+Command = Callable[..., Ran]
 Folder = Callable[[int], Path]
 
 
@@ -29,7 +30,7 @@ def events(ran: Ran) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.out.splitlines()]
 
 
-def test_our_own_folder(run: Run, benchmark_folder: Folder, tmp_path: Path) -> None:
+def test_our_own_folder(run: Command, benchmark_folder: Folder, tmp_path: Path) -> None:
     ran = run(
         "eval", benchmark_folder(6), "--model", "oracle", "--model", "random:3", "--bootstrap", 50,
         "--out", tmp_path / "runs",
@@ -48,7 +49,7 @@ def test_our_own_folder(run: Run, benchmark_folder: Folder, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("plugin")
 @pytest.mark.parametrize("name", ["cafe", "saco"])
-def test_published_formats(run: Run, tmp_path: Path, name: str) -> None:
+def test_published_formats(run: Command, tmp_path: Path, name: str) -> None:
     made = painted_set(tmp_path / "images", 6)
     numbered = tuple(
         Item(**{**_fields(item), "id": str(k + 1), "case_id": str(k // 2 * 2 + 1)})
@@ -79,7 +80,7 @@ def _fields(item: Item) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("plugin")
-def test_halluseg(run: Run, tmp_path: Path) -> None:
+def test_halluseg(run: Command, tmp_path: Path) -> None:
     made = painted_set(tmp_path / "pictures", 4)
     items, cases = [], []
     for k in (0, 2):  # two pictures of one size make a quad
@@ -144,7 +145,7 @@ def encode_target(item: Item) -> Any:
     ],
 )
 def test_what_does_not_fit_together(
-    run: Run, benchmark_folder: Folder, tmp_path: Path, arguments: tuple[str, ...], message: str
+    run: Command, benchmark_folder: Folder, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     folder = benchmark_folder(2)
     words = [str(folder) if word == "HERE" else word for word in arguments]
@@ -152,7 +153,7 @@ def test_what_does_not_fit_together(
     assert ran.code == 2 and message in ran.err
 
 
-def test_a_limit_is_the_first_cases(run: Run, benchmark_folder: Folder, tmp_path: Path) -> None:
+def test_a_limit_is_the_first_cases(run: Command, benchmark_folder: Folder, tmp_path: Path) -> None:
     command = ("eval", benchmark_folder(6), "--model", "oracle", "--bootstrap", 0, "--json")
     out = ("--out", tmp_path / "runs")
     part = events(run(*command, *out, "--limit", 2))[-1]
@@ -175,7 +176,7 @@ def test_a_limit_is_the_first_cases(run: Run, benchmark_folder: Folder, tmp_path
     ],
 )
 def test_exit_codes_for_ci(
-    run: Run,
+    run: Command,
     benchmark_folder: Folder,
     tmp_path: Path,
     conditions: list[str],
@@ -201,7 +202,7 @@ def test_exit_codes_for_ci(
     ],
 )
 def test_a_condition_that_cannot_hold_is_refused_before_the_model_is_asked(
-    run: Run, benchmark_folder: Folder, tmp_path: Path, condition: str, message: str
+    run: Command, benchmark_folder: Folder, tmp_path: Path, condition: str, message: str
 ) -> None:
     ran = run(
         "eval", benchmark_folder(1), "--model", "oracle", "--fail-if", condition,
@@ -211,7 +212,7 @@ def test_a_condition_that_cannot_hold_is_refused_before_the_model_is_asked(
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_metrics_of_a_benchmark_are_known_beforehand(run: Run, tmp_path: Path) -> None:
+def test_the_metrics_of_a_benchmark_are_known_beforehand(run: Command, tmp_path: Path) -> None:
     """With and without negatives; a benchmark of replaced objects is in `test_halluseg`."""
     made = painted_set(tmp_path / "images", 2)
     lone = tuple(item for item in made.items if item.role is Role.POSITIVE)
@@ -236,7 +237,7 @@ def test_conditions_that_are_none(text: str) -> None:
 
 @pytest.mark.usefixtures("plugin")
 def test_the_end_says_what_failed_and_how_to_retry(
-    run: Run, benchmark_folder: Folder, tmp_path: Path
+    run: Command, benchmark_folder: Folder, tmp_path: Path
 ) -> None:
     folder = benchmark_folder(6)
     good = {k: (folder / "images" / f"{k}.png").read_bytes() for k in (1, 4)}
@@ -259,7 +260,7 @@ def test_the_end_says_what_failed_and_how_to_retry(
 
 @pytest.mark.usefixtures("plugin")
 def test_a_run_without_an_answer_is_no_result(
-    run: Run, benchmark_folder: Folder, tmp_path: Path
+    run: Command, benchmark_folder: Folder, tmp_path: Path
 ) -> None:
     folder = benchmark_folder(2)
     pictures = {path: path.read_bytes() for path in (folder / "images").iterdir()}
@@ -280,7 +281,9 @@ def test_a_run_without_an_answer_is_no_result(
 
 
 @pytest.mark.usefixtures("plugin")
-def test_other_options_are_not_mixed(run: Run, benchmark_folder: Folder, tmp_path: Path) -> None:
+def test_other_options_are_not_mixed(
+    run: Command, benchmark_folder: Folder, tmp_path: Path
+) -> None:
     command = ("eval", benchmark_folder(2), "--model", "finder", "--bootstrap", 0)
     out = ("--out", tmp_path / "runs")
     assert run(*command, *out).code == 0
@@ -291,7 +294,7 @@ def test_other_options_are_not_mixed(run: Run, benchmark_folder: Folder, tmp_pat
 
 
 def test_changed_files_of_a_model_are_noticed(
-    run: Run, benchmark_folder: Folder, tmp_path: Path
+    run: Command, benchmark_folder: Folder, tmp_path: Path
 ) -> None:
     dump = tmp_path / "dump.json"
     mask = encode_target(painted_set(tmp_path / "more", 1).items[0])
@@ -325,7 +328,7 @@ class Model:
 
 
 def test_a_worker_that_cannot_load_ends_the_run_and_one_that_can_is_noted(
-    run: Run, benchmark_folder: Folder, tmp_path: Path
+    run: Command, benchmark_folder: Folder, tmp_path: Path
 ) -> None:
     script = tmp_path / "mine.py"
     script.write_text(WORKER)
@@ -356,7 +359,7 @@ def test_the_name_of_a_script_is_no_path(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_ray_that_is_not_installed_is_named(
-    run: Run, benchmark_folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, benchmark_folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     ran = run(

@@ -19,7 +19,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.engine.conftest import PLUGIN
+from tests.runner.conftest import PLUGIN
+from tests.runner.runs import run_masks
 
 from groundfault import registry
 from groundfault.analysis.summary import read_results
@@ -29,9 +30,10 @@ from groundfault.records import Benchmark, Outcome
 from groundfault.runner import ray_pool
 from groundfault.runner.pool import DIED
 from groundfault.runner.ray_pool import LOOPBACK, QUIET
-from groundfault.runner.session import Progress, predict
+from groundfault.runner.session import Progress
 from groundfault.runner.work import Plan
-from groundfault.runs.run import Run, read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import Run, read_run
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -50,7 +52,7 @@ def load(spec: str) -> Callable[[], Any]:
 
 
 def ask(made: tuple[Benchmark, Path], spec: str, out: Path, **plan: Any) -> Run:
-    return predict(made[0], load(spec), out, name=spec, images=made[1], plan=Plan(**plan))
+    return run_masks(made[0], load(spec), out, name=spec, plan=Plan(**plan))
 
 
 def stored(out: Path) -> dict[str, Any]:
@@ -200,14 +202,7 @@ def test_a_model_that_no_worker_can_load_ends_the_run(
 def test_workers_end_if_they_only_die(painted: Made, tmp_path: Path) -> None:
     made = painted(2)
     with pytest.raises(GroundfaultError, match="workers died before they could answer"):
-        predict(
-            made[0],
-            functools.partial(os._exit, 3),
-            tmp_path / "run",
-            name="m",
-            images=made[1],
-            plan=Plan(workers=2),
-        )
+        run_masks(made[0], functools.partial(os._exit, 3), tmp_path / "run", plan=Plan(workers=2))
 
 
 def test_eval_on_a_cluster_that_is_there(
@@ -256,12 +251,11 @@ def test_a_machine_that_goes_away_loses_nothing(painted: Made, tmp_path: Path) -
                 cluster.remove_node()
                 gone.set()
 
-        ended = predict(
+        ended = run_masks(
             made[0],
             load("finder:0.05"),
             tmp_path / "run",
             name="finder",
-            images=made[1],
             plan=plan,
             progress=progress,
         )

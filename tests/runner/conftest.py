@@ -45,7 +45,7 @@ def painted_set(images: Path, n: int) -> Benchmark:
                 )
             )
     card = Card(name="cafe", title="", source="", licence="", citation="", main_metric="cgF1")
-    return Benchmark(card=card, cases=tuple(cases), items=tuple(items))
+    return Benchmark(card=card, cases=tuple(cases), items=tuple(items), images=str(images))
 
 
 @pytest.fixture

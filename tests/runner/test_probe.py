@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from tests.runner.runs import run_masks
 
 from groundfault import registry
 from groundfault.interfaces import ModelOptions
 from groundfault.models.baselines import Oracle
 from groundfault.records import Benchmark, Outcome, Prediction
 from groundfault.runner.probe import NOT_OFFERED, PASSED, SKIPPED, ProbeFailed, probe
-from groundfault.runner.session import predict
 from groundfault.runner.work import Plan
 from groundfault.runs.run import read_run
 
@@ -111,22 +111,22 @@ def test_an_unsound_frame_is_told_with_a_picture(model: type[Squashed], message:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_failed_probe_stops_the_run(painted: Made, tmp_path: Path, workers: int) -> None:
     load = functools.partial(registry.load_model, "askew", ModelOptions())
-    benchmark, images = painted(2)
+    benchmark, _ = painted(2)
     run = tmp_path / "run"
     with pytest.raises(ProbeFailed, match=r"--no-probe.*Picture: .*probe\.png"):
-        predict(benchmark, load, run, name="m", images=images, plan=Plan(workers=workers))
+        run_masks(benchmark, load, run, plan=Plan(workers=workers))
     with Image.open(run / "probe.png") as picture:
         assert picture.size == (96, 96)
     assert not list(run.glob("predictions-*"))
     unprobed = Plan(probe=False, workers=workers)
-    ended = predict(benchmark, load, run, name="m", images=images, plan=unprobed)
+    ended = run_masks(benchmark, load, run, plan=unprobed)
     assert ended.probe == SKIPPED and ended.outcomes["failed"] == 0
 
 
 def test_the_run_says_how_the_probe_ended(painted: Made, tmp_path: Path) -> None:
-    benchmark, images = painted(1)
-    predict(benchmark, Squashed, tmp_path / "a", name="m", images=images)
+    benchmark, _ = painted(1)
+    run_masks(benchmark, Squashed, tmp_path / "a")
     assert read_run(tmp_path / "a").probe == PASSED
     assert probe(object()) == NOT_OFFERED
-    predict(benchmark, Oracle, tmp_path / "b", name="m", images=images)
+    run_masks(benchmark, Oracle, tmp_path / "b")
     assert read_run(tmp_path / "b").probe == SKIPPED

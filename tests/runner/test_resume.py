@@ -14,28 +14,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from tests.conftest import Ran
-from tests.engine.conftest import painted_set
+from tests.runner.conftest import painted_set
+from tests.runner.runs import run_masks
 
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
 from groundfault.io.masks import encode
 from groundfault.io.store import locked
 from groundfault.records import Benchmark, Outcome, Prediction
-from groundfault.runner.session import predict
-from groundfault.runner.work import Plan, first_cases
-from groundfault.runs.run import (
-    Answer,
-    Run,
-    append_journal,
-    journals,
-    read_journal,
-    read_predictions,
-    read_run,
-    shards,
-    write_run,
-)
+from groundfault.runner.work import Plan
+from groundfault.runs.benchmark import first_cases
+from groundfault.runs.recorder import Journal, read_predictions
+from groundfault.runs.run import Run, read_run, write_run
+from groundfault.runs.shards import shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 KILLS = 8
@@ -63,7 +58,8 @@ class Counting:
 def ask(
     made: tuple[Benchmark, Path], model: Any, out: Path, *, name: str = "m", **more: Any
 ) -> Run:
-    return predict(made[0], lambda: model, out, name=name, images=made[1], **more)
+    benchmark = msgspec.structs.replace(made[0], images=str(made[1]))
+    return run_masks(benchmark, lambda: model, out, name=name, **more)
 
 
 def test_a_finished_run_is_not_asked_again(painted: Made, tmp_path: Path) -> None:
@@ -73,7 +69,8 @@ def test_a_finished_run_is_not_asked_again(painted: Made, tmp_path: Path) -> Non
     def unloadable() -> Any:
         raise AssertionError("the model was loaded")
 
-    again = predict(made[0], unloadable, tmp_path / "run", name="m", images=None)
+    nowhere = msgspec.structs.replace(made[0], images="")
+    again = run_masks(nowhere, unloadable, tmp_path / "run")
     assert again.outcomes == first.outcomes and again.seconds == first.seconds
 
 
@@ -97,6 +94,21 @@ def test_no_resume_starts_anew(painted: Made, tmp_path: Path) -> None:
     again = Counting()
     ask(made, again, tmp_path / "run", plan=Plan(resume=False))
     assert len(again.asked) == 3 and len(list(read_predictions(tmp_path / "run"))) == 6
+
+
+def test_a_new_start_that_fails_leaves_no_run_that_seems_finished(
+    painted: Made, tmp_path: Path
+) -> None:
+    made, run = painted(2), tmp_path / "run"
+    ask(made, Counting(), run)
+
+    def unloadable() -> Any:
+        raise UsageError("no such weights")
+
+    with pytest.raises(UsageError, match="no such weights"):
+        run_masks(made[0], unloadable, run, plan=Plan(resume=False), identity={"dtype": "x"})
+    assert not list(run.iterdir())
+    assert ask(made, Counting(), run, identity={"dtype": "x"}).outcomes["ok"] == 4
 
 
 @pytest.mark.parametrize(
@@ -199,22 +211,25 @@ def test_two_processes_do_not_write_to_one_run(painted: Made, tmp_path: Path) ->
 
 
 def test_a_journal_cut_anywhere_gives_its_whole_records(tmp_path: Path) -> None:
+    mask = encode(np.ones((3, 4), bool))
     records = [
-        [Answer(item_id=f"{k}{n}", outcome=Outcome.OK, scores=(0.5,)) for n in "ab"]
+        [
+            Prediction(item_id=f"{k}{n}", outcome=Outcome.OK, scores=(0.5,), masks=(mask,))
+            for n in "ab"
+        ]
         for k in range(3)
     ]
-    ends = [0]
+    journal, ends = Journal(tmp_path / "predictions-00007.journal"), [0]
     for record in records:
-        append_journal(tmp_path, 7, record)
-        [path] = journals(tmp_path)
-        ends.append(path.stat().st_size)
-    content = path.read_bytes()
+        journal.append(record)
+        ends.append(journal.path.stat().st_size)
+    content = journal.path.read_bytes()
     for cut in range(0, len(content) + 1, 3):
-        path.write_bytes(content[:cut])
+        journal.path.write_bytes(content[:cut])
         whole = sum(end <= cut for end in ends[1:])
-        assert read_journal(path) == [answer for record in records[:whole] for answer in record]
-    path.write_bytes(content[:-1] + b"?")
-    assert len(read_journal(path)) == 4
+        assert list(journal.read()) == [each for record in records[:whole] for each in record]
+    journal.path.write_bytes(content[:-1] + b"?")
+    assert len(list(journal.read())) == 4
 
 
 def test_an_error_in_mid_run_keeps_what_was_answered(painted: Made, tmp_path: Path) -> None:

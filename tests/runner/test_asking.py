@@ -11,16 +11,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from tests.runner.runs import run_masks
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runner.pool import READY, Ready, Report, WorkerPool
+from groundfault.runner.pool import READY, Loaded, Report, WorkerPool
 from groundfault.runner.segmenting import Predictor
-from groundfault.runner.session import Progress, predict
+from groundfault.runner.session import Progress
 from groundfault.runner.work import Batch, Plan, batches, tasks
-from groundfault.runs.run import read_predictions, read_run, shards
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
+from groundfault.runs.shards import shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
 
@@ -63,8 +66,7 @@ class Batched(Recorded):
 
 
 def ask(made: tuple[Benchmark, Path], model: Any, out: Path, **plan: Any) -> dict[str, Prediction]:
-    benchmark, images = made
-    predict(benchmark, lambda: model, out, name="m", images=images, plan=Plan(**plan))
+    run_masks(made[0], lambda: model, out, plan=Plan(**plan))
     return {prediction.item_id: prediction for prediction in read_predictions(out)}
 
 
@@ -111,21 +113,21 @@ def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, worke
         assert len(ask(made, model, tmp_path / "run", batch=4)) == 22
         assert model.calls == [(4, 2), (4, 2), (3, 2)]
         return
-    ready = Ready(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
-    workers = Told(ready)
-    fleet = WorkerPool(
-        workers, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
+    ready = Loaded(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
+    noting = Noting(ready)
+    pool = WorkerPool(
+        noting, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
     )
-    list(fleet.answers(lambda _: None))
-    assert sorted(workers.given) == [3, 4, 4]
+    list(pool.predictions(lambda _: None))
+    assert sorted(noting.given) == [3, 4, 4]
 
 
-class Told:
+class Noting:
     """Workers that answer nothing to everything, and note how many images they are given."""
 
     size = 2
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: Loaded) -> None:
         self.ready, self.given = ready, list[int]()
         self.reports: list[tuple[int, Report | None]] = []
         self.n_started = 0
@@ -172,6 +174,45 @@ def test_memory_errors_halve_the_phrases_of_one_image(painted: Made, tmp_path: P
     found = ask(painted(3), model, tmp_path / "run")
     assert len(found) == 6 and {p.outcome for p in found.values()} == {Outcome.OK}
     assert model.calls == [(1, 2), (1, 1), (1, 1)] * 3
+
+
+class Encoding(Recorded):
+    """Keeps encoded images; only the whole of a picture with all its phrases is too much."""
+
+    def __init__(self, most_phrases: int, *, unable: bool = False) -> None:
+        super().__init__(most_phrases=most_phrases)
+        self.n_encoded, self.unable = 0, unable
+
+    def encode(self, images: Sequence[Any]) -> list[Any]:
+        if self.unable:
+            raise OutOfMemoryError("tried to allocate 3 GB")
+        self.n_encoded += len(images)
+        return [("encoded", image) for image in images]
+
+    def segment_encoded(
+        self, encoded: Sequence[Any], phrases: Sequence[Sequence[str]]
+    ) -> list[list[Prediction]]:
+        assert all(mark == "encoded" for mark, _ in encoded)
+        return [
+            super(Encoding, self).segment(image, asked)
+            for (_, image), asked in zip(encoded, phrases, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("unable", [False, True])
+def test_an_image_asked_about_in_parts_is_encoded_once(
+    painted: Made, tmp_path: Path, unable: bool
+) -> None:
+    benchmark, images = painted(1)
+    items = tuple(
+        msgspec.structs.replace(benchmark.items[0], id=str(k), query=f"thing {k}") for k in range(8)
+    )
+    model = Encoding(2, unable=unable)
+    made = msgspec.structs.replace(benchmark, items=items), images
+    found = ask(made, model, tmp_path / "run")
+    assert len(found) == 8 and {p.outcome for p in found.values()} == {Outcome.OK}
+    assert [n for _, n in model.calls] == [8, 4, 2, 2, 4, 2, 2]
+    assert model.n_encoded == (0 if unable else 1)
 
 
 class Died(RuntimeError):
@@ -285,24 +326,25 @@ def test_quads_are_kept_at_the_size_of_their_ground_truth(painted: Made, tmp_pat
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_run(painted: Made, tmp_path: Path) -> None:
-    benchmark, images = painted(1)
+    benchmark, _ = painted(1)
 
     def load() -> Any:
         raise RuntimeError("no such weights")
 
     with pytest.raises(GroundfaultError, match=r"model 'm' cannot be loaded .*no such weights"):
-        predict(benchmark, load, tmp_path / "run", name="m", images=images)
+        run_masks(benchmark, load, tmp_path / "run")
     with pytest.raises(GroundfaultError, match="neither a Segmenter nor a Baseline"):
-        predict(benchmark, object, tmp_path / "run", name="m", images=images)  # type: ignore[arg-type]
-    for nowhere in (None, tmp_path / "nowhere"):
+        run_masks(benchmark, object, tmp_path / "run")
+    for nowhere in ("", str(tmp_path / "nowhere")):
+        elsewhere = msgspec.structs.replace(benchmark, images=nowhere)
         with pytest.raises(UsageError, match="give the pictures with --images"):
-            predict(benchmark, Recorded, tmp_path / "run", name="m", images=nowhere)
+            run_masks(elsewhere, Recorded, tmp_path / "run")
 
 
 def test_progress_is_told(painted: Made, tmp_path: Path) -> None:
-    benchmark, images = painted(6)
+    benchmark, _ = painted(6)
     told: list[Progress] = []
-    predict(benchmark, Poisoned, tmp_path / "run", name="m", images=images, progress=told.append)
+    run_masks(benchmark, Poisoned, tmp_path / "run", progress=told.append)
     assert [p.done for p in told] == [2, 4, 6, 8, 10, 12]
     assert told[-1].failed == 2 and told[-1].eta_s == 0 and told[-1].images_per_s > 0
 
@@ -333,7 +375,7 @@ class Chosen:
     def __init__(self, problem: Exception) -> None:
         self.problem = problem
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: str = "") -> list[Prediction]:
         raise self.problem
 
 
