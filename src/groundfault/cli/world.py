@@ -150,7 +150,7 @@ def _build(
         if native is not None:
             write_native(exam, native)
         return [
-            f"{preset}: {len(exam.samples)} samples, {len(exam.questions)} questions",
+            f"{preset}: {len(exam.cases)} samples, {len(exam.items)} questions",
             f"content hash: {exam.card.content_hash}",
         ]
     if preset == "clean":  # it has none; one that was asked for is for the other presets
