@@ -150,38 +150,48 @@ def body(folder: Path, number: int) -> bytes:
 
 
 def ours(folder: Path, url: str, n: int) -> None:
-    import msgspec
-    from groundfault.llm.requests import ask_served
+    from functools import partial
 
-    from groundfault.llm.cost import Purse
+    from groundfault.llm.client import ChatClient
     from groundfault.llm.openai_chat import openai
-    from groundfault.llm.response_store import Responses
-    from groundfault.llm.server import Asked, ChatOptions
+    from groundfault.llm.pictures import PictureCache
+    from groundfault.llm.server import ChatOptions
     from groundfault.parsing.passages import passage
     from groundfault.parsing.yes_no import parse_yes_no
-    from groundfault.records import Prediction
+    from groundfault.records import Conversation, Message, Prediction, Reply
     from groundfault.runs.recorder import Recorder, read_predictions
 
-    asked = (
-        Asked(item_id=f"q{k}", text=question(k), pictures=(picture(folder, k),)) for k in range(n)
-    )
+    pictures = PictureCache()
+
+    def conversation(number: int) -> Conversation:
+        shown = pictures.load(picture(folder, number))
+        return (Message("user", (shown, question(number))),)
+
     with tempfile.TemporaryDirectory() as scratch:
         run = Path(scratch)
-        with Recorder(run) as recorder, Responses(run / "responses.sqlite") as responses:
+        with Recorder(run) as recorder:
 
-            def keep(_: Asked, answer: Prediction) -> None:
-                parsed = parse_yes_no(passage(answer.text, "std"))
-                recorder.add(msgspec.structs.replace(answer, parsed=parsed))
+            def keep(number: int, reply: Reply) -> None:
+                recorder.add(
+                    [
+                        Prediction(
+                            item_id=f"q{number}",
+                            mode="std",
+                            outcome=reply.outcome,
+                            text=reply.text,
+                            finish=reply.finish,
+                            tokens_in=reply.tokens_in or 0,
+                            tokens_out=reply.tokens_out or 0,
+                            seconds=reply.seconds,
+                            parsed=parse_yes_no(passage(reply.text, "std")),
+                        )
+                    ]
+                )
 
-            model = openai("stub", ChatOptions(base_url=url))
-            ask_served(
-                asked,
-                model,
-                keep,
-                purse=Purse(None, None),
-                responses=responses,
-                concurrency=CONCURRENCY,
-            )
+            server = openai("stub", ChatOptions(base_url=url))
+            store = run / "responses.sqlite"
+            client = ChatClient(server, responses=store, concurrency=CONCURRENCY)
+            client.run(((number, partial(conversation, number)) for number in range(n)), keep)
         assert sum(answer.parsed == "yes" for answer in read_predictions(run)) == n
 
 

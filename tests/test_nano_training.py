@@ -249,7 +249,7 @@ def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
     folder: Path, pictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     from groundfault.train.nano import fitting
-    from groundfault.train.nano.fitting import Diet, Fitting, fit
+    from groundfault.train.nano.fitting import Fitting, Mixture, fit
 
     monkeypatch.setattr(fitting, "SAY_EVERY", 1)
 
@@ -258,18 +258,18 @@ def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
         net = networks.Nano(SIDE_PX, len(WORDS) + 1, LENGTH)
         return Fitting(net, 1e-3, 4, 1.0, 0)
 
-    diets = [Diet(pictures, 2)]
+    mixtures = [Mixture(pictures, 2)]
     whole = fresh()
-    for _ in fit(whole, diets, WORDS):
+    for _ in fit(whole, mixtures, WORDS):
         pass
     half = fresh()
-    for step, _ in fit(half, diets, WORDS):
+    for step, _ in fit(half, mixtures, WORDS):
         if step == 2:
             break
     torch.save(half.state(), folder / "half.pt")
     resumed = fresh()
     resumed.restore(torch.load(folder / "half.pt", weights_only=False))
-    for _ in fit(resumed, diets, WORDS):
+    for _ in fit(resumed, mixtures, WORDS):
         pass
     for mine, theirs in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
         assert torch.equal(mine, theirs)

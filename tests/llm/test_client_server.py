@@ -7,6 +7,7 @@ import base64
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,13 +30,14 @@ from groundfault.benchmarks.reactbench import read, write
 from groundfault.errors import UsageError
 from groundfault.llm import client, http_client
 from groundfault.llm.circuit import Circuit
-from groundfault.llm.client import ChatClient
-from groundfault.llm.cost import Budget, CostEstimate, Price
+from groundfault.llm.client import ChatClient, LazyConversations
+from groundfault.llm.cost import Budget, CostEstimate, CostTracker, Price
 from groundfault.llm.openai_chat import openai, vllm
+from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore
 from groundfault.llm.retry import RetryPolicy
-from groundfault.llm.server import ChatOptions
-from groundfault.records import Message, Mode, Outcome, Prediction, Reply
+from groundfault.llm.server import ChatOptions, refusal
+from groundfault.records import Conversation, Message, Mode, Outcome, Prediction, Reply
 from groundfault.runner.prompts import exam_questions
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import Run
@@ -135,6 +137,50 @@ def test_requests_that_are_alike_are_asked_once(tmp_path: Path) -> None:
             chat.run(((key, (Message("user", (text,)),)) for key, text in asked.items()), keep)
             assert found == {key: answer_to(text) for key, text in asked.items()}
             assert set(server.times_asked.values()) == {1 + fresh}
+
+
+def test_what_cannot_be_asked_fails_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no picture")
+
+    def broken() -> Conversation:
+        return (Message("user", (PictureCache().load(tmp_path / "notes.txt"), "?")),)
+
+    def behave(request: Request) -> Response:
+        return error(400, "not this one") if request.words == "b" else sound(request)
+
+    with ChatServer(behave) as server:
+        chat = ChatClient(
+            openai("tiny", ChatOptions(base_url=server.url)), responses=tmp_path / "r.sqlite"
+        )
+        makers = [broken, *(partial(tuple, [Message("user", (text,))]) for text in "abc")]
+        replies = chat.complete(LazyConversations(makers))
+        assert len(server.requests) == 3 and not chat.stopped
+    outcomes = [reply.outcome for reply in replies]
+    assert outcomes == [Outcome.FAILED, Outcome.OK, Outcome.FAILED, Outcome.OK]
+    assert "no readable picture" in replies[0].reason and not refusal(replies[0])
+    assert replies[2].finish == "refused" and "not this one" in refusal(replies[2])
+    assert (chat.statistics.replies, chat.statistics.refusals) == (2, 1)
+
+
+def test_episodes_that_ask_the_same_do_not_wait_for_each_other_for_ever(tmp_path: Path) -> None:
+    async def episode(chat: ChatClient, *texts: str) -> list[Outcome]:
+        with chat.dialogue() as dialogue:
+            replies = [await dialogue.reply((Message("user", (text,)),)) for text in texts]
+        return [reply.outcome for reply in replies]
+
+    async def all_of_them(chat: ChatClient) -> list[list[Outcome]]:
+        episodes = [episode(chat, "first", f"own {k % 2}", "last") for k in range(6)]
+        found = await asyncio.wait_for(asyncio.gather(*episodes), 60)
+        await chat.aclose()
+        return list(found)
+
+    with ChatServer(delay_s=0.01) as server:
+        model = openai("tiny", ChatOptions(base_url=server.url))
+        cost = CostTracker(Budget(tokens=450))  # 110 each: one episode, and the other's own words
+        chat = ChatClient(model, responses=tmp_path / "r.sqlite", cost=cost)
+        found = asyncio.run(all_of_them(chat))
+        assert set(server.times_asked.values()) == {1} and len(server.requests) <= 4
+    assert found.count([Outcome.OK] * 3) >= 3
 
 
 def test_a_store_on_a_full_disk_stops_the_run(

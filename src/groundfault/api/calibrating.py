@@ -81,8 +81,8 @@ def _asked(
     """The model's run on the calibration data."""
     evaluation = Evaluation(benchmark, options)
     evaluation.check(model)
-    teller = reporter or RunReporter(str(model), quiet=True)
-    with teller.asking():
-        run = evaluation.ask(model, folder, teller, Graders())
-    teller.ended(run)
+    reports = reporter or RunReporter(str(model), quiet=True)
+    with reports.asking():
+        run = evaluation.ask(model, folder, reports, Graders())
+    reports.ended(run)
     return run

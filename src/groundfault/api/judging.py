@@ -61,9 +61,9 @@ def judge(
             asked[folder],
             msgspec.structs.replace(made, limit=limit if isinstance(limit, int) else None),
         )
-        teller = reporter(run.model) if reporter else RunReporter(run.model, quiet=True)
-        result = evaluation.grade(run, folder, graders, teller)
-        teller.finished(result.run or run, folder, result.summary, result.more)
+        reports = reporter(run.model) if reporter else RunReporter(run.model, quiet=True)
+        result = evaluation.grade(run, folder, graders, reports)
+        reports.finished(result.run or run, folder, result.summary, result.more)
         found[_name(folder, run, found)] = result
     return found
 

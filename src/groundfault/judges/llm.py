@@ -96,9 +96,9 @@ class LlmJudge:
 
     @property
     def prompt_hash(self) -> str:
-        """SHA-256 of every word that the judge is told."""
-        told = [SYSTEM, PLAIN, REMINDER, _TEMPLATE, *map(str, RULES.items())]
-        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+        """SHA-256 of all that prompts are made of."""
+        prompts = [SYSTEM, PLAIN, REMINDER, _TEMPLATE, *map(str, RULES.items())]
+        return hashlib.sha256("\0".join(prompts).encode()).hexdigest()
 
     def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
         """One judgement per answer, in order."""
@@ -119,7 +119,7 @@ class LlmJudge:
     def _judged(self, conversations: Sequence[Conversation]) -> list[Judgement]:
         replies = ask(self.chat, conversations, self.model)
         judgements = [Judgement(_word(r.text), r.text, refusal(r)) for r in replies]
-        unclear = [k for k, said in enumerate(judgements) if not (said.verdict or said.refused)]
+        unclear = [k for k, each in enumerate(judgements) if not (each.verdict or each.refused)]
         again = [remind(conversations[k], judgements[k].text, REMINDER) for k in unclear]
         for k, reply in zip(unclear, ask(self.chat, again, self.model), strict=True):
             text = f"{judgements[k].text}\n{reply.text}"
@@ -148,9 +148,9 @@ def remind(conversation: Conversation, text: str, reminder: str) -> Conversation
 
 def _word(text: str) -> Verdict | None:
     """The verdict, if the reply is one of the two words and nothing else."""
-    said = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
-    said = said.strip(" \t\r\n.*\"'`").casefold()
-    return "right" if said == "right" else "wrong" if said == "wrong" else None
+    word = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    word = word.strip(" \t\r\n.*\"'`").casefold()
+    return "right" if word == "right" else "wrong" if word == "wrong" else None
 
 
 def _rules(answer: ShortAnswer) -> str:

@@ -1,4 +1,4 @@
-"""What a run may cost, what it will likely cost, and what it has cost."""
+"""Cost: what a run may cost, what it will likely cost, and what it has cost."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def parse_price(text: str) -> Price:
     Price(tokens_in=0.4, tokens_out=1.6)
     """
     try:
-        given, asked = (float(part) for part in text.split("/"))
-        if given < 0 or asked < 0:
+        tokens_in, tokens_out = (float(part) for part in text.split("/"))
+        if tokens_in < 0 or tokens_out < 0:
             raise ValueError
     except ValueError:
         raise UsageError(
             f"price '{text}': give IN/OUT in money per million tokens, as in 0.4/1.6"
         ) from None
-    return Price(given, asked)
+    return Price(tokens_in, tokens_out)
 
 
 def parse_budget(text: str) -> Budget:

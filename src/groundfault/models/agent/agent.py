@@ -86,7 +86,7 @@ class Agent:
         self, images: Sequence[Pixels], phrases: Sequence[Sequence[str]]
     ) -> list[list[Prediction]]:
         """The same for several images: all their episodes at once, up to `concurrency`."""
-        scenes = [Scene(image, asked) for image, asked in zip(images, phrases, strict=True)]
+        scenes = [Scene(image, queries) for image, queries in zip(images, phrases, strict=True)]
         wanted = [(scene, query) for scene in scenes for query in scene.queries]
         try:
             found = iter(self._loop.run(self._run_all(wanted)))

@@ -141,8 +141,8 @@ def system_prompt(settings: Settings) -> str:
 @cache
 def prompt_hash(settings: Settings) -> str:
     """SHA-256 of all words that a model is told beforehand."""
-    said = f"{system_prompt(settings)}\0{opening('')}"
-    return hashlib.sha256(said.encode()).hexdigest()
+    words = f"{system_prompt(settings)}\0{opening('')}"
+    return hashlib.sha256(words.encode()).hexdigest()
 
 
 def opening(query: str) -> str:

@@ -72,10 +72,10 @@ class SegmenterThread:
         """End the thread."""
         self._batcher.close()
 
-    def _handle(self, asked: list[tuple[Scene, str]]) -> list[Segmented]:
+    def _handle(self, requests: list[tuple[Scene, str]]) -> list[Segmented]:
         started = time.perf_counter()
         new: dict[Scene, dict[str, str]] = {}
-        for scene, phrase in asked:
+        for scene, phrase in requests:
             known = self._known.get(scene)
             if known is None or normalise_phrase(phrase) not in known:
                 wanted = new.setdefault(scene, {})
@@ -85,10 +85,10 @@ class SegmenterThread:
                     wanted[normalise_phrase(phrase)] = phrase
         for scene, answers in self._segment(new).items():
             self._known.setdefault(scene, {}).update(answers)
-        seconds = (time.perf_counter() - started) / len(asked)
+        seconds = (time.perf_counter() - started) / len(requests)
         return [
             Segmented(self._known[scene][normalise_phrase(phrase)], seconds)
-            for scene, phrase in asked
+            for scene, phrase in requests
         ]
 
     def _segment(self, new: dict[Scene, dict[str, str]]) -> dict[Scene, dict[str, Prediction]]:
@@ -119,15 +119,14 @@ class SegmenterThread:
     def _call(self, scenes: list[Scene], phrases: list[list[str]]) -> list[list[Prediction]]:
         try:
             found = [list(answers) for answers in self._ask(scenes, phrases)]
-            if [len(answers) for answers in found] != [len(asked) for asked in phrases]:
-                raise GroundfaultError("the segmenter did not answer every phrase once")
+            if [len(answers) for answers in found] != [len(own) for own in phrases]:
+                raise GroundfaultError("the segmenter gave not one prediction per phrase")
             return found
         except Exception as problem:  # whatever a model may raise
             reason = failure(problem)
         if len(scenes) > 1:
             return [
-                self._call([scene], [asked])[0]
-                for scene, asked in zip(scenes, phrases, strict=True)
+                self._call([scene], [own])[0] for scene, own in zip(scenes, phrases, strict=True)
             ]
         failed = Prediction(item_id="", outcome=Outcome.FAILED, reason=reason)
         return [[failed] * len(phrases[0])]

@@ -236,8 +236,8 @@ def _judging(context: Context) -> Iterable[str]:
             yield f"{run.name} was stopped: {made.stopped}."
         if made.judged and made.judged.unjudged:
             yield f"{run.name}: its judge refused {made.judged.unjudged:,} answers: left out too."
-        for marker in (made.judged, made.attributed):
-            yield from (f"{run.name}: {warning}" for warning in (marker.warnings if marker else ()))
+        for grader in (made.judged, made.attributed):
+            yield from (f"{run.name}: {warning}" for warning in (grader.warnings if grader else ()))
     modes = {run.name: run.summary.settings.get("modes") for run in context.runs}
     if len({str(found) for found in modes.values()}) > 1:
         one = [name for name, found in modes.items() if isinstance(found, list) and len(found) == 1]

@@ -249,11 +249,11 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
 
 def _graders(made: Run) -> Iterator[tuple[str, str]]:
     """Who judged an exam's answers and who named causes, and what they were told."""
-    for title, marker in (("judge", made.judged), ("causes named by", made.attributed)):
-        if marker is None:
+    for title, grader in (("judge", made.judged), ("causes named by", made.attributed)):
+        if grader is None:
             continue
-        yield title, marker.name
-        yield f"{title}: SHA-256 of its prompts", marker.prompt_hash
-        if marker.canaries:
-            missed = marker.canaries_missed
-            yield f"{title}: canaries", f"{missed} of {marker.canaries} missed"
+        yield title, grader.name
+        yield f"{title}: SHA-256 of its prompts", grader.prompt_hash
+        if grader.canaries:
+            missed = grader.canaries_missed
+            yield f"{title}: canaries", f"{missed} of {grader.canaries} missed"

@@ -15,14 +15,14 @@ from groundfault.train.nano.network import Nano
 from groundfault.train.nano.objective import Loss, loss
 from groundfault.train.nano.pictures import Pictures
 
-__all__ = ["Diet", "Fitting", "fit"]
+__all__ = ["Fitting", "Mixture", "fit"]
 
 WARM_UP = 60
 WEIGHT_DECAY = 0.02
 SAY_EVERY = 10
 
 
-class Diet(NamedTuple):
+class Mixture(NamedTuple):
     """Pictures and how many of them go into a step."""
 
     pictures: Pictures
@@ -89,12 +89,12 @@ class Fitting:
 
 
 def fit(
-    fitting: Fitting, diets: Sequence[Diet], words: dict[str, int]
+    fitting: Fitting, mixtures: Sequence[Mixture], words: dict[str, int]
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Train to the end; now and then the step and the mean losses since the last word."""
     sums, said = np.zeros(3), fitting.step
     while fitting.step < fitting.steps:
-        batch = joined([_eat(diet, words, fitting.rng) for diet in diets])
+        batch = joined([_drawn_batch(mixture, words, fitting.rng) for mixture in mixtures])
         sums += [float(part.detach()) for part in fitting.take_step(batch)]
         if fitting.step % SAY_EVERY == 0 or fitting.step == fitting.steps:
             means = sums / (fitting.step - said)
@@ -102,9 +102,9 @@ def fit(
             sums, said = np.zeros(3), fitting.step
 
 
-def _eat(diet: Diet, words: dict[str, int], rng: np.random.Generator) -> Batch:
-    pictures, paired = diet.pictures, diet.paired
+def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generator) -> Batch:
+    pictures, paired = mixture.pictures, mixture.paired
     each = 2 if paired else 1
-    drawn = rng.choice(len(pictures.scenes) // each, diet.each_step // each, p=diet.chances)
+    drawn = rng.choice(len(pictures.scenes) // each, mixture.each_step // each, p=mixture.chances)
     indices = np.concatenate([drawn * each + side for side in range(each)])
-    return draw(pictures, indices, words, rng, tempting=paired, often=diet.often)
+    return draw(pictures, indices, words, rng, tempting=paired, often=mixture.often)

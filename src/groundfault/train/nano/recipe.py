@@ -15,7 +15,7 @@ from groundfault import __version__
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.models.nano import LENGTH, SIDE_PX
 from groundfault.train.nano.export import export
-from groundfault.train.nano.fitting import Diet, Fitting, fit
+from groundfault.train.nano.fitting import Fitting, Mixture, fit
 from groundfault.train.nano.network import Nano
 from groundfault.train.nano.pictures import KINDS, Pictures, paint
 from groundfault.train.nano.questions import how_often, vocabulary
@@ -171,11 +171,11 @@ def _run(
         before = next(one for one in recipe.stages if one.name == stage.start)
         started = _load(out / f"{stage.start}.pt", _key(recipe, before))
         network.load_state_dict(started["network"])
-    diets = []
+    mixtures = []
     if stage.scenes_per_step:
-        diets.append(_replay(stage, pictures["habitual"]))
+        mixtures.append(_replay(stage, pictures["habitual"]))
     if stage.pairs_per_step:
-        diets.append(_pairs(stage, pictures["surprising"]))
+        mixtures.append(_pairs(stage, pictures["surprising"]))
     fitting = Fitting(network, stage.learning_rate, stage.steps, stage.lambda_neg, stage.seed)
     if part.exists():
         fitting.restore(_load(part, key))
@@ -185,7 +185,7 @@ def _run(
         torch.save(fitting.state() | {"key": key}, temporary)
         temporary.replace(path)
 
-    for step, losses in fit(fitting, diets, words):
+    for step, losses in fit(fitting, mixtures, words):
         told(stage.name, step, stage.steps, losses)
         if step % 100 == 0 and step < stage.steps:
             save(part)
@@ -193,19 +193,19 @@ def _run(
     part.unlink(missing_ok=True)
 
 
-def _replay(stage: Stage, pictures: Pictures) -> Diet:
+def _replay(stage: Stage, pictures: Pictures) -> Mixture:
     sculpted = [any(map(material_of, scene.things)) for scene in pictures.scenes]
     chances = np.where(sculpted, stage.sculptures, 1.0)
     chances /= chances.sum()
     often = how_often(pictures.scenes, chances.tolist()) if stage.balanced else None
-    return Diet(pictures, stage.scenes_per_step, False, chances, often)
+    return Mixture(pictures, stage.scenes_per_step, False, chances, often)
 
 
-def _pairs(stage: Stage, pictures: Pictures) -> Diet:
+def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
     n = len(pictures.scenes) // 2
     kinds = [KINDS[index % len(KINDS)] for index in range(n)]
     chances = np.array([stage.pair_kinds.get(kind, 0.0) / kinds.count(kind) for kind in kinds])
     chances /= chances.sum()
     scenes = np.repeat(chances / 2, 2)
     often = how_often(pictures.scenes, scenes.tolist()) if stage.balanced else None
-    return Diet(pictures, 2 * stage.pairs_per_step, True, chances, often)
+    return Mixture(pictures, 2 * stage.pairs_per_step, True, chances, often)
