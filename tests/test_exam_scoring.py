@@ -331,6 +331,23 @@ def test_unsound_rows_are_refused(
         score(exam(1), spoil(rows_of(exam(1))))
 
 
+def test_questions_of_another_kind_are_refused() -> None:
+    asked = exam(1)
+    rows, first = rows_of(asked), asked.items[0]
+    masks = msgspec.structs.replace(first, answer=None)
+    odd = msgspec.structs.replace(
+        first, answer=msgspec.structs.replace(first.answer, dimension="odd")
+    )
+    for item, words in ((masks, "asks for masks"), (odd, "its dimension is 'odd'")):
+        changed = msgspec.structs.replace(asked, items=(item, *asked.items[1:]))
+        with pytest.raises(DataError, match=words):
+            score(changed, rows)
+    renamed = msgspec.structs.replace(asked.cases[0], intervention="sorting")
+    changed = msgspec.structs.replace(asked, cases=(renamed, *asked.cases[1:]))
+    with pytest.raises(DataError, match="its task is 'sorting'"):
+        score(changed, rows)
+
+
 def test_the_effect_of_reasoning_is_tested_on_the_same_questions() -> None:
     asked = exam(6)
     rows = rows_of(asked, lambda question, mode: mode == "std" or question.number > 3)

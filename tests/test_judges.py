@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -546,6 +547,19 @@ def test_what_was_cut_off_or_failed_is_no_score() -> None:
 def test_a_row_of_another_exam_is_refused() -> None:
     with pytest.raises(DataError, match="no such question"):
         grade(asked_exam(), [said("x:Q1", "No.")], RuleJudge())
+
+
+def test_what_no_judge_can_decide_about_is_refused() -> None:
+    asked = asked_exam()
+    masks = msgspec.structs.replace(asked.items[0], answer=None)
+    changed = msgspec.structs.replace(asked, items=(masks, *asked.items[1:]))
+    with pytest.raises(DataError, match="item s:Q1: it asks for masks"):
+        grade(changed, [said("s:Q1", "No.")], RuleJudge())
+    for facts in ({}, {"count": "many"}, {"count": "18-22"}):
+        counted = msgspec.structs.replace(asked.cases[1], facts=facts)
+        changed = msgspec.structs.replace(asked, cases=(asked.cases[0], counted))
+        with pytest.raises(DataError, match=r"case c: .* do not give the 'count'"):
+            grade(changed, [said("c:Q5", "20")], RuleJudge())
 
 
 # A model as judge.

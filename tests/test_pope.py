@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from groundfault.analysis.summary import summarise
@@ -98,6 +99,18 @@ def test_settings_are_rows_and_share_their_images(tmp_path: Path) -> None:
     assert list(summary.rows) == ["Overall", *pope.SETTINGS]
     assert {row.n_cases for row in summary.rows.values()} == {2}
     assert summary.rows["Overall"].metrics["accuracy"].n == 12
+
+
+def test_one_mode_is_scored_and_nothing_but_words(tmp_path: Path) -> None:
+    questions = read(written(tmp_path))
+    rows = answered({"1": "Yes", "2": "No"})
+    rows[1] = msgspec.structs.replace(rows[1], mode="cot")
+    with pytest.raises(UsageError, match="in one mode"):
+        score(questions, graded(questions, rows))
+    masks = msgspec.structs.replace(questions.items[0], answer=None)
+    changed = msgspec.structs.replace(questions, items=(masks, *questions.items[1:]))
+    with pytest.raises(DataError, match="asks for masks"):
+        score(changed, [])
 
 
 @pytest.mark.parametrize(
