@@ -123,7 +123,12 @@ def blind(argument: str, options: ModelOptions) -> Any:
     if not argument:
         return Blind()
     from groundfault.llm import loading
+    from groundfault.llm.server import ChatOptions
 
+    if not isinstance(options, ChatOptions):
+        raise UsageError(
+            f"blind:{argument}: answers questions in words; for masks give blind alone"
+        )
     return loading.blind(argument, options)
 
 
