@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundfault.errors import UnknownName, UsageError
+from groundfault.parsing.answers import KINDS, Kind, ParsedAnswer, parse_answer
 from groundfault.parsing.choices import parse_choice
 from groundfault.parsing.numbers import parse_number, parse_range
 from groundfault.parsing.passages import passage
@@ -594,3 +597,77 @@ def spelled(n: int) -> str:
     size, word = (100, "hundred") if n < 1000 else (1000, "thousand")
     rest = f" and {spelled(n % size)}" if n % size else ""
     return f"{spelled(n // size)} {word}{rest}"
+
+
+# What the package offers to whoever has answers of their own.
+
+TWO = ("a lamp", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "more", "value"),
+    [
+        ("Yes.", "yes_no", {}, True),
+        ("No, it is bare.", "yes_no", {}, False),
+        ("There is no dog.", "yes_no", {"question": "Is there a dog?"}, False),
+        ("There is no dog.", "yes_no", {"question": "Is there no dog?"}, True),
+        ("There is no dog.", "yes_no", {"question": "Isn't there a dog?"}, False),
+        ("A dog? I look. There is none.", "yes_no", {"reasoning": True}, False),
+        ("(B)", "choice", {"options": TWO}, "B"),
+        ("A lamp.", "choice", {"options": TWO}, "A"),
+        ("There is nothing.", "choice", {"options": ["a lamp", "nothing"]}, "B"),
+        ("Twenty-one", "number", {}, 21),
+        ("0", "number", {}, 0),
+        ("3 rows of 7. So there are 21.", "number", {"reasoning": True}, 21),
+        ("18 to 22", "range", {}, (18, 22)),
+        ("First 3, then 4. Final answer: 18-22.", "range", {}, (18, 22)),
+    ],
+)
+def test_parse_answer(text: str, kind: Kind, more: dict[str, Any], value: object) -> None:
+    found = parse_answer(text, kind, **more)
+    assert (found.value, found.why) == (value, "")
+    assert type(found.value) is type(value)
+    assert found.passage and found.passage in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "why"),
+    [
+        ("", "number", "empty answer"),
+        (" \n", "yes_no", "empty answer"),
+        ("<think>It is bare, so no", "yes_no", "no answer after its reasoning"),
+        ("I can't view images.", "yes_no", "a refusal"),
+        ("Perhaps.", "yes_no", "says nothing that can be read as yes or no"),
+        ("A or B", "choice", "says nothing that can be read as one of the options"),
+        ("18-22", "number", "says nothing that can be read as one number"),
+        ("20", "range", "says nothing that can be read as one range"),
+    ],
+)
+def test_parse_answer_says_why_it_cannot_tell(text: str, kind: Kind, why: str) -> None:
+    found = parse_answer(text, kind, options=TWO if kind == "choice" else ())
+    assert (found.value, found.why) == (None, why)
+
+
+def test_parse_answer_refuses_what_makes_no_sense() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'yes_no'"):
+        parse_answer("Yes", "yesno")  # type: ignore[arg-type]
+    for options in ((), ("one",), tuple(map(str, range(27)))):
+        with pytest.raises(UsageError, match="2 to 26 options"):
+            parse_answer("A", "choice", options=options)
+    assert parse_answer("Z", "choice", options=[f"thing {k}" for k in range(26)]).value == "Z"
+
+
+@given(st.text(max_size=60), st.sampled_from(KINDS), st.text(max_size=20), st.booleans())
+def test_parse_answer_has_a_value_or_a_reason(
+    text: str, kind: Kind, question: str, reasoning: bool
+) -> None:
+    options = TWO if kind == "choice" else ()
+    found = parse_answer(text, kind, question=question, options=options, reasoning=reasoning)
+    assert isinstance(found, ParsedAnswer)
+    assert (found.value is None) == bool(found.why)
+
+
+def test_all_of_an_answer_is_read_unless_the_model_was_told_to_reason() -> None:
+    text = "No. It is bare."
+    assert passage(text, "") == passage(text, "std") == text
+    assert passage(text, "cot") == "It is bare."

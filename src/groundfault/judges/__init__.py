@@ -22,6 +22,7 @@ from groundfault.parsing.numbers import parse_number, parse_range
 from groundfault.parsing.passages import CUT_OFF, passage
 from groundfault.parsing.wording import is_refusal
 from groundfault.parsing.yes_no import parse_yes_no
+from groundfault.protocols.words import expected
 from groundfault.records import Answer, Benchmark, Case, Item, Outcome, Prediction, Verdict
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Judgement",
     "ShortAnswer",
     "by_item",
+    "expected",
     "grade",
     "is_judged_in_words",
     "parse_prediction",
@@ -113,18 +115,6 @@ def by_item(benchmark: Benchmark) -> Mapping[str, tuple[Case, Item]]:
     return {item.id: (cases[item.case_id], item) for item in benchmark.items}
 
 
-def expected(item: Item) -> Answer:
-    """What is expected of an item in words; an item that asks for masks is refused."""
-    if item.answer is None:
-        raise DataError(
-            "the benchmark",
-            "it asks for masks, which no judge reads",
-            record=f"item {item.id}",
-            remedy="give a benchmark that is asked in words",
-        )
-    return item.answer
-
-
 def is_judged_in_words(case: Case, item: Item) -> bool:
     """Whether a question is for a judge; numbers and ranges are not."""
     return expected(item).type == "SA" and case.intervention != COUNTING
@@ -151,12 +141,25 @@ def verdict_by_rule(case: Case, item: Item, parsed: str) -> Verdict:
     wanted = expected(item)
     if case.intervention != COUNTING or wanted.type != "SA":
         return "right" if parsed == wanted.reference else "wrong"
-    count, found = int(case.facts["count"]), span(parsed)
+    count, found = _count(case), span(parsed)
     if found is None:
         return "wrong"
     low, high = found
     fits = low == high if wanted.dimension == "exact" else 0 < high - low < MOST_IN_RANGE
     return "right" if fits and low <= count <= high else "wrong"
+
+
+def _count(case: Case) -> int:
+    """How many things there are, by the facts of a case."""
+    found = span(case.facts.get("count", ""))
+    if found is None or found[0] != found[1]:
+        raise DataError(
+            "the benchmark",
+            "it is about counting, and its facts do not give the 'count', a whole number",
+            record=f"case {case.id}",
+            remedy="give every case of counting its count",
+        )
+    return found[0]
 
 
 def _parsed(row: Prediction, case: Case, item: Item) -> Prediction:

@@ -126,7 +126,9 @@ def blind(argument: str, options: ModelOptions) -> Any:
     from groundfault.llm.server import ChatOptions
 
     if not isinstance(options, ChatOptions):
-        raise UsageError(f"blind:{argument}: finds no masks; ask it questions in words")
+        raise UsageError(
+            f"blind:{argument}: answers questions in words; for masks give blind alone"
+        )
     return loading.blind(argument, options)
 
 

@@ -21,7 +21,7 @@ import msgspec
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
 from groundfault.io.coco import FileRecord, read_coco_results
-from groundfault.io.foreign import within
+from groundfault.io.foreign import open_file, within
 from groundfault.io.mask_pictures import read_mask
 from groundfault.io.masks import to_rle
 from groundfault.llm.server import make_reply
@@ -125,20 +125,26 @@ class ReplayedPredictions:
 
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item; what was not predicted before has failed."""
-        return [
-            msgspec.structs.replace(found, mode=mode)
-            if (
-                found := self.predictions.get((item.id, mode))
-                or self.predictions.get((item.id, ""))
-            )
-            else Prediction(
-                item_id=item.id,
-                mode=mode,
-                outcome=Outcome.FAILED,
-                reason="the earlier run has no answer",
-            )
-            for item in items
-        ]
+        return [self._prediction(item.id, mode) for item in items]
+
+    def _prediction(self, item_id: str, mode: Mode) -> Prediction:
+        found = self.predictions.get((item_id, mode)) or self.predictions.get((item_id, ""))
+        if found is None:
+            reason = "the earlier run has no answer"
+            return Prediction(item_id=item_id, mode=mode, outcome=Outcome.FAILED, reason=reason)
+        if not mode:
+            return found
+        return Prediction(  # its verdict and its cause are given anew, and it costs nothing again
+            item_id=item_id,
+            mode=mode,
+            outcome=found.outcome,
+            text=found.text,
+            reason=found.reason,
+            finish=found.finish,
+            tokens_in=found.tokens_in,
+            tokens_out=found.tokens_out,
+            cost=0.0,
+        )
 
 
 class _Line(msgspec.Struct):
@@ -150,11 +156,8 @@ class _Line(msgspec.Struct):
 
 def _file(path: Path) -> Baseline:
     """A COCO results file is one JSON list; answers in words are JSON lines."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-    except OSError as problem:
-        raise UsageError(f"replay:{path}: cannot be read ({problem.strerror})") from None
+    with open_file(path) as file:
+        start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
     return ReplayedPredictions(_lines(path)) if start.startswith(b"{") else ReplayedFile(path)
 
 

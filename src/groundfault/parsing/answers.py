@@ -25,6 +25,8 @@ Kind = Literal["yes_no", "choice", "number", "range"]
 _NEGATION = re.compile(r"\b(?:no|not|never|nothing|nobody|without)\b", re.IGNORECASE)
 """In a question; "isn't there …?" asks for the thing itself."""
 KINDS: tuple[Kind, ...] = ("yes_no", "choice", "number", "range")
+MOST_OPTIONS = 26
+"""As many as there are letters."""
 
 
 class ParsedAnswer(msgspec.Struct, frozen=True):
@@ -61,8 +63,8 @@ def parse_answer(
     """
     if kind not in KINDS:
         raise UnknownName("kind of answer", kind, KINDS)
-    if kind == "choice" and len(options) < 2:
-        raise UsageError("a choice has at least two options; give them with options=(…)")
+    if kind == "choice" and not 2 <= len(options) <= MOST_OPTIONS:
+        raise UsageError(f"a choice has 2 to {MOST_OPTIONS} options; give them with options=(…)")
     said = passage(text, "cot" if reasoning else "std")
     value = _value(said, kind, question, options)
     return ParsedAnswer(value, "" if value is not None else _why_not(text, said, kind), said)

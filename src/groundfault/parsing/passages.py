@@ -1,8 +1,8 @@
 """Which part of an answer is parsed.
 
 What follows the last "final answer" or "the answer is", if the answer has such words. Otherwise all
-of it in `std` mode, and in `cot` mode its last sentence, because that is where the model was told
-to put its answer.
+of it, but in `cot` mode its last sentence, because that is where the model was told to put its
+answer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def passage(text: str, mode: Mode) -> str:
         rest = text[marker.end() :].lstrip(" \t\n:=.-–—,\"'")
         if has_words(rest):
             return _without_courtesies(rest)
-    if mode == "std":
+    if mode != "cot":
         return text
     sentences = [part for part in split_sentences(text) if not _COURTESY.match(part)]
     return sentences[-1] if sentences else ""

@@ -14,6 +14,7 @@ from groundfault.metrics import columns_of
 from groundfault.metrics import exam as metric
 from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
+from groundfault.protocols.words import expected
 from groundfault.records import (
     MODES,
     Answer,
@@ -117,20 +118,14 @@ def slots_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> list[Sl
     place = {case.id: k for k, case in enumerate(benchmark.cases)}
     slots = []
     for item in benchmark.items:
-        number = place[item.case_id]
-        if item.answer is None:
-            raise DataError(
-                benchmark.card.name,
-                "it asks for masks, not for an answer in words",
-                record=f"item {item.id}",
-                remedy="score it with another protocol",
-            )
+        number, wanted = place[item.case_id], expected(item)
+        _check_layout(benchmark.cases[number], item, wanted)
         for mode in modes:
             answer = found.get((item.id, mode))
             if answer is not None and answer.outcome is Outcome.OK and answer.verdict is None:
                 _refuse(answer, "it has no verdict", "judge the answers before they are scored")
             case = benchmark.cases[number]
-            slots.append(Slot(number, case, item, item.answer, mode, answer))
+            slots.append(Slot(number, case, item, wanted, mode, answer))
     foreign = next((row for row in found.values() if row.item_id not in asked), None)
     if foreign is not None:
         _refuse(
@@ -143,6 +138,21 @@ def slots_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> list[Sl
             "answers", "there is not one answer", remedy="ask the model first, then score"
         )
     return slots
+
+
+def _check_layout(case: Case, item: Item, wanted: Answer) -> None:
+    """Refuse a question whose task or dimension the metrics do not know."""
+    for what, name, known in (
+        ("task", case.intervention, metric.TASKS),
+        ("dimension", wanted.dimension, metric.DIMENSIONS),
+    ):
+        if name not in known:
+            raise DataError(
+                "the benchmark",
+                f"its {what} is '{name}'; an exam has {', '.join(known)}",
+                record=f"item {item.id}",
+                remedy="name the tasks and dimensions as ReactBench does",
+            )
 
 
 def _refuse(row: Prediction, problem: str, remedy: str) -> None:

@@ -12,6 +12,7 @@ from groundfault.metrics import columns_of
 from groundfault.metrics import yes_no as metric
 from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
+from groundfault.protocols.words import expected
 from groundfault.records import Benchmark, Outcome, Prediction
 
 if TYPE_CHECKING:
@@ -38,17 +39,13 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
             "yes/no questions are scored in one mode: give --mode std or --mode cot, and another "
             "--out for the other"
         )
-    expected = {item.id: item.answer for item in benchmark.items if item.answer is not None}
-    keys = sorted({(item.image, expected[item.id].dimension) for item in benchmark.items})
+    keys = sorted({(item.image, expected(item).dimension) for item in benchmark.items})
     place = {key: k for k, key in enumerate(keys)}
     images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in keys))}
     ends = [
-        (
-            place[item.image, expected[item.id].dimension],
-            expected[item.id].reference,
-            answers.get(item.id),
-        )
+        (place[item.image, wanted.dimension], wanted.reference, answers.get(item.id))
         for item in benchmark.items
+        for wanted in [expected(item)]
     ]
     outcomes = {outcome.value: 0 for outcome in Outcome}
     for *_, row in ends:
@@ -89,8 +86,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
 
 def _dimensions(benchmark: Benchmark) -> list[str]:
     """In the order in which they first occur in the files."""
-    found = (item.answer.dimension for item in benchmark.items if item.answer is not None)
-    return [name for name in dict.fromkeys(found) if name]
+    return [name for name in dict.fromkeys(expected(i).dimension for i in benchmark.items) if name]
 
 
 PROTOCOL = Protocol(
