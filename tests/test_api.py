@@ -81,13 +81,8 @@ def test_a_run_is_what_the_command_makes(world: Path, tmp_path: Path) -> None:
     from groundfault import cli
 
     run = gf.evaluate(gf.load(world), "random:3", out=tmp_path / "api", bootstrap=50)
-    assert (
-        cli.run(
-            ["eval", str(world), "--model", "random:3", "--out", str(tmp_path / "cli")]
-            + ["--bootstrap", "50"]
-        )
-        == 0
-    )
+    words = ["eval", world, "--model", "random:3", "--out", tmp_path / "cli", "--bootstrap", 50]
+    assert cli.run([str(word) for word in words]) == 0
     ours = json.loads((tmp_path / "api" / "summary.json").read_bytes())
     theirs = json.loads((tmp_path / "cli" / "random-3" / "summary.json").read_bytes())
     assert ours == theirs
@@ -107,7 +102,7 @@ def test_tables(world: Path, tmp_path: Path) -> None:
     else:
         assert table.loc["Overall", "positive_micro_F1"] > 0.99 and len(cases) == 4
     assert "Overall" in repr(run) and "<table>" in run._repr_html_()
-    with pytest.raises(UnknownName, match="(?i)did you mean"):
+    with pytest.raises(UnknownName, match=r"(?i)did you mean"):
         run.table(["AFPRR"])
 
 
@@ -144,7 +139,7 @@ def test_objects_as_models(world: Path, exam: Path) -> None:
 
 
 def test_options_are_checked_before_anything_is_asked(world: Path, exam: Path) -> None:
-    with pytest.raises(UnknownName, match="(?i)did you mean 'bootstrap'"):
+    with pytest.raises(UnknownName, match=r"(?i)did you mean 'bootstrap'"):
         gf.evaluate(world, "oracle", boostrap=0)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="--mode does not go with"):
         gf.evaluate(world, "oracle", mode="both")
@@ -199,7 +194,7 @@ def test_score_and_sweep(tmp_path: Path) -> None:
         list(in_memory.predictions())
     swept = gf.sweep("cafe", **files, t=[0.3, 0.5], tau=[0.3])
     assert {(point.t, point.tau) for point in swept.points} == {(0.3, 0.3), (0.5, 0.3)}
-    with pytest.raises(UnknownName, match="(?i)did you mean 'annotations'"):
+    with pytest.raises(UnknownName, match=r"(?i)did you mean 'annotations'"):
         gf.score("cafe", annotation=files["annotations"], predictions=files["predictions"])
 
 

@@ -151,12 +151,12 @@ def written_run(
         model=f"openai:{model}", benchmark="reactbench", benchmark_folder=str(folder),
         content_hash=exam.card.content_hash, modes=modes, tokens_in=1000 * len(rows),
         tokens_out=20 * len(rows), cost=0.25, latency_s={"median": 0.5, "p95": 1.25},
-        judged=Marker(
+        judged=Grader(
             name="openai:judge", prompt_hash="f00d", canaries=10, canaries_missed=1,
             warnings=("the judge was wrong about 1 of 10 canaries",), tokens=4321, cost=0.5,
             unjudged=1,
         ),
-        attributed=Marker(name="openai:judge", tokens=1000, cost=0.25),
+        attributed=Grader(name="openai:judge", tokens=1000, cost=0.25),
     )  # fmt: skip
     write_run(out, run)
     return out
