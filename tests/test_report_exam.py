@@ -37,7 +37,7 @@ from groundfault.reports.page.exam_cards import exam_asked, make_cards
 from groundfault.reports.page.inputs import chapters, load_runs
 from groundfault.reports.page.pictures import Pictures
 from groundfault.runs.recorder import read_predictions, write_answers
-from groundfault.runs.run import Run, write_run
+from groundfault.runs.run import Grader, Run, write_run
 
 pytest.importorskip("jinja2")
 

@@ -10,10 +10,13 @@ import asyncio
 import contextlib
 import io
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra
 from groundfault.llm.circuit import Circuit
+from groundfault.llm.event_loop import run_coroutine
 from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import Refused, Server, Unsound
 from groundfault.records import Reply
@@ -27,7 +30,7 @@ LARGE_BODY = 1 << 20
 """From here on a body is handed over as a file, which aiohttp sends in pieces."""
 SHORTEST_SECRET = 8
 """Bytes. A shorter one ("x", as local servers take it) is none, and would be found in answers."""
-BUSY = 429
+OK, BUSY = 200, 429
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -72,10 +75,7 @@ class HttpClient:
         self._left = asyncio.Event()
 
     async def __aenter__(self) -> HttpClient:
-        try:
-            import aiohttp
-        except ModuleNotFoundError:
-            raise MissingExtra("aiohttp", "asking") from None
+        aiohttp = _aiohttp()
         self._unreachable = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
         self._broken = (aiohttp.ClientError, OSError)  # TimeoutError is an OSError
         self._session = aiohttp.ClientSession(
@@ -195,6 +195,35 @@ class HttpClient:
             return f"no whole response within {self.retry.timeout_s:g} s"
         words = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
         return self._without_secrets(words.encode()).decode()
+
+
+def get(url: str, headers: Mapping[str, str], *, timeout_s: float) -> bytes:
+    """What an address holds, asked for once. It is not looked for elsewhere: a redirect might carry
+    the key to another host. Raises OSError."""
+    return run_coroutine(_get(url, headers, timeout_s))
+
+
+async def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    aiohttp = _aiohttp()
+    limits = aiohttp.ClientTimeout(total=timeout_s)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limits, headers=headers, proxy=_proxy(url)) as session,
+            session.get(url, allow_redirects=False) as response,
+        ):
+            if response.status != OK:
+                raise OSError(f"HTTP {response.status}")
+            content: bytes = await response.content.read(LARGEST_RESPONSE)
+            return content
+    except aiohttp.ClientError as problem:
+        raise OSError(str(problem) or type(problem).__name__) from None
+
+
+def _aiohttp() -> Any:
+    try:
+        return import_module("aiohttp")
+    except ModuleNotFoundError:
+        raise MissingExtra("aiohttp", "asking") from None
 
 
 def _proxy(url: str) -> str | None:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.llm.http_client import get
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -338,15 +339,11 @@ def _host(url: str) -> str:
 
 def _only_model(base_url: str, key: str, timeout_s: float) -> str:
     """The model that a server has."""
-    import urllib.request
-
-    request = urllib.request.Request(f"{base_url.rstrip('/')}/models")
-    if key:
-        request.add_header("Authorization", f"Bearer {key}")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as response:
-            models = msgspec.json.decode(response.read(1 << 20), type=_Models).data
-    except (OSError, ValueError, msgspec.DecodeError) as problem:
+        content = get(f"{base_url.rstrip('/')}/models", headers, timeout_s=timeout_s)
+        models = msgspec.json.decode(content, type=_Models).data
+    except (OSError, ValueError) as problem:  # msgspec's are ValueErrors
         raise GroundfaultError(
             f"{base_url}: does not say which models it has ({problem}). Remedy: start the server, "
             f"or name the model with vllm:{base_url}#NAME"
