@@ -1,7 +1,7 @@
 """The same questions about the unedited picture, where habit is right.
 
 About an edited picture, "there is none" and the surprising colour are always right: whoever has
-found that out need not look. WordedQuestion about both pictures, the two answers cannot both be right.
+found that out need not look. Asked about both pictures, the two answers cannot both be right.
 """
 
 from __future__ import annotations
