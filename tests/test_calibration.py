@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from groundfault.runner.scoring import score_run
 from PIL import Image
 from tests.conftest import Ran
 
 from groundfault import cli
 from groundfault.analysis.calibration import Calibration, operating_points
+from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import folder
 from groundfault.errors import UsageError

@@ -30,7 +30,7 @@ from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task, rows_of
 from groundfault.errors import UsageError
 from groundfault.protocols import exam as scoring
-from groundfault.records import Benchmark, MODES, Mode, Outcome, Prediction
+from groundfault.records import MODES, Benchmark, Mode, Outcome, Prediction
 from groundfault.reports.page import exam_cards, write_figures, write_report
 from groundfault.reports.page.exam_answers import material_of
 from groundfault.reports.page.exam_cards import make_cards, shown_questions

@@ -36,7 +36,8 @@ from groundfault.reports.page.inputs import chapters, load_runs
 from groundfault.reports.page.outlines import outline, shrink
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.points import counts, points_of, surface
-from groundfault.runs.run import Run, read_run, write_predictions, write_run
+from groundfault.runs.run import Run, read_run, write_run
+from groundfault.runs.shards import write_shard
 
 pytest.importorskip("jinja2")
 
@@ -124,7 +125,7 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         predictions = [
             answer(item, number // 2, fooled) for number, item in enumerate(benchmark.items)
         ]
-        write_predictions(out, 0, predictions, [0.0] * len(predictions))
+        write_shard(out, 0, predictions)
         overlaps = compare_predictions(benchmark, predictions)
         scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
         summary = summarise(scored, bootstrap=200, seed=0, data={"benchmark": card.content_hash})
@@ -807,9 +808,9 @@ class Gullible:
 @pytest.fixture(scope="module")
 def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An agent that accepts everything, as `eval` leaves its run."""
-    from groundfault.runner.scoring import score_run
     from tests.agent.parts import agent
 
+    from groundfault.analysis.scoring import score_run
     from groundfault.models.agent.scripted import accept
     from groundfault.runner.session import predict
     from groundfault.runner.work import Plan

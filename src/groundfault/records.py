@@ -201,6 +201,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """repo@commit, if it was fetched by its name."""
     hashes: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of what it was read from, so that only runs on the same data are compared."""
+    source: dict[str, object] = msgspec.field(default_factory=dict)
+    """The name of its format and the paths that it was read from, so that it can be read again."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):

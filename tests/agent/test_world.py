@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from groundfault.runner.scoring import score_run
 from tests.agent.parts import agent
 
 from groundfault import registry
+from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
 from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
@@ -26,7 +26,8 @@ from groundfault.reports.agent_traces import cost_table, costs
 from groundfault.reports.tables import render
 from groundfault.runner.session import predict
 from groundfault.runner.work import Plan
-from groundfault.runs.run import read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 

@@ -1,4 +1,5 @@
-"""Dumps of predictions scored: both sides are read, matched once, and scored at any threshold."""
+"""Predictions scored, of a dump or of a run: both sides are read, matched once, and scored at any
+threshold. No model is asked."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from groundfault.io.sources import load, read_predictions
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
 from groundfault.records import Benchmark
+from groundfault.runs import recorder
+from groundfault.runs.run import SILENT
 
-__all__ = ["Matched", "match_files", "score_files"]
+__all__ = ["Matched", "data_hashes", "match_files", "score_files", "score_run"]
 
 
 class Matched(NamedTuple):
@@ -85,3 +88,23 @@ def score_files(
     matched = match_files(name, inputs, predictions, settings, progress=progress)
     scored = matched.score(settings)
     return scored, matched.hashes(scored)
+
+
+def score_run(
+    benchmark: Benchmark, folder: str | PathLike[str], settings: Mapping[str, object]
+) -> Scored:
+    """Score the predictions of a run for the items of a benchmark; settings that its protocol does
+    not have are not used."""
+    asked = {item.id for item in benchmark.items}
+    if all(each.reason == SILENT for each in recorder.read_predictions(folder)):
+        raise DataError(
+            folder,
+            "no answer belongs to an item of the benchmark",
+            remedy="check that the replayed results and the annotations are of the same benchmark",
+        )
+    found = (
+        each
+        for each in recorder.read_predictions(folder)
+        if each.item_id in asked and each.reason != SILENT  # as little as the file says
+    )
+    return protocols.of_benchmark(benchmark).score(benchmark, found, settings)

@@ -18,12 +18,12 @@ import msgspec
 
 from groundfault import registry
 from groundfault.analysis.exam import cot_effects, position_bias
-from groundfault.analysis.scoring import data_hashes
+from groundfault.analysis.scoring import data_hashes, score_run
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.api.grading import Graders, is_local, load_graders
 from groundfault.api.options import ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
-from groundfault.errors import DataError, GroundfaultError, UsageError
+from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
 from groundfault.protocols import Protocol, of_benchmark
@@ -34,8 +34,7 @@ from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords
 from groundfault.runs.benchmark import first_cases, limited
 from groundfault.runs.identity import model_identity
-from groundfault.runs.recorder import read_predictions
-from groundfault.runs.run import SILENT, Run
+from groundfault.runs.run import Run
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
@@ -86,14 +85,12 @@ class Evaluation:
         benchmark: Benchmark,
         options: Options,
         *,
-        place: Mapping[str, object] | None = None,
         agree: Callable[[str, bool], None] = lambda question, free: None,
     ) -> None:
         self.benchmark, self.options = benchmark, options.with_shared_budget()
         self.asked = first_cases(benchmark, options.limit)
         self.protocol: Protocol = of_benchmark(benchmark)
         self.in_words = self.protocol.answers == "words"
-        self.place = dict(place or {})
         self.agree = agree
         self.scoring = options.scoring
         name = benchmark.card.name
@@ -209,7 +206,6 @@ class Evaluation:
 
     def _settings(self) -> dict[str, object]:
         return {
-            **self.place,
             "limit": self.options.limit,
             "dataset": self.benchmark.origin,
             **({} if self.in_words else {"calibration": self.options.calibration}),
@@ -265,17 +261,7 @@ class Evaluation:
         settings["t"] = self.scoring.t
         if self.options.calibration:
             settings["t"] = self._t(run.model, run.identity)
-        asked = {item.id for item in self.asked.items}
-        found = (each for each in read_predictions(folder) if each.item_id in asked)
-        if all(each.reason == SILENT for each in read_predictions(folder)):
-            raise DataError(
-                folder,
-                "no answer belongs to an item of the benchmark",
-                remedy="check that the replayed results and the annotations are of the same "
-                "benchmark",
-            )
-        found = (each for each in found if each.reason != SILENT)  # as little as the file says
-        return self.protocol.score(self.asked, found, settings)
+        return score_run(self.asked, folder, settings)
 
     def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""

@@ -76,8 +76,7 @@ def eval_(
     gates = [parse_gate(text) for text in showing.fail_if or ()]
     folders = run_folders(model, out)
     found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
-    place = _place(found, data)
-    evaluation = Evaluation(found, options, place=place, agree=agreement(yes=loading.yes))
+    evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
     if showing.published and not evaluation.in_words:
         raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
     for gate in gates:
@@ -97,12 +96,6 @@ def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) ->
 
     fetch = functools.partial(fetch_published, offline=offline, yes=yes)
     return load(name, fetch=fetch, **data.inputs())
-
-
-def _place(found: Benchmark, data: DataOptions) -> dict[str, object]:
-    from groundfault.runs.benchmark import place_of
-
-    return place_of(found, data.inputs(), None)
 
 
 def _evaluate(

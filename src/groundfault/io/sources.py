@@ -133,7 +133,15 @@ def _read(
     shown = next((each.name for each in declared if each.pictures and each.name in given), "")
     images = benchmark.images or given.get(shown, "")
     hashes = benchmark.hashes or dict(_hashes(declared, given))
-    return msgspec.structs.replace(benchmark, images=str(images), hashes=hashes)
+    source = {"format": name, **{key: _absolute(value) for key, value in given.items()}}
+    return msgspec.structs.replace(benchmark, images=str(images), hashes=hashes, source=source)
+
+
+def _absolute(value: Any) -> object:
+    """A path, or several, wherever one stands."""
+    if isinstance(value, (list, tuple)):
+        return [_absolute(each) for each in value]
+    return str(Path(value).resolve())
 
 
 def _check(

@@ -172,7 +172,7 @@ def _parsed(row: Prediction, case: Case, item: Item) -> Prediction:
         return msgspec.structs.replace(
             row,
             outcome=Outcome.UNPARSED,
-            reason=problem or _why_not(said),
+            reason=problem or _why_not(said, expected(item).type),
             parsed=None,
             verdict=None,
             judge="",
@@ -199,10 +199,14 @@ def _unreadable(row: Prediction) -> str:
     return ""
 
 
-def _why_not(said: str) -> str:
+def _why_not(said: str, type_: str) -> str:
     if not said:
         return "no answer after its reasoning"
-    return "a refusal" if is_refusal(said) else "says nothing that can be read as an answer"
+    if is_refusal(said):
+        return "a refusal"
+    return (
+        "says neither yes nor no" if type_ == "YN" else "says nothing that can be read as an answer"
+    )
 
 
 def _judged(row: Prediction, judgement: Judgement, name: str) -> Prediction:

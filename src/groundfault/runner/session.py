@@ -117,7 +117,7 @@ def predict(
         benchmark_folder=benchmark.folder,
         content_hash=digest,
         identity={"model": name, **(identity or {}), "data": digest},
-        settings={**(settings or {}), **plan.noted()},
+        settings={**(settings or {}), **plan.noted(), "source": benchmark.source},
         modes=modes,
         n_items=len(asked.items) * len(modes or MASKS),
         n_images=len({image for item in asked.items for image in item.images}),

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from groundfault.benchmarks.folder import content_hash
 from groundfault.errors import UsageError
 from groundfault.io.sources import load
 from groundfault.records import Benchmark
 from groundfault.runs.run import Run
 
-__all__ = ["first_cases", "limited", "place_of", "read_again"]
+__all__ = ["first_cases", "limited", "read_again"]
 
 AnyPath = str | PathLike[str]
 
@@ -34,35 +35,55 @@ def limited(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
     return {} if whole else {"limit": str(len(asked.cases))}
 
 
-def place_of(
-    benchmark: Benchmark, inputs: dict[str, object], limit: int | None
-) -> dict[str, object]:
-    """What a run notes about where its benchmark was: what `read_again` needs."""
-    given = {name: _absolute(value) for name, value in inputs.items() if value not in (None, "")}
-    if benchmark.folder:
-        given.setdefault("data", benchmark.folder)
-    return {**given, "limit": limit}
-
-
-def _absolute(value: object) -> object:
-    if isinstance(value, (list, tuple)):
-        return [_absolute(each) for each in value]
-    return str(Path(value).resolve()) if isinstance(value, (str, PathLike)) else value
-
-
 def read_again(
     run: Run, *, data: AnyPath | None = None, images: AnyPath | None = None
 ) -> Benchmark:
-    """What a run was asked, from where it was or from where it is now; other content is refused."""
-    place = run.settings
-    where = Path(data or str(place.get("data") or run.benchmark_folder))
-    if not where.exists():
-        raise UsageError(f"{where}: the benchmark is no longer there; give it with --data")
-    pictures = images or place.get("images") or None
-    inputs: dict[str, Any] = {"images": str(pictures)} if pictures else {}
-    is_own = (where / "exam.json").is_file() or (where / "benchmark.json").is_file()
-    found = load(str(where), **inputs) if is_own else load(run.benchmark, data=where, **inputs)
-    if found.card.content_hash != run.content_hash:
+    """What a run was asked, from where it was or from where it is now; other content is refused.
+
+    `data` is a folder of ours, or the questions of a format that has an input of that name;
+    `images` the pictures.
+    """
+    found = load(*_place(run, data), **_inputs(run, data, images))
+    if (found.card.content_hash or content_hash(found)) != run.content_hash:
+        where = data or run.benchmark_folder or run.benchmark
         raise UsageError(f"{where}: has other questions than this run was asked")
-    limit = place.get("limit")
+    limit = run.settings.get("limit")
     return first_cases(found, limit if isinstance(limit, int) else None)
+
+
+def _place(run: Run, data: AnyPath | None) -> list[str]:
+    """The name of the format, or our own folder."""
+    source = _source(run)
+    if data is not None and "data" not in source:
+        return [str(data)]
+    if "format" in source:
+        return [str(source["format"])]
+    return [str(data or run.benchmark_folder or run.benchmark)]
+
+
+def _inputs(run: Run, data: AnyPath | None, images: AnyPath | None) -> dict[str, Any]:
+    source = _source(run)
+    if data is not None and "data" not in source:
+        return {}
+    given = {name: value for name, value in source.items() if name != "format"}
+    if data is not None:
+        given["data"] = str(data)
+    if images is not None:
+        given["images"] = str(images)
+    for value in given.values():
+        for path in value if isinstance(value, list) else [value]:
+            if not Path(str(path)).exists():
+                raise UsageError(f"{path}: is no longer there; say where it is now")
+    return given
+
+
+def _source(run: Run) -> dict[str, Any]:
+    """The format and its inputs; version 0.1.0 noted them, of what was asked in words, as settings
+    of their own."""
+    found = run.settings.get("source")
+    if isinstance(found, dict) and found:
+        return found
+    old = {name: run.settings[name] for name in ("data", "images") if run.settings.get(name)}
+    if "images" in old:
+        return {"format": run.benchmark, **old}
+    return {}
