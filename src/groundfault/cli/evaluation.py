@@ -66,8 +66,9 @@ def eval_(
     import gc
 
     from groundfault.analysis.gates import check_gate, parse_gate
-    from groundfault.api.evaluating import Evaluation, run_folders
+    from groundfault.api.evaluating import Evaluation, check_beforehand, run_folders
     from groundfault.api.options import Options
+    from groundfault.runs.benchmark import place_of
 
     options = Options.of(
         {**loading.options(), **running.options(), **words.options(), **scoring.options()}
@@ -75,8 +76,9 @@ def eval_(
     options.scoring  # noqa: B018 - refuses wrong thresholds before anything is read
     gates = [parse_gate(text) for text in showing.fail_if or ()]
     folders = run_folders(model, out)
+    check_beforehand(benchmark, model, options)
     found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
-    place = _place(found, data)
+    place = place_of(found, benchmark, data.inputs())
     evaluation = Evaluation(found, options, place=place, agree=agreement(yes=loading.yes))
     if showing.published and not evaluation.in_words:
         raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
@@ -99,12 +101,6 @@ def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) ->
     return load(name, fetch=fetch, **data.inputs())
 
 
-def _place(found: Benchmark, data: DataOptions) -> dict[str, object]:
-    from groundfault.runs.benchmark import place_of
-
-    return place_of(found, data.inputs(), None)
-
-
 def _evaluate(
     evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown, out: Path
 ) -> dict[str, Result]:
@@ -118,7 +114,7 @@ def _evaluate(
         reporter = RunReporter(spec, as_json=shown.as_json)
         result = evaluation.run(spec, folder, reporter, graders)
         if result is None:
-            stopped[spec] = "not one item was answered, so there is nothing to score"
+            stopped[spec] = "answered not one item, so there is nothing to score"
             continue
         results[spec] = result
         run = result.run

@@ -34,14 +34,14 @@ def limited(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
     return {} if whole else {"limit": str(len(asked.cases))}
 
 
-def place_of(
-    benchmark: Benchmark, inputs: dict[str, object], limit: int | None
-) -> dict[str, object]:
-    """What a run notes about where its benchmark was: what `read_again` needs."""
-    given = {name: _absolute(value) for name, value in inputs.items() if value not in (None, "")}
-    if benchmark.folder:
-        given.setdefault("data", benchmark.folder)
-    return {**given, "limit": limit}
+def place_of(benchmark: Benchmark, name: str, inputs: dict[str, object]) -> dict[str, object]:
+    """What a run notes about where its benchmark was, which `load` was given as a name or folder
+    with inputs: what `read_again` needs."""
+    given = {key: _absolute(value) for key, value in inputs.items() if value not in (None, "")}
+    folder = benchmark.folder or (name if Path(name).is_dir() else "")
+    if folder:
+        given.setdefault("data", _absolute(folder))
+    return given
 
 
 def _absolute(value: object) -> object:
@@ -55,9 +55,12 @@ def read_again(
 ) -> Benchmark:
     """What a run was asked, from where it was or from where it is now; other content is refused."""
     place = run.settings
-    where = Path(data or str(place.get("data") or run.benchmark_folder))
-    if not where.exists():
-        raise UsageError(f"{where}: the benchmark is no longer there; give it with --data")
+    noted = data or str(place.get("data") or run.benchmark_folder)
+    where = Path(noted)
+    if not noted or not where.exists():
+        raise UsageError(
+            f"{noted or run.benchmark}: the benchmark is no longer there; give it with --data"
+        )
     pictures = images or place.get("images") or None
     inputs: dict[str, Any] = {"images": str(pictures)} if pictures else {}
     is_own = (where / "exam.json").is_file() or (where / "benchmark.json").is_file()
