@@ -21,7 +21,7 @@ from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import Refused, Server, Unsound
 from groundfault.records import Reply
 
-__all__ = ["GaveUp", "HttpClient", "Response", "Stopping"]
+__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
 
 LARGEST_RESPONSE = 8 << 20
 """An answer of 1,024 tokens is 4 kB; what is larger than this is not one."""
