@@ -51,7 +51,7 @@ def test_commands_of_the_readme_exist(line: str) -> None:
     from typer.main import get_command
 
     words = shlex.split(line.split(" #")[0])[1:]
-    command = get_command(build_app([]))
+    command = get_command(build_app(words))
     while words and hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
     known = {name for parameter in command.params for name in parameter.opts}

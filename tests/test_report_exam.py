@@ -27,17 +27,18 @@ from tests.test_report_page import (
 
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import reactbench
-from groundfault.benchmarks.reactbench import LAYOUT, Exam, Question, Sample, Task
+from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task, rows_of
 from groundfault.errors import UsageError
 from groundfault.protocols import exam as scoring
-from groundfault.records import MODES, Mode, Outcome, Prediction
+from groundfault.records import Benchmark, MODES, Mode, Outcome, Prediction
 from groundfault.reports.page import exam_cards, write_figures, write_report
-from groundfault.reports.page.exam_answers import exam_material
-from groundfault.reports.page.exam_cards import exam_asked, make_cards
+from groundfault.reports.page.exam_answers import material_of
+from groundfault.reports.page.exam_cards import make_cards, shown_questions
 from groundfault.reports.page.inputs import chapters, load_runs
 from groundfault.reports.page.pictures import Pictures
-from groundfault.runs.recorder import read_predictions, write_answers
+from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import Grader, Run, write_run
+from groundfault.runs.shards import write_shard
 
 pytest.importorskip("jinja2")
 
@@ -87,7 +88,7 @@ def question_of(sample: Sample, number: int) -> Question:
     )
 
 
-def written_exam(folder: Path) -> Exam:
+def written_exam(folder: Path) -> Benchmark:
     samples, questions, pictures = [], [], {}
     for task in LAYOUT:
         for number in range(PER_TASK):
@@ -136,14 +137,14 @@ def answer(question: Question, mode: Mode, model: str, k: int) -> Prediction:
 
 
 def written_run(
-    out: Path, exam: Exam, folder: Path, model: str, modes: tuple[Mode, ...] = MODES
+    out: Path, exam: Benchmark, folder: Path, model: str, modes: tuple[Mode, ...] = MODES
 ) -> Path:
     rows = [
         answer(question, mode, model, k)
         for mode in modes
-        for k, question in enumerate(exam.questions)
+        for k, question in enumerate(rows_of(exam)[1])
     ]
-    write_answers(out / "answers-00000.parquet", rows)
+    write_shard(out, 0, rows)
     scored = scoring.score(exam, rows)
     data = {"exam": exam.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
@@ -245,7 +246,7 @@ def test_answers_stand_beside_question_and_truth(page: Page) -> None:
 def test_causes_are_shown_only_where_somebody_named_them(runs: list[Path], tmp_path: Path) -> None:
     run = copied(runs[0], tmp_path / "old")
     rows = [msgspec.structs.replace(row, cause=None, cause_by="") for row in read_predictions(run)]
-    write_answers(run / "answers-00000.parquet", rows)
+    write_shard(run, 0, rows)
     assert "Why were the answers wrong?" not in page_of([run], tmp_path / "report.html").text
 
 
@@ -301,8 +302,8 @@ def test_beside_masks_each_keeps_its_own(runs: list[Path], tmp_path: Path) -> No
 
 def cards_of(runs: list[Path], max_cases: int) -> exam_cards.Cards:
     [chapter] = chapters(load_runs(runs))
-    material = exam_material(chapter)
-    asked = exam_asked(chapter, material)
+    material = material_of(chapter)
+    asked = shown_questions(chapter, material)
     return make_cards([asked], max_cases=max_cases, pictures=Pictures())
 
 

@@ -124,7 +124,10 @@ def _evaluate(
             if shown.format_ is Format.terminal:
                 print(f"{spec}:")
             show_summary(result.summary, shown)
-            print()
+            if evaluation.in_words:
+                print()
+            written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
+            print(f"\nwritten: {written}", file=sys.stderr)
     if evaluation.protocol.name == "exam" and not shown.as_json:
         show_exam(results, shown, out)
     for spec, reason in stopped.items():
