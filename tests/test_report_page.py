@@ -813,16 +813,16 @@ def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) ->
     from groundfault.analysis.scoring import score_run
     from groundfault.models.agent.scripted import accept
     from groundfault.runner.session import predict
+    from groundfault.runner.ways import InMasks
     from groundfault.runner.work import Plan
 
     out = tmp_path_factory.mktemp("agent") / "run"
     where = pictured[0].parent / "benchmark"
     benchmark = folder.read(where)
     with agent(accept, Gullible()) as verifier:
-        predict(
-            benchmark, lambda: verifier, out, name="agent", images=where / "images",
-            plan=Plan(probe=False, batch=4),
-        )  # fmt: skip
+        plan = Plan(probe=False, batch=4)
+        way = InMasks(lambda: verifier, "agent", where / "images", plan, out)
+        predict(benchmark, way, out, name="agent", plan=plan)
     scored = score_run(benchmark, out, {"variant": "exact"})
     data = {"benchmark": benchmark.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))

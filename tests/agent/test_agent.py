@@ -23,6 +23,8 @@ from tests.agent.parts import (
     found,
     picture,
 )
+from tests.runner.conftest import painted_set
+from tests.runner.runs import run_masks
 
 from groundfault import registry
 from groundfault.errors import DataError, UnknownName, UsageError
@@ -32,7 +34,7 @@ from groundfault.models.agent.loading import load, parse
 from groundfault.models.agent.scripted import accept, call, reject
 from groundfault.models.agent.segmenter_thread import SegmenterThread
 from groundfault.records import Conversation, Outcome, Prediction, Reply
-from groundfault.runner.session import folder_name, predict
+from groundfault.runner.session import folder_name
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import model_identity
 
@@ -189,7 +191,6 @@ def test_images_of_any_sizes_are_talked_about_together() -> None:
 
 def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
     """Through the engine: as many conversations at once as a full batch has."""
-    from tests.runner.conftest import painted_set
 
     class Counted:
         now = most = 0
@@ -215,10 +216,8 @@ def test_mixed_sizes_do_not_hold_up_conversations(tmp_path: Path) -> None:
     benchmark = painted_set(tmp_path / "images", 4)
     assert len({(item.height_px, item.width_px) for item in benchmark.items}) == 2
     chat = Counted()
-    predict(
-        benchmark, lambda: Agent(Blind(), chat), tmp_path / "run", name="agent",
-        images=tmp_path / "images", plan=Plan(probe=False, batch=4),
-    )  # fmt: skip
+    plan = Plan(probe=False, batch=4)
+    run_masks(benchmark, lambda: Agent(Blind(), chat), tmp_path / "run", plan=plan)
     assert chat.most == len(benchmark.items) == 8
 
 
@@ -407,17 +406,18 @@ def test_a_changed_file_of_the_segmenter_is_another_identity(tmp_path: Path) -> 
 
 
 def test_answers_of_a_changed_segmenter_are_not_mixed(tmp_path: Path) -> None:
-    from tests.runner.conftest import painted_set
-
     benchmark = painted_set(tmp_path / "images", 2)
     spec = f"agent:nano:{tmp_path / 'mine'}+scripted:accept"
 
     def ask() -> None:
-        predict(
-            benchmark, lambda: agent(accept), tmp_path / "run", name=spec,
-            images=tmp_path / "images", identity=model_identity(spec, ModelOptions()),
+        run_masks(
+            benchmark,
+            lambda: agent(accept),
+            tmp_path / "run",
+            name=spec,
+            identity=model_identity(spec, ModelOptions()),
             plan=Plan(probe=False),
-        )  # fmt: skip
+        )
 
     (tmp_path / "mine.find.onnx").write_bytes(b"one")
     ask()

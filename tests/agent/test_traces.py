@@ -233,16 +233,13 @@ def test_nothing_in_a_trace_becomes_markup() -> None:
 
 def test_the_step_through_of_a_run(tmp_path: Path) -> None:
     from tests.runner.conftest import painted_set
+    from tests.runner.runs import run_masks
 
-    from groundfault.runner.session import predict
     from groundfault.runner.work import Plan
 
     benchmark = painted_set(tmp_path / "images", 2)
     sizes = agent(accept, turns=4)
-    predict(
-        benchmark, lambda: sizes, tmp_path / "run", name="agent", images=tmp_path / "images",
-        plan=Plan(probe=False),
-    )  # fmt: skip
+    run_masks(benchmark, lambda: sizes, tmp_path / "run", plan=Plan(probe=False))
     shown = list(from_run(tmp_path / "run", tmp_path / "images", benchmark))
     assert [one.name for one in shown] == [item.id for item in benchmark.items]
     assert all(

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tests.agent.parts import agent
+from tests.runner.runs import run_masks
 
 from groundfault import registry
-from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
 from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
@@ -21,10 +21,10 @@ from groundfault.models.agent.pictures import encoded
 from groundfault.models.agent.scripted import accept, call, reject
 from groundfault.models.baselines import Oracle
 from groundfault.models.nano import SHIPPED, Nano
+from groundfault.protocols import of_benchmark
 from groundfault.records import Benchmark, Item, Outcome, Picture, Prediction
 from groundfault.reports.agent_traces import cost_table, costs
 from groundfault.reports.tables import render
-from groundfault.runner.session import predict
 from groundfault.runner.work import Plan
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import read_run
@@ -43,12 +43,12 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    from groundfault.benchmarks import folder
+    from groundfault.io.sources import load
     from groundfault.world.presets import BuildSettings, build
 
     out = tmp_path_factory.mktemp("world") / "cafe"
     build("cafe", N, out, settings=BuildSettings(size_px=SIDE_PX), workers=1)
-    benchmark = folder.read(out)
+    benchmark = load(out)
     images = out / "images"
     pictures = {name: _picture(images / name) for name in {item.image for item in benchmark.items}}
     return World(
@@ -108,15 +108,14 @@ def perfect(world: World) -> Any:
 
 
 def asked(world: World, model: Any, folder: Path, **plan: Any) -> Iterator[Any]:
-    predict(
-        world.benchmark, lambda: model, folder, name="x", images=world.images,
-        plan=Plan(probe=False, batch=4, **plan),
-    )  # fmt: skip
+    run_masks(world.benchmark, lambda: model, folder, plan=Plan(probe=False, batch=4, **plan))
     return read_predictions(folder)
 
 
 def metrics(world: World, folder: Path) -> dict[str, float | None]:
-    scored = score_run(world.benchmark, folder, {"t": 0.5, "tau": 0.3, "variant": "exact"})
+    settings = {"t": 0.5, "tau": 0.3, "variant": "exact"}
+    found = read_predictions(folder)
+    scored = of_benchmark(world.benchmark).score(world.benchmark, found, settings)
     summary = summarise(scored, bootstrap=0, seed=0)
     return {name: estimate.value for name, estimate in summary.rows["Overall"].metrics.items()}
 

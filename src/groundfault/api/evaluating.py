@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -26,8 +26,8 @@ from groundfault.api.result import Result
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
-from groundfault.protocols import Protocol, of_benchmark
-from groundfault.records import Benchmark, Mode, Prediction, Summary
+from groundfault.protocols import Protocol, find, of_benchmark
+from groundfault.records import Benchmark, Card, Mode, Prediction, Summary
 from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
     from groundfault.protocols.scored import Scored
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "check_beforehand", "evaluate"]
 
 _THINKING = re.compile(r"(?<![a-z])thinking(?![a-z])", re.IGNORECASE)
 
@@ -77,6 +77,27 @@ def evaluate(
     return result
 
 
+def check_beforehand(name: str, models: Sequence[str], options: Options) -> None:
+    """Refuse models and options that do not go with a known benchmark, before it is fetched."""
+    known = name.partition("@")[0]
+    if known not in registry.names("benchmarks") or Path(name).is_dir():
+        return
+    card: Card | None = getattr(registry.load("benchmarks", known), "CARD", None)
+    if card is None or not card.protocol:
+        return
+    answers = find(card.protocol).answers
+    _refuse_options(known, options, in_words=answers == "words")
+    for model in models:
+        registry.check_model(model, answers)
+
+
+def _refuse_options(name: str, options: Options, *, in_words: bool) -> None:
+    if in_words:
+        options.refuse(ONLY_MASKS, f"{name}, which is asked in words")
+    else:
+        options.refuse(ONLY_WORDS, f"{name}, which is asked for masks")
+
+
 class Evaluation:
     """One benchmark with options, for one model or several."""
 
@@ -93,11 +114,7 @@ class Evaluation:
         self.in_words = self.protocol.answers == "words"
         self.agree = agree
         self.scoring = options.scoring
-        name = benchmark.card.name
-        if self.in_words:
-            self.options.refuse(ONLY_MASKS, f"{name}, which is asked in words")
-        else:
-            self.options.refuse(ONLY_WORDS, f"{name}, which is asked for masks")
+        _refuse_options(benchmark.card.name, self.options, in_words=self.in_words)
         if options.calibration and options.t is not None:
             raise UsageError("--calibration and --t both set the threshold; give one of them")
 

@@ -68,6 +68,11 @@ def load_graders(
     options: Options, asked: Mapping[str, tuple[Benchmark, Sequence[Mode]]], agree: Agree
 ) -> Graders:
     """Who grades these runs, once whoever pays has agreed; each run has a benchmark and modes."""
+    for benchmark, _ in asked.values():
+        if options.judge not in ("", RULE) and _asks_yes_or_no(benchmark):
+            raise UsageError(
+                f"{benchmark.card.name} asks for yes or no, which needs no judge; leave --judge out"
+            )
     graders = Graders(
         judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
         causes=_load_causes(options, asked, agree),
@@ -75,6 +80,10 @@ def load_graders(
     )
     _check_price(options, graders.causes)
     return graders
+
+
+def _asks_yes_or_no(benchmark: Benchmark) -> bool:
+    return all(item.answer is not None and item.answer.type == "YN" for item in benchmark.items)
 
 
 def _check_price(options: Options, model: object) -> None:

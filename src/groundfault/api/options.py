@@ -71,8 +71,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     mode: Literal["std", "cot", "both"] | None
     """How questions are asked. [both; yes/no questions: std]"""
     judge: Any
-    """Of short answers: "rule", a model's spec, the name of a plug-in, or an object with
-    .judge(question, answer, rubric)."""
+    """Of short answers: "rule" (as without one), a model's spec, the name of a plug-in, or an
+    object with .judge(question, answer, rubric)."""
     judge_base_url: str
     attribute: str
     """The model that names the sub-cause of each wrong chain of thought."""
@@ -122,7 +122,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     probe: bool = True
     base_url: str = ""
     mode: str | None = None
-    judge: Any = RULE
+    judge: Any = ""
     judge_base_url: str = ""
     attribute: str = ""
     card: Any = None

@@ -66,7 +66,7 @@ def eval_(
     import gc
 
     from groundfault.analysis.gates import check_gate, parse_gate
-    from groundfault.api.evaluating import Evaluation, run_folders
+    from groundfault.api.evaluating import Evaluation, check_beforehand, run_folders
     from groundfault.api.options import Options
 
     options = Options.of(
@@ -75,6 +75,7 @@ def eval_(
     options.scoring  # noqa: B018 - refuses wrong thresholds before anything is read
     gates = [parse_gate(text) for text in showing.fail_if or ()]
     folders = run_folders(model, out)
+    check_beforehand(benchmark, model, options)
     found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
     evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
     if showing.published and not evaluation.in_words:
@@ -111,7 +112,7 @@ def _evaluate(
         reporter = RunReporter(spec, as_json=shown.as_json)
         result = evaluation.run(spec, folder, reporter, graders)
         if result is None:
-            stopped[spec] = "not one item was answered, so there is nothing to score"
+            stopped[spec] = "answered not one item, so there is nothing to score"
             continue
         results[spec] = result
         run = result.run

@@ -41,7 +41,7 @@ class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     TITLE: ClassVar[str] = "How a model that judges is reached and paid"
 
-    judge: JudgeOption = "rule"
+    judge: JudgeOption = ""
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = ""
     concurrency: Concurrency = None
     max_tokens: MaxTokens = None

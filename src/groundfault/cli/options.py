@@ -124,7 +124,9 @@ Probe = Annotated[
 BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
 JudgeOption = Annotated[
     str,
-    typer.Option("--judge", help="Of short answers: rule, or openai:NAME, vllm:URL, gemini:NAME."),
+    typer.Option(
+        "--judge", help="Of short answers: openai:NAME, vllm:URL, gemini:NAME, or rule. [rule]"
+    ),
 ]
 Attribute = Annotated[
     str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
@@ -264,7 +266,7 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
         ModeChoice | None,
         typer.Option("--mode", help="std, cot (reason first), both. [both; POPE: std]"),
     ] = None
-    judge: JudgeOption = "rule"
+    judge: JudgeOption = ""
     judge_base_url: Annotated[
         str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
     ] = ""

@@ -58,7 +58,8 @@ def _place(run: Run, data: AnyPath | None) -> list[str]:
         return [str(data)]
     if "format" in source:
         return [str(source["format"])]
-    return [str(data or run.benchmark_folder or run.benchmark)]
+    _check_there(data or run.benchmark_folder, "--data")
+    return [str(data or run.benchmark_folder)]
 
 
 def _inputs(run: Run, data: AnyPath | None, images: AnyPath | None) -> dict[str, Any]:
@@ -72,9 +73,13 @@ def _inputs(run: Run, data: AnyPath | None, images: AnyPath | None) -> dict[str,
         given["images"] = str(images)
     for value in given.values():
         for path in value if isinstance(value, list) else [value]:
-            if not Path(str(path)).exists():
-                raise UsageError(f"{path}: is no longer there; say where it is now")
+            _check_there(path, "--images" if path == given.get("images") else "--data")
     return given
+
+
+def _check_there(path: object, option: str) -> None:
+    if not path or not Path(str(path)).exists():
+        raise UsageError(f"{path}: the benchmark is no longer there; give it with {option}")
 
 
 def _source(run: Run) -> dict[str, Any]:

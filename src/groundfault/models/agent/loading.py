@@ -83,7 +83,7 @@ def _is_recipe(argument: str) -> bool:
 
 
 def _answerers() -> set[str]:
-    return {"scripted", *(registry.names("answerers") if "answerers" in registry.KINDS else ())}
+    return {"scripted", *registry.answering("words")}
 
 
 def _settings(given: dict[str, str]) -> Settings:
@@ -186,7 +186,7 @@ def _chat_model(spec: Spec, options: ModelOptions) -> ChatModel | AsyncChatModel
         temperature=spec.settings.temperature,
         max_tokens=spec.settings.max_tokens,
     )
-    model = registry.load("answerers", name)(argument, chat_options)
+    model = registry.load("models", name)(argument, chat_options)
     if isinstance(model, Server):
         return chat_client(model, spec.settings, retry=RetryPolicy(timeout_s=options.timeout_s))
     if not isinstance(model, ChatModel):
