@@ -1,65 +1,36 @@
-"""A Ray cluster of two machines that are one: two nodes of one core, on the loopback only.
+"""A Ray cluster of two nodes with one core each, both on this machine and on the loopback only.
 
     python ray_cluster.py FOLDER
 
-Prints its address; "remove" on standard input takes the second node away, the end of it ends all.
+It keeps all its files in FOLDER and prints its address. "remove" on standard input takes the second
+node away; the end of the input ends the cluster.
 """
 
 from __future__ import annotations
 
-import contextlib
-import random
-import socket
+import os
 import sys
 from typing import Any
 
-AGENT_PORTS = (
-    "metrics_agent_port",
-    "metrics_export_port",
-    "dashboard_agent_listen_port",
-    "runtime_env_agent_port",
-)
-"""Ray gives its agents 15 s to say which port they took, too little on a busy machine. It does not
-pass on the third of these: it is said for the agent."""
-
-
-def node() -> dict[str, Any]:
-    return {
-        "node_ip_address": "127.0.0.1",  # else Ray listens on every interface
-        "num_cpus": 1,
-        "object_store_memory": 100_000_000,
-        "include_dashboard": False,
-        **dict(zip(AGENT_PORTS, free_ports(len(AGENT_PORTS)), strict=True)),
-    }
-
-
-def free_ports(n: int) -> list[int]:
-    """Below those that a system hands out, so that nobody gets one until Ray takes it."""
-    found: list[int] = []
-    for port in random.sample(range(20_000, 32_000), 1000):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            found.append(port)
-        if len(found) == n:
-            break
-    return found
+NODE: dict[str, Any] = {
+    "node_ip_address": "127.0.0.1",  # else Ray listens on every interface
+    "num_cpus": 1,
+    "object_store_memory": 100_000_000,
+    "include_dashboard": False,
+    "wait": False,  # for at most 30 s; without deadlines the node is there already
+}
 
 
 def main(folder: str) -> None:
-    from ray._private.node import Node  # not where pytest looks for doctests in this file
-    from ray._raylet import DASHBOARD_AGENT_LISTEN_PORT_NAME, persist_port
-    from ray.cluster_utils import Cluster
+    # Whatever folder it is told to use, `Cluster` writes its address to the default one, which it
+    # does not make: it fails on a machine where Ray never ran. So the default is moved.
+    os.environ["RAY_TMPDIR"] = folder
+    from ray.cluster_utils import Cluster  # not where pytest looks for doctests in this file
+    from ray_deadlines import remove_deadlines
 
-    start = Node.start_raylet
-
-    def start_raylet(self: Any, *args: Any, **options: Any) -> None:
-        port = self.dashboard_agent_listen_port
-        persist_port(self._session_dir, self._node_id, DASHBOARD_AGENT_LISTEN_PORT_NAME, port)
-        start(self, *args, **options)
-
-    Node.start_raylet = start_raylet
-    cluster = Cluster(initialize_head=True, head_node_args={**node(), "temp_dir": folder})
-    second = cluster.add_node(**node())
-    cluster.wait_for_nodes(timeout=600)
+    remove_deadlines()
+    cluster = Cluster(initialize_head=True, head_node_args=NODE)
+    second = cluster.add_node(**NODE)
     print(cluster.address, flush=True)
     for line in sys.stdin:
         assert line.strip() == "remove", line

@@ -44,6 +44,8 @@ PATIENT = {
     "RAY_worker_register_timeout_seconds": "300",
 }
 """How long Ray waits for its own processes: a busy machine is no failure."""
+HANGS_S = 600
+"""A cluster that says nothing for so long is not slow but stuck: it is ended and its logs shown."""
 Made = Callable[[int], tuple[Benchmark, Path]]
 
 
@@ -63,34 +65,64 @@ class RayCluster:
     """A cluster of two nodes on the loopback, in processes that end with this object."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         script = Path(__file__).with_name("ray_cluster.py")
-        self.process = subprocess.Popen(
-            [sys.executable, str(script), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.address = self._said()
+        with (folder / "stderr.log").open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, str(script), str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self.address = self._next_line()
 
     def remove_node(self) -> None:
         """Kill one of the two, with everything on it."""
         assert self.process.stdin is not None
         self.process.stdin.write("remove\n")
         self.process.stdin.flush()
-        assert self._said() == "removed"
+        assert self._next_line() == "removed"
 
     def close(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(300)
+        self.process.wait()
         self.process.stdout.close()
 
-    def _said(self) -> str:
+    def _next_line(self) -> str:
+        """What the cluster prints next; an assertion with all its logs if it ended instead."""
         assert self.process.stdout is not None
+        hung = threading.Timer(HANGS_S, self.process.kill)
+        hung.start()
         line = self.process.stdout.readline().strip()
-        assert line, f"Ray did not start: exit code {self.process.wait(300)}"
+        hung.cancel()
+        if not line:
+            code = self.process.wait()
+            raise AssertionError(f"Ray's cluster ended: exit code {code}\n{logs_of(self.folder)}")
         return line
+
+
+def logs_of(folder: Path, lines: int = 30) -> str:
+    """The last lines of every log below a folder, stderr first: a cause may be in any of them."""
+    found = [p for p in folder.rglob("*") if p.suffix in {".log", ".out", ".err"} and p.is_file()]
+    texts = {path: path.read_text(errors="replace").splitlines() for path in sorted(found)}
+    order = sorted(texts, key=lambda path: path.name != "stderr.log")
+    return "\n".join(
+        f"--- {path.relative_to(folder)}\n" + "\n".join(texts[path][-lines:])
+        for path in order
+        if texts[path]
+    )
+
+
+@contextlib.contextmanager
+def short_folder() -> Iterator[Path]:
+    """A folder for Ray's files, whose sockets need a short path."""
+    folder = tempfile.mkdtemp(prefix="gf-ray-", dir="/tmp")
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,13 +131,13 @@ def ray_environment() -> Iterator[None]:
     known = {
         **QUIET,
         **LOOPBACK,  # then 127.0.0.1 is not taken for the machine's other address
-        "PYTHONPATH": str(PLUGIN),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH")))),
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         **PATIENT,
     }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in known.items():
+    with pytest.MonkeyPatch.context() as patch, short_folder() as folder:
+        for name, value in {**known, "RAY_TMPDIR": str(folder)}.items():
             patch.setenv(name, value)
         yield
 
@@ -114,13 +146,12 @@ def ray_environment() -> Iterator[None]:
 def ray_cluster() -> Iterator[RayCluster]:
     """Ray with the plug-in's models; drivers of this process and those it starts may join."""
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    folder = tempfile.mkdtemp(prefix="gf-ray-", dir="/tmp")  # sockets need a short path
-    cluster = RayCluster(Path(folder))
-    try:
-        yield cluster
-    finally:
-        cluster.close()
-        shutil.rmtree(folder, ignore_errors=True)
+    with short_folder() as folder:
+        cluster = RayCluster(folder)
+        try:
+            yield cluster
+        finally:
+            cluster.close()
 
 
 @pytest.fixture(scope="module")
@@ -269,23 +300,23 @@ def test_ray_of_this_machine_listens_on_the_loopback_only(
     """Without an address Ray is started here, for this run, and nobody else can reach it."""
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     psutil = import_module("psutil")  # Ray brings it
-    command = [sys.executable, "-m", "groundfault.cli", "eval", str(benchmark_folder(8))]
-    command += ["--model", "finder:0.3", "--engine", "ray", "--workers", "1", "--bootstrap", "0"]
+    script = Path(__file__).with_name("ray_deadlines.py")
+    command = [sys.executable, str(script), "eval", str(benchmark_folder(8)), "--model"]
+    command += ["finder:0.3", "--engine", "ray", "--workers", "1", "--bootstrap", "0"]
     environment = {name: value for name, value in os.environ.items() if name not in LOOPBACK}
     addresses: set[str] = set()
-    for _ in range(3):  # Ray gives its agents 15 s to start, too little on a busy machine
+    with (tmp_path / "stderr.log").open("w") as errors:
         process = subprocess.Popen(
             [*command, "--out", str(tmp_path / "runs")],
             env=environment,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
         )
-        while process.poll() is None:
-            with contextlib.suppress(psutil.Error):
-                for one in psutil.Process(process.pid).children(recursive=True):
-                    addresses |= {c.laddr.ip for c in one.net_connections() if c.status == "LISTEN"}
-            time.sleep(0.1)
-        if process.returncode == 0:
-            break
-    assert process.returncode == 0 and read_run(tmp_path / "runs" / "finder-0.3").outcomes["ok"]
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for one in psutil.Process(process.pid).children(recursive=True):
+                addresses |= {c.laddr.ip for c in one.net_connections() if c.status == "LISTEN"}
+        time.sleep(0.1)
+    assert process.returncode == 0, logs_of(tmp_path) + logs_of(Path(os.environ["RAY_TMPDIR"]))
+    assert read_run(tmp_path / "runs" / "finder-0.3").outcomes["ok"]
     assert {ip.removeprefix("::ffff:") for ip in addresses} == {"127.0.0.1"}
