@@ -222,6 +222,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     content_hash: str
     notes: tuple[str, ...] = ()
+    title: str = ""
+    """What reports call it; "" is the paper's name."""
+    about: str = ""
+    """What a reader of the numbers must know about the data."""
 
 
 class _Version(msgspec.Struct):
@@ -237,6 +241,8 @@ def write(
     pictures: Mapping[str, bytes | Path],
     *,
     notes: Sequence[str] = (),
+    title: str = "",
+    about: str = "",
 ) -> Benchmark:
     """Write a folder that must not exist yet; it appears whole or not at all.
 
@@ -257,6 +263,8 @@ def write(
             counts=_counts(samples, questions),
             content_hash=_content_hash(samples, questions, temporary / IMAGES),
             notes=tuple(notes),
+            title=title,
+            about=about,
         )
         write_json(temporary / HEADER, header)
     return _of_folder(Path(folder), header, samples, questions)
@@ -293,13 +301,15 @@ def read(data: AnyPath) -> Benchmark:
 def _of_folder(
     folder: Path, header: Header, samples: Sequence[Sample], questions: Sequence[Question]
 ) -> Benchmark:
-    return benchmark_of(
+    found = benchmark_of(
         samples,
         questions,
         folder=folder,
         content_hash=header.content_hash,
         notes=header.notes,
     )
+    card = msgspec.structs.replace(found.card, title=header.title or CARD.title, about=header.about)
+    return msgspec.structs.replace(found, card=card)
 
 
 def benchmark_of(

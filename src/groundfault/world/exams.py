@@ -20,7 +20,7 @@ from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
-from groundfault.world.presets import in_order, png
+from groundfault.world.presets import ABOUT, in_order, png
 from groundfault.world.questions import TASKS, facts_of, questions_about
 from groundfault.world.questions.controls import CONTROLLED, control_questions
 from groundfault.world.render import Rendered, render
@@ -115,7 +115,15 @@ def build_exam(
         note = f"groundfault world, preset reactbench, n {n}, seed {seed}, {knobs}"
         if controls:
             note += f", with {len(samples) - n} controls"
-        return write(out, samples, questions, pictures, notes=(note,))
+        return write(
+            out,
+            samples,
+            questions,
+            pictures,
+            notes=(note,),
+            title="World: exam",
+            about=ABOUT,
+        )
 
 
 def make_sample(
