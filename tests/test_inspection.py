@@ -388,7 +388,7 @@ def test_a_benchmark_folder(tmp_path: Path) -> None:
 
 def test_an_exam_and_its_native_files(tmp_path: Path) -> None:
     exam, native = tmp_path / "exam", tmp_path / "native"
-    reactbench.write_native(reactbench.write(exam, SAMPLES, QUESTIONS, PICTURES), native)
+    reactbench.write_native(reactbench.write_exam(exam, SAMPLES, QUESTIONS, PICTURES), native)
     for path, format in (
         (exam, "exam"),
         (exam / "exam.json", "exam"),

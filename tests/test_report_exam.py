@@ -101,7 +101,7 @@ def written_exam(folder: Path) -> Benchmark:
             samples.append(sample)
             questions += [question_of(sample, k) for k in range(1, len(LAYOUT[task]) + 1)]
             pictures |= {image: jpeg(len(pictures) + k) for k, image in enumerate(images)}
-    return reactbench.write(folder, samples, questions, pictures)
+    return reactbench.write_exam(folder, samples, questions, pictures)
 
 
 def answer(question: Question, mode: Mode, model: str, k: int) -> Prediction:
@@ -253,14 +253,14 @@ def test_causes_are_shown_only_where_somebody_named_them(runs: list[Path], tmp_p
 def test_without_the_exam_the_numbers_stay(runs: list[Path], tmp_path: Path) -> None:
     gone = [copied(run, tmp_path / run.name, benchmark_folder="/gone") for run in runs]
     page = page_of(gone, tmp_path / "1.html")
-    assert "is not there any more" in page.text
+    assert "is no longer there" in page.text
     assert "Who stands where?" in page.text
     assert "Question by question" not in page.text
     assert "there are no single answers to show" in page.text
     given = page_of(gone, tmp_path / "2.html", images_from=runs[0].parent / "exam")
     assert "Question by question" in given.text
     other = [copied(run, tmp_path / f"{run.name}2", content_hash="other") for run in runs]
-    assert "holds another exam" in page_of(other, tmp_path / "3.html").text
+    assert "has other questions" in page_of(other, tmp_path / "3.html").text
 
 
 def test_a_damaged_exam_that_is_given_is_refused(runs: list[Path], tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_one_mode_and_one_run(runs: list[Path], tmp_path: Path) -> None:
 
 def test_runs_that_store_scores_only(runs: list[Path], tmp_path: Path) -> None:
     bare = Path(shutil.copytree(runs[0], tmp_path / "bare"))
-    (bare / "answers-00000.parquet").unlink()
+    (bare / "predictions-00000.parquet").unlink()
     assert "stores scores only" in page_of([bare, runs[1]], tmp_path / "1.html").text
     (bare / "run.json").unlink()
     assert "do not say where their exam is" in page_of([bare], tmp_path / "2.html").text

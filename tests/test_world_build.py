@@ -70,7 +70,7 @@ def test_an_exam_as_json_comes_back(run: Any, tmp_path: Path) -> None:
     for found, expected in zip((samples, questions), reactbench.rows_of(exam), strict=True):
         assert sorted(found, key=lambda row: row.id) == sorted(expected, key=lambda row: row.id)
     pictures = {name: out / "images" / name for sample in samples for name in sample.images}
-    reactbench.write(tmp_path / "again", samples, questions, pictures)
+    reactbench.write_exam(tmp_path / "again", samples, questions, pictures)
     counts = [
         json.loads((path / "exam.json").read_text())["counts"] for path in (out, tmp_path / "again")
     ]

@@ -13,7 +13,7 @@ from groundfault.benchmarks.reactbench import (
     Question,
     Sample,
     Task,
-    write,
+    write_exam,
 )
 from groundfault.records import Benchmark
 
@@ -41,7 +41,7 @@ def counting_exam(folder: Path, n_samples: int) -> Benchmark:
         samples.append(sample)
         pictures[sample.images[0]] = jpeg(number)
         questions += [_question(sample, place) for place in range(8)]
-    return write(folder, samples, questions, pictures)
+    return write_exam(folder, samples, questions, pictures)
 
 
 def _question(sample: Sample, place: int) -> Question:
@@ -122,4 +122,4 @@ def whole_exam(folder: Path, per_task: int = 2) -> Benchmark:
                         polarity=_polarity(task, kind, number),
                     )
                 )
-    return write(folder, samples, questions, pictures)
+    return write_exam(folder, samples, questions, pictures)

@@ -26,7 +26,7 @@ from tests.llm.chat_server import (
 from tests.llm.conftest import KEY, QUICK
 from tests.llm.runs import run_exam
 
-from groundfault.benchmarks.reactbench import read, rows_of, write
+from groundfault.benchmarks.reactbench import read, rows_of, write_exam
 from groundfault.errors import UsageError
 from groundfault.llm import client, http_client
 from groundfault.llm.circuit import Circuit
@@ -504,7 +504,7 @@ def test_pictures_of_15_mb_are_sent_as_they_are(
     samples, questions = rows_of(read(exam_folder))
     sample, asked = samples[0], questions[:8]
     large = (exam_folder / "images" / "s00000.jpg").read_bytes().ljust(15 << 20, b"\0")
-    write(tmp_path / "large", [sample], asked, {sample.images[0]: large})
+    write_exam(tmp_path / "large", [sample], asked, {sample.images[0]: large})
     with ChatServer() as server:
         run = ask(server, exam=tmp_path / "large", patience=RetryPolicy(timeout_s=600))
         assert run.outcomes["ok"] == 8 and run.last_session["rewritten_pictures"] == 0

@@ -58,7 +58,7 @@ __all__ = [
     "read_native",
     "rows_of",
     "span",
-    "write",
+    "write_exam",
     "write_native",
 ]
 
@@ -234,7 +234,7 @@ class _Version(msgspec.Struct):
     name: str = ""
 
 
-def write(
+def write_exam(
     folder: AnyPath,
     samples: Sequence[Sample],
     questions: Sequence[Question],
@@ -271,7 +271,7 @@ def write(
 
 
 def read(data: AnyPath) -> Benchmark:
-    """Read a folder that `write` made, and check that it is whole and nobody changed it."""
+    """Read a folder that `write_exam` made, and check that it is whole and nobody changed it."""
     folder = Path(data)
     header = _read_header(folder)
     samples = _read_rows(folder / SAMPLES, _sample_schema(), Sample)
@@ -699,7 +699,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_rows(path: Path, schema: pa.Schema, type_: type[T]) -> tuple[T, ...]:
-    """The records of a table, whose columns must be those that `write` gives it."""
+    """The records of a table, whose columns must be those that `write_exam` gives it."""
     table = read_table(path)
     if not table.schema.equals(schema):
         raise DataError(path, "its columns are not those of the format", remedy=_AGAIN)

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Question, Sample, write
+from groundfault.benchmarks.reactbench import Question, Sample, write_exam
 from groundfault.errors import UsageError
 from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark
@@ -115,7 +115,7 @@ def build_exam(
         note = f"groundfault world, preset reactbench, n {n}, seed {seed}, {knobs}"
         if controls:
             note += f", with {len(samples) - n} controls"
-        return write(
+        return write_exam(
             out,
             samples,
             questions,

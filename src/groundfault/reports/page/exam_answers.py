@@ -73,12 +73,14 @@ def material_of(chapter: Chapter, images_from: Path | None = None) -> Material:
     made = next((run.run for run in chapter.runs if run.run is not None), None)
     nothing: tuple[Answers, ...] = tuple({} for _ in chapter.runs)
     if made is None:
-        note = f"No single answers: these runs do not say where their questions are. {AGAIN}"
+        note = f"No single answers: these runs do not say where their exam is. {AGAIN}"
         return Material(benchmark=None, answers=nothing, notes=(note,))
     exam = images_from if is_exam_folder(images_from) else None
     try:
         found = read_again(made, data=exam, images=None if exam else images_from)
     except GroundfaultError as problem:
+        if exam is not None:  # which somebody has named
+            raise
         note = f"No single answers: {problem}. {AGAIN}"
         return Material(benchmark=None, answers=nothing, notes=(note,))
     notes: list[str] = []
