@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 from tests.conftest import Ran
 
-from groundfault import cli
 from groundfault.analysis.calibration import Calibration, operating_points
 from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
@@ -28,11 +27,6 @@ from groundfault.runs.run import read_run
 
 GOLDEN = Path(__file__).parent / "golden"
 Run = Callable[..., Ran]
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(cli.COMMANDS, "calibrate", "calibration:register")
 
 
 @pytest.fixture(params=["cafe_n60_s11", "cafe_n60_s12"])

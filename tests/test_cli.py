@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 from tests.conftest import CafeSet, Ran
+from typer.main import get_command
 
 from groundfault import __version__
 from groundfault.analysis.summary import read_results
 from groundfault.analysis.sweep import parse_grid
+from groundfault.cli.app import COMMANDS, build_app
 from groundfault.errors import UsageError
 from groundfault.io.example import write_example
 from groundfault.io.store import write_json, write_table
@@ -77,6 +79,27 @@ def test_help_lists_the_commands(run: Run) -> None:
         assert ran.code == 0
         assert "\n  cafe " in ran.out
         assert "\n  saco " in ran.out
+
+
+def test_the_list_of_commands_says_what_their_own_help_says(run: Run) -> None:
+    """It is made without them."""
+    whole = get_command(build_app([])).commands  # type: ignore[attr-defined]
+    first_lines = {name: command.help.split("\n\n")[0] for name, command in whole.items()}
+    told = {name: " ".join(line.split()) for name, line in first_lines.items()}
+    assert told == {name: entry.about for name, entry in COMMANDS.items()}
+
+
+def test_a_shell_completes_the_options_of_a_command() -> None:
+    shell = {"_GROUNDFAULT_COMPLETE": "complete_bash", "COMP_WORDS": "groundfault score cafe --ann"}
+    code = "import sys; from groundfault import cli; sys.argv[0] = 'groundfault'; cli.main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **shell, "COMP_CWORD": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout.strip() == "--annotations"
 
 
 def test_version(run: Run) -> None:
@@ -515,6 +538,18 @@ def test_asking_for_help_loads_nothing_heavy(arguments: tuple[str, ...]) -> None
         [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
     )
     assert ended.stderr.split() == ["0"]
+
+
+def test_scoring_a_results_file_loads_neither_arrow_nor_scipy(
+    cafe: CafeSet, tmp_path: Path
+) -> None:
+    """Half of what it costs to score a set of CAFE's size is imports."""
+    arguments = ["score", "cafe", *map(str, cafe.write().options), "--out", str(tmp_path / "out")]
+    ended = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
+    )
+    assert ended.stderr.splitlines()[-1] == "0 numpy rlemasklib"
+    assert read_results(tmp_path / "out")[1].num_rows
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("list",), ("conformance",)])

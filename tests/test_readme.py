@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groundfault.analysis.summary import summarise
-from groundfault.cli import build_app
+from groundfault.cli.app import build_app
 from groundfault.config import OPERATING_POINTS, ScoreSettings, load_toml
 from groundfault.io.example import write_example
 from groundfault.reports.summaries import summary_table

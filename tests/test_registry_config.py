@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
+import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -116,6 +119,118 @@ def test_plugins_are_listed(run: Callable[..., Ran]) -> None:
     [rows] = ran.json.values()
     [theirs] = [row for row in rows if row["name"] == "theirs"]
     assert theirs == {"name": "theirs", "what": "plug-in", "lives in": "other_bench"}
+
+
+def write_package(folder: Path, info: str, entries: str, name: str = "") -> None:
+    """What an installer leaves of a package, without its code."""
+    (folder / info).mkdir(parents=True)
+    named = name or info.partition("-")[0]
+    about = f"Metadata-Version: 2.1\nName: {named}\nVersion: 1.0\n"
+    (folder / info / "METADATA").write_text(about)
+    (folder / info / "PKG-INFO").write_text(about)
+    (folder / info / "entry_points.txt").write_text(entries)
+
+
+def model(name: str, target: str = "m:f") -> str:
+    return f"[console_scripts]\nx = y:z\n\n[groundfault.models]\n{name} = {target}\n"
+
+
+def found_by_the_library() -> dict[str, str]:
+    """What importlib.metadata finds beside ours."""
+    points = importlib.metadata.entry_points(group="groundfault.models")
+    ours = registry.KINDS["models"]
+    return {p.name: p.value.partition("[")[0].strip() for p in points if p.name not in ours}
+
+
+def found() -> dict[str, str]:
+    return {name: entry.target for name, entry in registry.plugins("models").items()}
+
+
+def test_packages_are_found_where_python_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed, in development, as an egg, beside folders that are not there or cannot be read."""
+    write_package(tmp_path / "site", "Plain.Name-1.0.dist-info", model("plain"))
+    write_package(tmp_path / "site", "other-1.0.dist-info", "[console_scripts]\na = b:c\n")
+    (tmp_path / "site" / "bare-1.0.dist-info").mkdir()
+    (tmp_path / "site" / "old-1.0.egg-info").write_text("Name: old")
+    write_package(tmp_path / "project", "developed.egg-info", model("developed"))
+    write_package(tmp_path / "egg-1.0-py3.egg", "EGG-INFO", model("egg"), "egg")
+    for folder in ("site", "project", "egg-1.0-py3.egg", "not there"):
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+    assert set(found()) >= {"plain", "developed", "egg"}
+    assert found() == found_by_the_library()
+
+
+def test_a_package_in_a_zip_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_package(tmp_path / "site", "packed-1.0.dist-info", model("packed", "p:f [gpu]"))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in (tmp_path / "site").rglob("*"):
+            archive.write(file, file.relative_to(tmp_path / "site"))
+    monkeypatch.syspath_prepend(str(tmp_path / "all.zip"))
+    assert found()["packed"] == "p:f"
+    assert found() == found_by_the_library()
+
+
+def test_a_package_that_someone_else_finds_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_package(tmp_path, "hidden-1.0.dist-info", model("hidden"))
+
+    class Finder:
+        @staticmethod
+        def find_spec(*_: object) -> None:
+            return None
+
+        @staticmethod
+        def find_distributions(*_: object) -> list[importlib.metadata.Distribution]:
+            return [importlib.metadata.PathDistribution(tmp_path / "hidden-1.0.dist-info")]
+
+    monkeypatch.setattr(sys, "path", [*sys.path])  # another list: nothing is remembered
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    monkeypatch.syspath_prepend(str(tmp_path / "empty"))
+    assert found()["hidden"] == "m:f"
+
+
+def test_the_first_copy_of_a_package_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_package(tmp_path / "old", "their_bench-1.0.dist-info", model("a", "old:f") + "b = old:f")
+    write_package(tmp_path / "new", "Their.Bench-2.0.dist-info", model("a", "new:f"))
+    write_package(tmp_path / "old", "unrelated-1.0.dist-info", model("a", "unrelated:f"))
+    for folder in ("old", "new"):
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+    assert (found().get("a"), found().get("b")) == ("new:f", None)
+
+
+def test_a_package_that_is_installed_later_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook."""
+    (tmp_path / "site").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert "late" not in found()
+    write_package(tmp_path / "site", "late-1.0.dist-info", model("late"))
+    assert "late" in found()
+
+
+def test_only_groups_of_ours_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = (
+        "[groundfault]\nno = a:b\n[groundfault.models]\n# remark = a:b\n\n yes=a : b \n"
+        "[groundfault.metrics]\nno = a:b\n[other.models]\nno = a:b\n"
+    )
+    write_package(tmp_path, "odd-1.0.dist-info", entries)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "no" not in found() and found()["yes"] == "a : b"
+    assert found() == found_by_the_library()
+
+
+def test_looking_for_packages_does_not_import_the_library() -> None:
+    code = (
+        "import sys; from groundfault import registry; registry.plugins('models'); "
+        "sys.exit('importlib.metadata' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_settings_are_read_from_toml(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The command line: parse, wire, call. Every command prints a table, or JSON with --json.
 
-Commands live in the modules beside this one, which are imported only when they are asked for.
+What it needs is imported once it runs: `main` sets up the process first.
 """
 
 from __future__ import annotations
@@ -8,77 +8,24 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Annotated
 
-import typer
-
-from groundfault import __version__
 from groundfault.errors import GroundfaultError
 
-__all__ = ["COMMANDS", "build_app", "main", "run"]
+__all__ = ["main", "run"]
 
-COMMANDS = {
-    "score": "scoring:register_score",
-    "sweep": "scoring:register_sweep",
-    "compare": "evaluation:register",
-    "eval": "evaluation:register",
-    "report": "evaluation:register",
-    "judge": "judging:register",
-    "judge-card": "judging:register",
-    "world": "world:register",
-    "train": "train:register",
-    "calibrate": "calibration:register",
-    "agent": "agents:register",
-    "convert": "files:register",
-    "export": "exports:register",
-    "inspect": "files:register",
-    "list": "about:register",
-    "doctor": "about:register",
-    "conformance": "about:register",
-    "example": "about:register",
-}
-"""Who adds which command."""
-
-
-def build_app(words: Sequence[str]) -> typer.Typer:
-    """The program, or just the command of it that the words name."""
-    app = typer.Typer(
-        name="groundfault",
-        help="Does a vision model ground what it was asked for, or what it expected to see?",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    app.callback()(_program)
-    named = words[0] if words else ""
-    for target in dict.fromkeys([COMMANDS[named]] if named in COMMANDS else COMMANDS.values()):
-        module, _, function = target.partition(":")
-        register = getattr(import_module(f"groundfault.cli.{module}"), function)
-        register(app, words)
-    return app
-
-
-def _version(value: bool) -> None:
-    if value:
-        print(f"groundfault {__version__}")
-        raise typer.Exit
-
-
-def _program(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
+COMPLETION = "_GROUNDFAULT_COMPLETE"
+"""A shell that completes a line sets this, and gives the line in other variables."""
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and give its exit code. Errors of ours end with one line and code 2."""
+    from groundfault.cli.app import COMMANDS, build_app, build_overview
+
     words = sys.argv[1:] if arguments is None else arguments
+    named = bool(words) and words[0] in COMMANDS
     try:
-        build_app(words)(words)
+        app = build_app(words) if named or COMPLETION in os.environ else build_overview()
+        app(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except (GroundfaultError, OSError) as problem:

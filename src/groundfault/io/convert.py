@@ -20,7 +20,7 @@ from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.foreign import open_file, read_json_object, stream_json_list
 from groundfault.io.inputs import Outline
 from groundfault.records import Benchmark, Item, Region
-from groundfault.registry import KINDS, foreign, load
+from groundfault.registry import KINDS, load, plugins
 
 __all__ = [
     "KNOWN",
@@ -49,7 +49,7 @@ KNOWN = (
 
 def readable() -> tuple[str, ...]:
     """The formats that can be told from others, ours first."""
-    known = (*KINDS["benchmarks"], *foreign("benchmarks"))
+    known = (*KINDS["benchmarks"], *plugins("benchmarks"))
     return tuple(name for name in known if hasattr(load("benchmarks", name), "recognise"))
 
 

@@ -16,7 +16,7 @@ from groundfault.io.coco import read_coco_results
 from groundfault.io.foreign import sha256
 from groundfault.io.inputs import Input, Outline
 from groundfault.records import Benchmark, Prediction
-from groundfault.registry import KINDS, foreign, names
+from groundfault.registry import KINDS, names, plugins
 from groundfault.registry import load as load_entry
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _format_of_folder(path: Path) -> str:
 
 
 def _is_known(name: str) -> bool:
-    return name in KINDS["benchmarks"] or name in foreign("benchmarks")
+    return name in KINDS["benchmarks"] or name in plugins("benchmarks")
 
 
 def _is_on_the_hub(name: str) -> bool:

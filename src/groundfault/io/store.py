@@ -152,7 +152,20 @@ def read_json(path: AnyPath, type_: type[T]) -> T:
 def write_table(
     path: AnyPath, columns: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write equally long columns (arrays, lists, or anything with `to_arrow`) as Parquet."""
+    """Write equally long columns as Parquet: arrays, lists, or anything with `to_arrow`. Lists of
+    numbers may offer `flat` beside it: all their entries, and how many each has."""
+    from groundfault.io.parquet import encode_table
+
+    content = encode_table(columns, metadata or {})
+    if content is not None:
+        write_bytes(path, content)
+    else:
+        _write_with_arrow(path, columns, metadata)
+
+
+def _write_with_arrow(
+    path: AnyPath, columns: Mapping[str, Any], metadata: Mapping[str, str] | None
+) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from groundfault.errors import GroundfaultError
-from groundfault.registry import foreign, load
+from groundfault.registry import load, plugins
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,7 +134,7 @@ def family(name: str) -> Family:
 
 def extensions(protocol: str) -> tuple[Family, ...]:
     """The families of other packages that a protocol's results get."""
-    found = (family(name) for name in sorted(foreign("metrics")))
+    found = (family(name) for name in sorted(plugins("metrics")))
     return tuple(each for each in found if protocol in each.extends)
 
 

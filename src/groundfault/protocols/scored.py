@@ -80,14 +80,19 @@ class Ragged(msgspec.Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.first)
 
+    def flat(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The entries of all lists, and how many each list has."""
+        lengths = self.last - self.first
+        starts = np.cumsum(lengths) - lengths
+        index = np.arange(lengths.sum()) + np.repeat(self.first - starts, lengths)
+        return self.values[index], lengths
+
     def to_arrow(self) -> Any:
         """The column as an Arrow list array."""
         import pyarrow as pa
 
-        lengths = self.last - self.first
+        values, lengths = self.flat()
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        index = np.arange(offsets[-1]) + np.repeat(self.first - offsets[:-1], lengths)
-        values = self.values[index]
         flat = pa.Array.from_buffers(
             pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)]
         )

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from groundfault import __version__
 from groundfault.editors.contract import check_editor
 from groundfault.interfaces import ModelOptions
-from groundfault.registry import KINDS, foreign, load
+from groundfault.registry import KINDS, load, plugins
 from groundfault.reports.tables import Cell, Table
 
 __all__ = ["health_table", "is_healthy"]
@@ -61,7 +61,7 @@ def _optional(name: str, extra: str) -> list[Cell | str]:
 def _plug_ins() -> Iterator[list[Cell | str]]:
     """What other packages add: each is loaded, and an editor does a small edit."""
     for kind in KINDS:
-        for name, entry in sorted(foreign(kind).items()):
+        for name, entry in sorted(plugins(kind).items()):
             what = f"{kind.removesuffix('s')} {name}"
             try:
                 found = load(kind, name)

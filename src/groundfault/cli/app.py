@@ -1,0 +1,130 @@
+"""The program's commands. They live in the modules beside this one, which are imported only when
+their command is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, NamedTuple
+
+import typer
+
+from groundfault import __version__
+
+__all__ = ["COMMANDS", "Entry", "build_app", "build_overview"]
+
+
+class Entry(NamedTuple):
+    """Who adds a command, and what it does."""
+
+    target: str
+    about: str
+    """The first line of its help, so that the list of all commands needs none of them."""
+
+
+COMMANDS = {
+    "score": Entry(
+        "scoring:register_score", "Score a dump of predictions with the metrics of a benchmark."
+    ),
+    "sweep": Entry("scoring:register_sweep", "Score every threshold: t, τ and their grid."),
+    "compare": Entry(
+        "evaluation:register",
+        "Does A really beat B? Paired bootstrap, McNemar, Holm; ties are shown as ties.",
+    ),
+    "eval": Entry(
+        "evaluation:register",
+        "Ask models everything in a benchmark, store their answers, score them.",
+    ),
+    "report": Entry(
+        "evaluation:register",
+        "One HTML file about any number of runs: opens offline, needs nothing else.",
+    ),
+    "judge": Entry(
+        "judging:register",
+        "Judge and score stored answers again; no model is asked its questions again.",
+    ),
+    "judge-card": Entry(
+        "judging:register",
+        "How far can a judge be trusted? κ, α, precision and recall against labels, by task.",
+    ),
+    "world": Entry(
+        "world:register", "The embedded counterfactual world: build benchmarks, look at it."
+    ),
+    "train": Entry("train:register", "Train models against hallucination."),
+    "calibrate": Entry(
+        "calibration:register",
+        "Choose the threshold with the highest cgF1 over boxes, once, on data of its own.",
+    ),
+    "agent": Entry(
+        "agents:register", "Runs of agents: what they cost, and what they did step by step."
+    ),
+    "convert": Entry(
+        "files:register",
+        "Turn any benchmark format into any other; what a format cannot hold is said.",
+    ),
+    "export": Entry(
+        "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."
+    ),
+    "inspect": Entry("files:register", "What is this file, is it sound? Exit code 2 if it is not."),
+    "list": Entry(
+        "about:register",
+        "What there is: benchmarks, metrics, models, answerers, editors, published tables.",
+    ),
+    "doctor": Entry("about:register", "Is everything here that groundfault needs?"),
+    "conformance": Entry(
+        "about:register", "Do the papers' own numbers follow from each other? A page in Markdown."
+    ),
+    "example": Entry(
+        "about:register", "Write a small CAFE-like set with the predictions of two imagined models."
+    ),
+}
+
+
+def build_app(words: Sequence[str]) -> typer.Typer:
+    """The program, or just the command of it that the words name."""
+    app = _empty_app()
+    named = words[0] if words else ""
+    entries = [COMMANDS[named]] if named in COMMANDS else COMMANDS.values()
+    for target in dict.fromkeys(entry.target for entry in entries):
+        module, _, function = target.partition(":")
+        register = getattr(import_module(f"groundfault.cli.{module}"), function)
+        register(app, words)
+    return app
+
+
+def build_overview() -> typer.Typer:
+    """The program as `--help` shows it: commands that can be listed, not run."""
+    app = _empty_app()
+    for name, entry in COMMANDS.items():
+        app.command(name, help=entry.about)(_nothing)
+    return app
+
+
+def _empty_app() -> typer.Typer:
+    app = typer.Typer(
+        name="groundfault",
+        help="Does a vision model ground what it was asked for, or what it expected to see?",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_program)
+    return app
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"groundfault {__version__}")
+        raise typer.Exit
+
+
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _nothing() -> None:
+    pass
