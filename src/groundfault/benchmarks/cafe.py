@@ -87,14 +87,6 @@ def fetched(folder: Path) -> dict[str, Any]:
     }
 
 
-class _Ids(msgspec.Struct):
-    id: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Images(msgspec.Struct):
-    images: list[_Ids] = []
-
-
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
@@ -118,10 +110,8 @@ def read(
 def _are_subsets(paths: Sequence[AnyPath]) -> bool:
     if len(paths) == 1:
         return False
-    ids = [
-        {bytes(image.id) for image in read_json_object(path, _Images, expected=ABOUT).images}
-        for path in paths
-    ]
+    found = [read_json_object(path, AnnotationFile, expected=ABOUT) for path in paths]
+    ids = [{str(image.id) for image in data.images} for data in found]
     return len(set().union(*ids)) == sum(map(len, ids))
 
 

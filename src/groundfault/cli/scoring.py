@@ -246,13 +246,12 @@ def _commands(
     if not words or words[0] != group:
         return {}
     named = words[1] if len(words) > 1 else ""
-    known = registry.names("benchmarks")
-    if named in known:
+    if named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks"):
         command = make(named)
         return {} if command is None else {named: command}
     return {
         name: _described(entry.about)
-        for name, entry in known.items()
+        for name, entry in registry.names("benchmarks").items()
         if entry.answers == "masks" and (not narrow or make(name) is not None)
     }
 

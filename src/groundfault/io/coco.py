@@ -306,18 +306,22 @@ def file_records(
     for first, records in batches:
         for number, record in enumerate(records, first):
             mask, score, box = record.segmentation, record.score, record.bbox
-            yield FileRecord(
+            found = FileRecord(
                 item_id=str(record.image_id),
-                outcome=record.outcome or ok,
+                outcome=ok,
                 masks=() if mask is None else (mask,),  # type: ignore[arg-type]
                 scores=() if score is None else (score,),
-                boxes_xywh=(box,) if box else (),  # type: ignore[arg-type]
                 category_ids=(record.category_id,),
-                text=record.text,
-                reason=record.reason,
+                boxes_xywh=(box,) if box else (),  # type: ignore[arg-type]
                 file=file,
                 number=number,
             )
+            if record.outcome is None:
+                yield found
+            else:
+                yield msgspec.structs.replace(
+                    found, outcome=record.outcome, text=record.text, reason=record.reason
+                )
 
 
 def annotator_regions(

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError
+from groundfault.io.coco import FileRecord
 from groundfault.io.masks import CONTINUES, RLEMask, box_iou, iou_matrix, mask_box
 from groundfault.matching.intake import ABSTAINED, ANNOTATIONS, OK, OUTCOME_CODE, Intake, parts
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Region
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Overlaps", "Truth", "compare_predictions"]
 
-BATCH_PREDICTIONS = 4096
+BATCH_PREDICTIONS = 2048
 """Compared at a time: few enough to be forgotten, many enough to be sorted by item."""
 
 
@@ -138,21 +139,21 @@ class _Table:
         places: list[int] = []
         masks: list[_Mask] = []
         for prediction in predictions:
-            n = parts(prediction)
-            intake.n_records += n or 1
             place = position.get(prediction.item_id)
             if place is None:
                 intake.note_unknown(prediction)
             elif prediction.outcome is not ok:
                 intake.note_outcome(prediction, place, OUTCOME_CODE[prediction.outcome])
-            elif n == 1:
+            elif type(prediction) is FileRecord:  # most of all predictions: no further question
                 places.append(place)
                 masks.append((prediction, 0))
-            elif n:
+            elif n := parts(prediction):
                 places += [place] * n
                 masks += [(prediction, k) for k in range(n)]
+                intake.n_records += n - 1
             else:  # an answer without any mask
                 intake.note_outcome(prediction, place, ABSTAINED)
+        intake.n_records += len(predictions)
         if masks:
             item = np.array(places)
             order = np.argsort(item, kind="stable")
@@ -174,26 +175,25 @@ class _Table:
         for row in np.flatnonzero(~np.isin(outcome[item], (-1, OK)))[:1]:
             self.intake.note_outcome(found[row][0], int(item[row]), OK)
         outcome[item] = OK
-        items, places = self.benchmark.items, item.tolist()
+        items, places, reference = self.benchmark.items, item.tolist(), self.reference
+        masks = self._masks(found, places)
+        for row, mask in enumerate(masks if self.boxes else ()):
+            part.boxes_xywh[row] = self._box(*found[row], mask)
+            part.box_given[row] = bool(_box_at(*found[row]))
         start = 0
         while start < n:
-            sole = self.reference[places[start]]
+            place = places[start]
+            sole = reference[place]
             stop = start + 1
             if sole is None:
-                while stop < n and places[stop] == places[start]:
+                while stop < n and places[stop] == place:
                     stop += 1
+                self._compare_item(items[place], masks[start:stop], part, start)
             else:  # p⁺ and p⁻ of a case share their reference: one call for both
-                while stop < n and self.reference[places[stop]] is sole:
+                while stop < n and reference[places[stop]] is sole:
                     stop += 1
-            masks = self._masks(found[start:stop], places[start:stop])
-            if self.boxes:
-                for row, mask in enumerate(masks, start):
-                    part.boxes_xywh[row] = self._box(*found[row], mask)
-                    part.box_given[row] = bool(_box_at(*found[row]))
-            if sole is None:
-                self._compare_item(items[places[start]], masks, part, start)
-            elif self.need_target or not self.boxes:
-                part.target_iou[start:stop] = self._iou(masks, [sole])[:, 0]
+                if self.need_target or not self.boxes:
+                    part.target_iou[start:stop] = self._iou(masks[start:stop], [sole])[:, 0]
             start = stop
         return part
 
@@ -212,11 +212,12 @@ class _Table:
         """Which predictions have a category that the annotations declare (or none at all)."""
         if not self.declared:
             return np.ones(len(found), bool)
-        given = [p.category_ids[k] if p.category_ids else None for p, k in found]
-        unknown = set(given) - self.declared - {None}
+        unknown = {p.category_ids[k] if p.category_ids else None for p, k in found}
+        unknown -= self.declared | {None}
         if not unknown:
             return np.ones(len(found), bool)
-        declared = np.array([category not in unknown for category in given])
+        declared = np.array([not p.category_ids or p.category_ids[k] not in unknown
+                             for p, k in found])  # fmt: skip
         self.n_undeclared += int((~declared).sum())
         return declared
 
@@ -261,11 +262,12 @@ class _Table:
     def _masks(self, found: Sequence[_Mask], places: Sequence[int]) -> list[RLEMask | None]:
         """Parsed masks. The usual form goes straight to the parser: this is the hottest loop."""
         masks: list[RLEMask | None] = []
+        size, from_dict = self.size, RLEMask.from_dict
         for (prediction, k), place in zip(found, places, strict=True):
             try:
                 rle: Any = prediction.masks[k]
-                if rle["size"] == self.size[place] and rle["counts"][-1:] < CONTINUES:
-                    masks.append(RLEMask.from_dict(rle))
+                if rle["size"] == size[place] and rle["counts"][-1:] < CONTINUES:
+                    masks.append(from_dict(rle))
                     continue
             except (TypeError, ValueError, OverflowError, IndexError):
                 pass  # another form, or unsound: the thorough way decides
