@@ -22,9 +22,10 @@ def run(arguments: list[str] | None = None) -> int:
     from groundfault.cli.app import COMMANDS, build_app, build_overview
 
     words = sys.argv[1:] if arguments is None else arguments
-    named = bool(words) and words[0] in COMMANDS
+    line = os.environ.get("COMP_WORDS", "").split()[1:] if COMPLETION in os.environ else words
+    named = bool(line) and line[0] in COMMANDS
     try:
-        app = build_app(words) if named or COMPLETION in os.environ else build_overview()
+        app = build_app(line) if named or COMPLETION in os.environ else build_overview()
         app(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0

@@ -68,7 +68,7 @@ COMMANDS = {
     "inspect": Entry("files:register", "What is this file, is it sound? Exit code 2 if it is not."),
     "list": Entry(
         "about:register",
-        "What there is: benchmarks, metrics, models, answerers, editors, published tables.",
+        "What there is: benchmarks, protocols, metrics, models, judges, editors, published tables.",
     ),
     "doctor": Entry("about:register", "Is everything here that groundfault needs?"),
     "conformance": Entry(
