@@ -6,10 +6,10 @@ export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test test-all check format bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
@@ -27,6 +27,9 @@ demo: $(VENV)/.core ## Render a small world, see one model hallucinate and anoth
 
 test: $(VENV)/.dev check ## Checks and tests
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+test-all: $(VENV)/.dev check ## The same, and what takes longer
+	GROUNDFAULT_TEST_ALL=1 $(BIN)/pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.dev ## Format, lint, strict types, import contract, doctests
 	$(BIN)/ruff format --check src tests bench examples

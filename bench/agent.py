@@ -34,9 +34,8 @@ from PIL import Image
 from groundfault.io.masks import encode
 from groundfault.models.agent import Agent, Scene, Settings
 from groundfault.models.agent.scripted import call
-from groundfault.models.agent.speaking import Messages, Said
 from groundfault.models.agent.tools import worth_showing
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Conversation, Outcome, Prediction, Reply
 from groundfault.world.render import render
 from groundfault.world.sampling import WorldSettings, sample_scene
 
@@ -74,34 +73,34 @@ def _two(size: Size, height: float) -> Prediction:
     )
 
 
-def reply_to(messages: Messages) -> str:
+def reply_to(conversation: Conversation) -> str:
     """The next of the four lines."""
-    concept = "other" if "'other'" in messages[1]["content"][0]["text"] else "one"
-    turn = sum(message["role"] == "assistant" for message in messages)
+    concept = "other" if "'other'" in conversation[1].text else "one"
+    turn = sum(message.role == "assistant" for message in conversation)
     return LINES[turn].replace("CONCEPT", concept)
 
 
 class Sleeper:
-    """A speaker in this process that replies after 50 ms."""
+    """A chat model in this process that replies after 50 ms."""
 
-    async def say(self, messages: Messages) -> Said:
+    async def reply(self, conversation: Conversation, tools: Sequence[Any] = ()) -> Reply:
         await asyncio.sleep(DELAY_S)
-        text = reply_to(messages)
-        return Said(item_id="", outcome=Outcome.OK, text=text, tokens_in=0, tokens_out=0, cost=0.0)
+        text = reply_to(conversation)
+        return Reply(outcome=Outcome.OK, text=text, tokens_in=0, tokens_out=0, cost=0.0)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         pass
 
 
-def dialled(address: str, concurrency: int, folder: str) -> Any:
+def served(address: str, concurrency: int, folder: str) -> Any:
     """The same over HTTP."""
-    from groundfault.llm.conversations import AnswererOptions
     from groundfault.llm.openai_chat import openai
-    from groundfault.models.agent.dialling import Dialled
+    from groundfault.llm.server import ChatOptions
+    from groundfault.models.agent.loading import chat_client
 
-    server = openai("stub", AnswererOptions(base_url=address))
+    server = openai("stub", ChatOptions(base_url=address))
     settings = Settings(concurrency=concurrency)
-    return Dialled(server, settings, responses=Path(folder) / "responses.sqlite")
+    return chat_client(server, settings, responses=Path(folder) / "responses.sqlite")
 
 
 def serve() -> None:
@@ -141,10 +140,10 @@ def serve() -> None:
     asyncio.run(listen())
 
 
-def measure(speaker: Any, episodes: int, concurrency: int, size: Size) -> None:
+def measure(chat: Any, episodes: int, concurrency: int, size: Size) -> None:
     images = [_scene(size, seed) for seed in range(-(-episodes // 2))]
     phrases = [["one", "other"]] * (episodes // 2) + [["one"]] * (episodes % 2)
-    with Agent(TwoMasks(size), speaker, Settings(concurrency=concurrency)) as agent:
+    with Agent(TwoMasks(size), chat, Settings(concurrency=concurrency)) as agent:
         agent.segment(images[0], ["one"])  # imports, connections
         began, cpu = time.perf_counter(), time.process_time()
         answers = agent.segment_batch(images, phrases)
@@ -174,7 +173,7 @@ def drawing_s(images: Sequence[NDArray[np.uint8]], size: Size) -> float:
         pictures = [scene.picture, *(scene.overlay(result) for result in found)]
         pictures += [scene.close_up(result, number) for result in found for number in (1, 2)]
         for picture in pictures:
-            assert picture.sha256 and picture.url
+            assert picture.sha256 and picture.base64
     return time.process_time() - cpu
 
 
@@ -212,8 +211,8 @@ def main() -> None:
         assert stub.stdout is not None
         address = f"http://127.0.0.1:{int(stub.stdout.readline())}/v1"
         with tempfile.TemporaryDirectory() as folder:
-            speaker = dialled(address, given.concurrency, folder)
-            measure(speaker, given.episodes, given.concurrency, given.size)
+            chat = served(address, given.concurrency, folder)
+            measure(chat, given.episodes, given.concurrency, given.size)
     finally:
         stub.terminate()
 

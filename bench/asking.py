@@ -26,6 +26,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,37 +151,44 @@ def body(folder: Path, number: int) -> bytes:
 
 
 def ours(folder: Path, url: str, n: int) -> None:
-    import msgspec
-
-    from groundfault.llm.conversations import AnswererOptions, Asked
-    from groundfault.llm.cost import Purse
+    from groundfault.llm.client import ChatClient
     from groundfault.llm.openai_chat import openai
-    from groundfault.llm.requests import ask_served
-    from groundfault.llm.response_store import Responses
-    from groundfault.parsing.answers import Answered, passage, read_yes_no
-    from groundfault.runs.answers import Recorder, read_answers
+    from groundfault.llm.pictures import PictureCache
+    from groundfault.llm.server import ChatOptions
+    from groundfault.parsing.passages import passage
+    from groundfault.parsing.yes_no import parse_yes_no
+    from groundfault.records import Conversation, Message, Outcome, Prediction, Reply
+    from groundfault.runs.recorder import Recorder, read_predictions
 
-    asked = (
-        Asked(item_id=f"q{k}", text=question(k), pictures=(picture(folder, k),)) for k in range(n)
-    )
-    with tempfile.TemporaryDirectory() as scratch:
-        run = Path(scratch)
-        with Recorder(run) as recorder, Responses(run / "responses.sqlite") as responses:
+    pictures = PictureCache()
 
-            def keep(_: Asked, answer: Answered) -> None:
-                parsed = read_yes_no(passage(answer.text, "std"))
-                recorder.add(msgspec.structs.replace(answer, parsed=parsed))
+    def conversation(number: int) -> Conversation:
+        shown = pictures.load(picture(folder, number))
+        return (Message("user", (shown, question(number))),)
 
-            model = openai("stub", AnswererOptions(base_url=url))
-            ask_served(
-                asked,
-                model,
-                keep,
-                purse=Purse(None, None),
-                responses=responses,
-                concurrency=CONCURRENCY,
+    with tempfile.TemporaryDirectory() as scratch, Recorder(scratch) as recorder:
+
+        def keep(number: int, reply: Reply) -> None:
+            kept = Prediction(
+                item_id=f"q{number}",
+                mode="std",
+                outcome=reply.outcome,
+                text=reply.text,
+                parsed=parse_yes_no(passage(reply.text, "std")),
+                tokens_in=reply.tokens_in or 0,
+                tokens_out=reply.tokens_out or 0,
+                seconds=reply.seconds,
             )
-        assert sum(answer.parsed == "yes" for answer in read_answers(run)) == n
+            recorder.add([kept])
+
+        model = openai("stub", ChatOptions(base_url=url))
+        client = ChatClient(
+            model, responses=Path(scratch) / "responses.sqlite", concurrency=CONCURRENCY
+        )
+        client.run(((k, partial(conversation, k)) for k in range(n)), keep)
+        recorder.finish()
+        found = list(read_predictions(scratch))
+        assert sum(p.parsed == "yes" and p.outcome is Outcome.OK for p in found) == n
 
 
 def with_aiohttp(folder: Path, url: str, n: int) -> None:

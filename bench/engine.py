@@ -35,6 +35,7 @@ from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.runner.session import predict
+from groundfault.runner.ways import InMasks
 from groundfault.runner.work import Plan
 from measure import run
 
@@ -78,17 +79,23 @@ def make(n_images: int, size_px: tuple[int, int]) -> tuple[Benchmark, Path]:
             )
             for role in (Role.POSITIVE, Role.NEGATIVE)
         ]
-    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items)), folder
+    found = Benchmark(card=CARD, cases=tuple(cases), items=tuple(items), images=str(folder))
+    return found, folder
 
 
 def engine_s(
-    made: tuple[Benchmark, Path], load: Callable[[], Any], **more: Any
+    made: tuple[Benchmark, Path],
+    load: Callable[[], Any],
+    *,
+    plan: Plan | None = None,
+    progress: Callable[[object], None] | None = None,
 ) -> tuple[float, float]:
     """Seconds of a run, in all and while asking."""
-    out = Path(tempfile.mkdtemp(dir=DATA))
+    out, plan = Path(tempfile.mkdtemp(dir=DATA)), plan or Plan()
+    way = InMasks(load, "bench", made[1], plan, out)
     try:
         started = time.perf_counter()
-        run = predict(made[0], load, out, name="bench", images=made[1], **more)
+        run = predict(made[0], way, out, name="bench", plan=plan, progress=progress)
         return time.perf_counter() - started, run.seconds
     finally:
         shutil.rmtree(out)

@@ -24,12 +24,11 @@ import numpy as np
 from engine import engine_s, make
 from engine_models import Costly
 from groundfault.io.example import write_example
-from groundfault.records import Item, Outcome, Rle, Role
+from groundfault.records import Item, Outcome, Prediction, Rle, Role
 from groundfault.runner.pool import Report
 from groundfault.runner.session import Progress
 from groundfault.runner.work import Plan, Task
-from groundfault.runs.recording import SHARD_ITEMS, Recorder
-from groundfault.runs.run import Answer
+from groundfault.runs.recorder import SHARD_ITEMS, Recorder
 
 DATA = Path(__file__).parent / "data"
 PHRASES = 2
@@ -54,10 +53,10 @@ def mask_pool() -> list[Rle]:
     ]
 
 
-def answers(pool: list[Rle], k: int) -> list[Answer]:
-    """The answers to one image."""
+def predictions(pool: list[Rle], k: int) -> list[Prediction]:
+    """The predictions of one image."""
     return [
-        Answer(
+        Prediction(
             item_id=f"{k}{n}",
             outcome=Outcome.OK,
             masks=tuple(pool[(k * PHRASES + n + m) % len(pool)] for m in range(MASKS)),
@@ -89,12 +88,14 @@ def measure_driver(n_images: int = 10_000) -> tuple[float, float]:
     """CPU seconds of the driver and bytes on disk, per image: encode the order, decode the report,
     journal, shard. Ray's or the pipe's own time comes on top."""
     pool, folder = mask_pool(), Path(tempfile.mkdtemp(dir=DATA))
-    reports = [msgspec.msgpack.encode(Report(k, answers=answers(pool, k))) for k in range(n_images)]
+    reports = [
+        msgspec.msgpack.encode(Report(k, predictions=predictions(pool, k))) for k in range(n_images)
+    ]
     recorder = Recorder(folder)
     started = time.process_time()
     for k, report in enumerate(reports):
         order(k)
-        recorder.add(msgspec.msgpack.decode(report, type=Report).answers)
+        recorder.add(msgspec.msgpack.decode(report, type=Report).predictions)
     recorder.finish()
     cpu_s = (time.process_time() - started) / n_images
     size = sum(path.stat().st_size for path in folder.iterdir()) / n_images

@@ -24,7 +24,10 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("ours")
+settings.register_profile("long", settings.get_profile("ours"), max_examples=1000)
+ALL = bool(os.environ.get("GROUNDFAULT_TEST_ALL"))
+"""Whether what takes longer is tested too: `make test-all`."""
+settings.load_profile("long" if ALL else "ours")
 
 SIDE_PX = 40
 OFFSET = 1_000_000_000

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundfault.parsing.answers import (
-    MODES,
-    Mode,
-    denies,
-    is_refusal,
-    passage,
-    read_number,
-    read_option,
-    read_range,
-    read_yes_no,
-)
+from groundfault.errors import UnknownName, UsageError
+from groundfault.parsing.answers import KINDS, Kind, ParsedAnswer, parse_answer
+from groundfault.parsing.choices import parse_choice
+from groundfault.parsing.numbers import parse_number, parse_range
+from groundfault.parsing.passages import passage
+from groundfault.parsing.wording import is_refusal
+from groundfault.parsing.yes_no import denies, parse_yes_no
+from groundfault.records import MODES, Mode
 
 # Yes/no: the answer and its reading where the question affirms.
 YES_NO: list[tuple[str, str | None]] = [
@@ -445,17 +443,17 @@ PASSAGES: list[tuple[str, Mode, str]] = [
 
 @pytest.mark.parametrize(("text", "reading"), YES_NO)
 def test_yes_no(text: str, reading: str | None) -> None:
-    assert read_yes_no(passage(text, "std")) == reading
+    assert parse_yes_no(passage(text, "std")) == reading
 
 
 @pytest.mark.parametrize(("text", "reading"), NEGATED)
 def test_yes_no_where_the_question_negates(text: str, reading: str | None) -> None:
-    assert read_yes_no(passage(text, "std"), negated=True) == reading
+    assert parse_yes_no(passage(text, "std"), negated=True) == reading
 
 
 @pytest.mark.parametrize(("text", "reading"), COT)
 def test_yes_no_after_reasoning(text: str, reading: str | None) -> None:
-    assert read_yes_no(passage(text, "cot")) == reading
+    assert parse_yes_no(passage(text, "cot")) == reading
 
 
 @pytest.mark.parametrize(
@@ -472,17 +470,17 @@ def test_yes_no_after_reasoning(text: str, reading: str | None) -> None:
     ],
 )
 def test_options(options: tuple[str, ...], text: str, reading: str | None) -> None:
-    assert read_option(passage(text, "std"), options) == reading
+    assert parse_choice(passage(text, "std"), options) == reading
 
 
 @pytest.mark.parametrize(("text", "reading"), NUMBERS)
 def test_numbers(text: str, reading: int | None) -> None:
-    assert read_number(passage(text, "std")) == reading
+    assert parse_number(passage(text, "std")) == reading
 
 
 @pytest.mark.parametrize(("text", "reading"), SPANS)
 def test_ranges(text: str, reading: tuple[int, int] | None) -> None:
-    assert read_range(passage(text, "std")) == reading
+    assert parse_range(passage(text, "std")) == reading
 
 
 @pytest.mark.parametrize(("text", "mode", "read"), PASSAGES)
@@ -518,9 +516,9 @@ NEUTRAL = st.sampled_from(["{}", " {} ", "**{}**", "{}.", '"{}"', "Answer: {}", 
 
 @given(TEXTS, st.booleans())
 def test_any_text_is_read_or_not_and_never_fails(text: str, negated: bool) -> None:
-    assert read_yes_no(text, negated=negated) in ("yes", "no", None)
-    assert read_option(text, ("red", "blue", "none of these")) in ("A", "B", "C", None)
-    number, found = read_number(text), read_range(text)
+    assert parse_yes_no(text, negated=negated) in ("yes", "no", None)
+    assert parse_choice(text, ("red", "blue", "none of these")) in ("A", "B", "C", None)
+    number, found = parse_number(text), parse_range(text)
     assert number is None or number >= 0
     assert found is None or 0 <= found[0] <= found[1]
     denies(text), is_refusal(text)
@@ -528,41 +526,41 @@ def test_any_text_is_read_or_not_and_never_fails(text: str, negated: bool) -> No
 
 @given(TEXTS)
 def test_a_text_is_a_number_or_a_range_but_not_both(text: str) -> None:
-    assert read_number(text) is None or read_range(text) is None
+    assert parse_number(text) is None or parse_range(text) is None
 
 
 @given(st.sampled_from(["yes", "no", "Yes", "No"]), NEUTRAL, st.booleans())
 def test_the_bare_word_is_read_in_any_wrapping(word: str, wrap: str, negated: bool) -> None:
-    assert read_yes_no(passage(wrap.format(word), "std"), negated=negated) == word.lower()
+    assert parse_yes_no(passage(wrap.format(word), "std"), negated=negated) == word.lower()
 
 
 @given(st.integers(0, 99_999_999), NEUTRAL, st.booleans())
 def test_figures_are_read_with_and_without_separators(n: int, wrap: str, commas: bool) -> None:
     figure = f"{n:,}" if commas else str(n)
-    assert read_number(passage(wrap.format(figure), "std")) == n
+    assert parse_number(passage(wrap.format(figure), "std")) == n
 
 
 @given(st.integers(0, 10_000), st.integers(0, 50), st.sampled_from(["-", "–", " to ", " — ", "~"]))
 def test_ranges_are_read_by_both_ends(low: int, width: int, dash: str) -> None:
-    assert read_range(f"{low}{dash}{low + width}") == (low, low + width)
-    assert read_range(f"between {low} and {low + width}") == (low, low + width)
+    assert parse_range(f"{low}{dash}{low + width}") == (low, low + width)
+    assert parse_range(f"between {low} and {low + width}") == (low, low + width)
 
 
 @given(st.integers(0, 9_999))
 def test_number_words_are_read_as_their_value(n: int) -> None:
-    assert read_number(spelled(n)) == n
-    assert read_number(f"I count {spelled(n)} birds.") == n
+    assert parse_number(spelled(n)) == n
+    assert parse_number(f"I count {spelled(n)} birds.") == n
 
 
 @given(st.sampled_from("ABCD"), NEUTRAL)
 def test_letters_are_read_whatever_the_options_say(letter: str, wrap: str) -> None:
     options = ("a dog", "the cat B", "20", "nothing")
-    assert read_option(passage(wrap.format(letter), "std"), options) == letter
+    assert parse_choice(passage(wrap.format(letter), "std"), options) == letter
 
 
 @given(st.permutations(["a dog", "a cat", "a big cat", "none of these"]), st.integers(0, 3))
 def test_an_option_is_known_by_its_own_words_wherever_it_stands(options: list[str], k: int) -> None:
-    assert read_option(options[k], options) == "ABCD"[k]
+    assert parse_choice(options[k], options) == "ABCD"[k]
 
 
 @pytest.mark.parametrize(
@@ -573,7 +571,12 @@ def test_long_texts_are_read_in_time_that_grows_with_them(piece: str) -> None:
     start = time.process_time()
     for mode in MODES:
         said = passage(text, mode)
-        read_yes_no(said), read_number(said), read_range(said), read_option(said, ("red", "blue"))
+        (
+            parse_yes_no(said),
+            parse_number(said),
+            parse_range(said),
+            parse_choice(said, ("red", "blue")),
+        )
     assert time.process_time() - start < 20  # a quadratic pattern took 40 s
 
 
@@ -594,3 +597,77 @@ def spelled(n: int) -> str:
     size, word = (100, "hundred") if n < 1000 else (1000, "thousand")
     rest = f" and {spelled(n % size)}" if n % size else ""
     return f"{spelled(n // size)} {word}{rest}"
+
+
+# What the package offers to whoever has answers of their own.
+
+TWO = ("a lamp", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "more", "value"),
+    [
+        ("Yes.", "yes_no", {}, True),
+        ("No, it is bare.", "yes_no", {}, False),
+        ("There is no dog.", "yes_no", {"question": "Is there a dog?"}, False),
+        ("There is no dog.", "yes_no", {"question": "Is there no dog?"}, True),
+        ("There is no dog.", "yes_no", {"question": "Isn't there a dog?"}, False),
+        ("A dog? I look. There is none.", "yes_no", {"reasoning": True}, False),
+        ("(B)", "choice", {"options": TWO}, "B"),
+        ("A lamp.", "choice", {"options": TWO}, "A"),
+        ("There is nothing.", "choice", {"options": ["a lamp", "nothing"]}, "B"),
+        ("Twenty-one", "number", {}, 21),
+        ("0", "number", {}, 0),
+        ("3 rows of 7. So there are 21.", "number", {"reasoning": True}, 21),
+        ("18 to 22", "range", {}, (18, 22)),
+        ("First 3, then 4. Final answer: 18-22.", "range", {}, (18, 22)),
+    ],
+)
+def test_parse_answer(text: str, kind: Kind, more: dict[str, Any], value: object) -> None:
+    found = parse_answer(text, kind, **more)
+    assert (found.value, found.why) == (value, "")
+    assert type(found.value) is type(value)
+    assert found.passage and found.passage in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "why"),
+    [
+        ("", "number", "empty answer"),
+        (" \n", "yes_no", "empty answer"),
+        ("<think>It is bare, so no", "yes_no", "no answer after its reasoning"),
+        ("I can't view images.", "yes_no", "a refusal"),
+        ("Perhaps.", "yes_no", "says nothing that can be read as yes or no"),
+        ("A or B", "choice", "says nothing that can be read as one of the options"),
+        ("18-22", "number", "says nothing that can be read as one number"),
+        ("20", "range", "says nothing that can be read as one range"),
+    ],
+)
+def test_parse_answer_says_why_it_cannot_tell(text: str, kind: Kind, why: str) -> None:
+    found = parse_answer(text, kind, options=TWO if kind == "choice" else ())
+    assert (found.value, found.why) == (None, why)
+
+
+def test_parse_answer_refuses_what_makes_no_sense() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'yes_no'"):
+        parse_answer("Yes", "yesno")  # type: ignore[arg-type]
+    for options in ((), ("one",), tuple(map(str, range(27)))):
+        with pytest.raises(UsageError, match="2 to 26 options"):
+            parse_answer("A", "choice", options=options)
+    assert parse_answer("Z", "choice", options=[f"thing {k}" for k in range(26)]).value == "Z"
+
+
+@given(st.text(max_size=60), st.sampled_from(KINDS), st.text(max_size=20), st.booleans())
+def test_parse_answer_has_a_value_or_a_reason(
+    text: str, kind: Kind, question: str, reasoning: bool
+) -> None:
+    options = TWO if kind == "choice" else ()
+    found = parse_answer(text, kind, question=question, options=options, reasoning=reasoning)
+    assert isinstance(found, ParsedAnswer)
+    assert (found.value is None) == bool(found.why)
+
+
+def test_all_of_an_answer_is_read_unless_the_model_was_told_to_reason() -> None:
+    text = "No. It is bare."
+    assert passage(text, "") == passage(text, "std") == text
+    assert passage(text, "cot") == "It is bare."

@@ -19,7 +19,7 @@ import pytest
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import cafe
 from groundfault.errors import DataError
-from groundfault.io.coco import stream_results
+from groundfault.io.coco import read_coco_results
 from groundfault.matching.overlaps import Overlaps, compare_predictions
 from groundfault.metrics import target_aware
 from groundfault.protocols import concepts
@@ -49,7 +49,7 @@ def compare(
 ) -> tuple[Benchmark, Overlaps]:
     benchmark = cafe.read([folder / f"{name}.json" for name in annotators])
     file = folder / f"{predictions}.json"
-    return benchmark, compare_predictions(benchmark, stream_results(file), file=file, iou=iou)
+    return benchmark, compare_predictions(benchmark, read_coco_results(file), iou=iou)
 
 
 def rows_of(
@@ -206,9 +206,7 @@ def test_edge_case(name: str, tmp_path: Path) -> None:
 
     def score(iou: str, t: float, tau: float = 0.3) -> dict[str, dict[str, Estimate]]:
         benchmark = cafe.read(annotations)
-        overlaps = compare_predictions(
-            benchmark, stream_results(predictions), file=predictions, iou=iou
-        )
+        overlaps = compare_predictions(benchmark, read_coco_results(predictions), iou=iou)
         return rows_of((benchmark, overlaps), t=t, tau=tau, iou=iou)
 
     if name in REFUSED:
@@ -253,7 +251,7 @@ def test_answers_where_the_published_evaluator_crashes(tmp_path: Path) -> None:
         benchmark = cafe.read(annotations)
         compared = (
             benchmark,
-            compare_predictions(benchmark, stream_results(predictions), file=predictions),
+            compare_predictions(benchmark, read_coco_results(predictions)),
         )
         plain = next(i for i in benchmark.items if i.role is Role.POSITIVE).regions[0]
         assert plain.mask is not None and isinstance(plain.mask["counts"], str)

@@ -16,13 +16,13 @@ from PIL import Image
 from tests.conftest import Ran
 
 from groundfault.analysis.calibration import Calibration, operating_points
+from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import folder
 from groundfault.errors import UsageError
 from groundfault.io.masks import encode
 from groundfault.io.store import read_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
-from groundfault.runner.scoring import score_run
 from groundfault.runs.run import read_run
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -125,7 +125,7 @@ def test_a_run_is_not_asked_again(run: Run, tmp_path: Path) -> None:
     assert calibrated(run("calibrate", place, "--data", data, "--bootstrap", 0, "--json")) == found
     for point in found.sweep.points:
         made = folder.read(data)
-        scored = score_run(made, place, t=point.t, tau=0.3, variant="parity", iou="bbox")
+        scored = score_run(made, place, {"t": point.t, "iou": "bbox"})
         expected = summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics["cgF1"].value
         assert point.metrics["cgF1"].value == expected
 

@@ -12,7 +12,7 @@ from pycocotools import mask as reference
 
 from groundfault.benchmarks import coco_instances, lvis
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import Result
+from groundfault.io.coco import Result, file_records
 from groundfault.io.coco_categories import address_to_categories
 from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
@@ -130,7 +130,7 @@ def test_overlaps_agree_with_pycocotools(tmp_path: Path) -> None:
         for k, (image, category) in enumerate([(7, 2), (8, 1), (7, 2), (7, 1), (9, 1)])
     ]
     overlaps = compare_predictions(
-        benchmark, address_to_categories([(0, results)]), file="results", need_target=False
+        benchmark, address_to_categories(file_records([(0, results)], "results")), need_target=False
     )
     truth = overlaps.truths[0]
     row = 0

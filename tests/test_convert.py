@@ -15,7 +15,7 @@ from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import cafe, folder
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import convert
-from groundfault.io.coco import stream_results
+from groundfault.io.coco import read_coco_results
 from groundfault.io.masks import encode
 from groundfault.matching.overlaps import compare_predictions
 from groundfault.protocols import concepts
@@ -168,9 +168,7 @@ def test_predictions_are_no_benchmark(golden: Path) -> None:
 
 
 def score(benchmark: Benchmark, predictions: Path, *, iou: str = "segm") -> dict[str, Row]:
-    overlaps = compare_predictions(
-        benchmark, stream_results(predictions), file=predictions, iou=iou
-    )
+    overlaps = compare_predictions(benchmark, read_coco_results(predictions), iou=iou)
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou=iou, variant="parity")
     return summarise(scored, bootstrap=20, seed=1).rows
 

@@ -11,29 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundfault.analysis.exam import cot_effects, hallucination_rates, position_bias
 from groundfault.analysis.summary import summarise
-from groundfault.benchmarks.reactbench import (
-    LAYOUT,
-    LETTERS,
-    Exam,
-    ExamCard,
-    Question,
-    Sample,
-    Task,
-)
+from groundfault.benchmarks import reactbench
+from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, Question, Sample, Task
 from groundfault.errors import DataError
 from groundfault.metrics import exam as metric
-from groundfault.parsing.answers import MODES, Answered, Mode, Verdict
-from groundfault.protocols.exam import (
-    cot_effects,
-    hallucination_rates,
-    judged_counts,
-    metric_function,
-    position_bias,
-    score,
-)
+from groundfault.protocols.exam import score
 from groundfault.published import published_rows
-from groundfault.records import Outcome, Summary
+from groundfault.records import MODES, Benchmark, Mode, Outcome, Prediction, Summary, Verdict
 
 FACTS: dict[Task, dict[str, str]] = {
     "erasure": {"erased": "lamp", "relation": "on", "kept": "table"},
@@ -43,7 +29,9 @@ FACTS: dict[Task, dict[str, str]] = {
 }
 
 
-def exam(per_task: int = 2, tasks: tuple[Task, ...] = tuple(LAYOUT), *, controls: int = 0) -> Exam:
+def exam(
+    per_task: int = 2, tasks: tuple[Task, ...] = tuple(LAYOUT), *, controls: int = 0
+) -> Benchmark:
     """An exam without pictures: every task in turn, its YN answers yes and no in turn."""
     samples, questions = [], []
     for number, task in product(range(per_task), tasks):
@@ -76,29 +64,29 @@ def exam(per_task: int = 2, tasks: tuple[Task, ...] = tuple(LAYOUT), *, controls
                         options=("one", "two", "three", "four") if type_ == "MC" else (),
                     )
                 )
-    return Exam(
-        card=ExamCard(counts={}, content_hash=""),
-        samples=tuple(samples),
-        questions=tuple(questions),
-    )
+    return reactbench.benchmark_of(samples, questions)
+
+
+def questions_of(exam: Benchmark) -> list[Question]:
+    return reactbench.rows_of(exam)[1]
 
 
 def rows_of(
-    exam: Exam,
+    exam: Benchmark,
     right: Callable[[Question, Mode], bool] = lambda question, mode: True,
     modes: tuple[Mode, ...] = MODES,
-) -> list[Answered]:
+) -> list[Prediction]:
     return [
         answer(question, mode, right(question, mode))
-        for question in exam.questions
+        for question in questions_of(exam)
         for mode in modes
     ]
 
 
-def answer(question: Question, mode: Mode, right: bool) -> Answered:
+def answer(question: Question, mode: Mode, right: bool) -> Prediction:
     other = {"yes": "no", "no": "yes", "A": "B"}.get(question.answer, "A")
     verdict: Verdict = "right" if right else "wrong"
-    return Answered(
+    return Prediction(
         item_id=question.id,
         mode=mode,
         outcome=Outcome.OK,
@@ -109,7 +97,7 @@ def answer(question: Question, mode: Mode, right: bool) -> Answered:
     )
 
 
-def summary_of(exam: Exam, rows: list[Answered], bootstrap: int = 0) -> Summary:
+def summary_of(exam: Benchmark, rows: list[Prediction], bootstrap: int = 0) -> Summary:
     return summarise(score(exam, rows), bootstrap=bootstrap, seed=0)
 
 
@@ -148,14 +136,14 @@ def test_a_perfect_and_a_hopeless_model() -> None:
     assert (hopeless["yes_rate_true"], hopeless["yes_rate_false"]) == (0, 1)
 
 
-def by_hand(exam: Exam, rows: list[Answered]) -> tuple[float, float]:
+def by_hand(exam: Benchmark, rows: list[Prediction]) -> tuple[float, float]:
     """React-Score by formula and plain, in plain Python."""
-    samples = {sample.id: sample for sample in exam.samples}
-    questions = {question.id: question for question in exam.questions}
+    task_of = {case.id: case.intervention for case in exam.cases}
+    questions = {question.id: question for question in questions_of(exam)}
     tally: dict[tuple[str, str, str], list[bool]] = {}
     for row in rows:
         question = questions[row.item_id]
-        task = samples[question.sample_id].task
+        task = task_of[question.sample_id]
         tally.setdefault((task, row.mode, question.type), []).append(row.verdict == "right")
     formula = plain = 0.0
     for task, weight in zip(LAYOUT, (0.3, 0.2, 0.2, 0.3), strict=True):
@@ -236,7 +224,7 @@ def test_a_thinking_model_has_one_mode() -> None:
     assert any("one mode" in note for note in summary.notes)
 
 
-def with_outcome(row: Answered, outcome: Outcome) -> Answered:
+def with_outcome(row: Prediction, outcome: Outcome) -> Prediction:
     return msgspec.structs.replace(row, outcome=outcome, parsed=None, verdict=None)
 
 
@@ -261,7 +249,7 @@ def test_failed_is_not_scored_and_bounded() -> None:
     summary = summary_of(asked, rows)
     assert values_of(summary)["accuracy_std"] == 1
     assert summary.outcomes["failed"] == 1
-    n = len(asked.questions)
+    n = len(asked.items)
     assert summary.bounds["Overall"]["accuracy_std"] == pytest.approx(((n - 1) / n, 1))
     assert summary.bounds["Overall"]["cot_effect"] == pytest.approx((0, 1 / n))
     low, high = summary.bounds["Overall"]["unparsed_rate"]
@@ -309,7 +297,7 @@ def test_controls_have_a_row_of_their_own_and_are_resampled_with_their_sample() 
 def test_intervals_are_clustered_by_sample() -> None:
     """All questions of a sample end alike: the interval is that of 8 samples, not 88 answers."""
     asked = exam(4, ("erasure", "attribute"))
-    lucky = {sample.id for sample in asked.samples[::2]}
+    lucky = {case.id for case in asked.cases[::2]}
     rows = rows_of(asked, lambda question, mode: question.sample_id in lucky, ("std",))
     estimate = summary_of(asked, rows, bootstrap=2000).rows["Overall"].metrics["accuracy_std"]
     assert estimate.value == 0.5 and estimate.n == 96
@@ -320,7 +308,7 @@ def test_intervals_are_clustered_by_sample() -> None:
 def test_what_is_stored_is_enough_to_score_again() -> None:
     scored = score(exam(), rows_of(exam()))
     assert len(scored.contribution_names) == scored.contributions.shape[1]
-    again = metric_function(scored.settings)(scored.contributions.sum(axis=0, keepdims=True))
+    again = scored.metrics(scored.contributions.sum(axis=0, keepdims=True))
     assert again["react_score"][0] == 1
     columns = scored.columns()
     assert columns["std_verdicts"][0].split(" ") == ["right"] * 12
@@ -337,10 +325,27 @@ def test_what_is_stored_is_enough_to_score_again() -> None:
     ],
 )
 def test_unsound_rows_are_refused(
-    spoil: Callable[[list[Answered]], list[Answered]], words: str
+    spoil: Callable[[list[Prediction]], list[Prediction]], words: str
 ) -> None:
     with pytest.raises(DataError, match=words):
         score(exam(1), spoil(rows_of(exam(1))))
+
+
+def test_questions_of_another_kind_are_refused() -> None:
+    asked = exam(1)
+    rows, first = rows_of(asked), asked.items[0]
+    masks = msgspec.structs.replace(first, answer=None)
+    odd = msgspec.structs.replace(
+        first, answer=msgspec.structs.replace(first.answer, dimension="odd")
+    )
+    for item, words in ((masks, "asks for masks"), (odd, "its dimension is 'odd'")):
+        changed = msgspec.structs.replace(asked, items=(item, *asked.items[1:]))
+        with pytest.raises(DataError, match=words):
+            score(changed, rows)
+    renamed = msgspec.structs.replace(asked.cases[0], intervention="sorting")
+    changed = msgspec.structs.replace(asked, cases=(renamed, *asked.cases[1:]))
+    with pytest.raises(DataError, match="its task is 'sorting'"):
+        score(changed, rows)
 
 
 def test_the_effect_of_reasoning_is_tested_on_the_same_questions() -> None:
@@ -389,11 +394,3 @@ def test_position_bias_of_a_model_that_always_says_a() -> None:
     assert bias.p_value is not None and bias.p_value < 1e-6
     fair = position_bias(asked, rows_of(asked, modes=("std",)))["std"]
     assert fair.p_value == 1
-
-
-def test_only_answers_in_words_are_counted_for_the_judge() -> None:
-    asked = exam(2)
-    counts = judged_counts(asked, rows_of(asked))
-    assert "counting" not in counts
-    assert counts["erasure"][1].tolist() == [8, 8]
-    assert counts["Overall"][0].sum() == 2 * 2 * (4 + 4 + 3)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from groundfault.analysis.exam import cot_effects, hallucination_rates, position_bias
 from groundfault.analysis.summary import summarise
-from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample
+from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, benchmark_of, rows_of
 from groundfault.judges.card import Agreement, JudgeCard, agreement
-from groundfault.parsing.answers import MODES, Answered
-from groundfault.protocols.exam import cot_effects, hallucination_rates, position_bias, score
-from groundfault.records import Outcome, Summary
-from groundfault.report.exams import (
+from groundfault.protocols.exam import score
+from groundfault.records import MODES, Benchmark, Outcome, Prediction, Summary
+from groundfault.reports.exams import (
     cause_bars,
     cause_table,
     cause_tables,
@@ -21,10 +21,10 @@ from groundfault.report.exams import (
     question_tables,
     yes_table,
 )
-from groundfault.report.tables import FORMATS, Table, render
+from groundfault.reports.tables import FORMATS, Table, render
 
 
-def small_exam() -> Exam:
+def small_exam() -> Benchmark:
     samples, questions = [], []
     for task, layout in LAYOUT.items():
         for copy in range(3):
@@ -47,13 +47,12 @@ def small_exam() -> Exam:
                 )
                 for number, (type_, dimension) in enumerate(layout, start=1)
             ]
-    card = ExamCard(counts={}, content_hash="")
-    return Exam(card=card, samples=tuple(samples), questions=tuple(questions))
+    return benchmark_of(samples, questions)
 
 
 EXAM = small_exam()
 ROWS = [
-    Answered(
+    Prediction(
         item_id=question.id,
         mode=mode,
         outcome=Outcome.OK,
@@ -61,7 +60,7 @@ ROWS = [
         verdict="right" if right else "wrong",
         judge="rule",
     )
-    for question in EXAM.questions
+    for question in rows_of(EXAM)[1]
     for mode in MODES
     for right in [not (mode == "cot" and question.number == 1)]
 ]

@@ -15,7 +15,7 @@ from groundfault.analysis.compare import compare_runs
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks import fprefcoco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import Result, stream_results
+from groundfault.io.coco import Result, file_records, read_coco_results
 from groundfault.io.masks import decode, encode
 from groundfault.metrics import false_premise
 from groundfault.protocols import referring
@@ -309,7 +309,7 @@ def result(query: object, pixels: np.ndarray, score: float | None = 0.9, **field
 
 
 def summary(benchmark: Benchmark, records: list[Result], **options: Any) -> Summary:
-    scored = referring.score(benchmark, [(0, records)], file="preds.json", **options)
+    scored = referring.score(benchmark, file_records([(0, records)], "preds.json"), **options)
     return summarise(scored, bootstrap=50, seed=0)
 
 
@@ -455,7 +455,7 @@ def test_annotations_need_masks(tmp_path: Path) -> None:
 
 def test_queries_of_a_case_are_resampled_together(tmp_path: Path) -> None:
     benchmark = read(tmp_path, refs(), instances())
-    scored = referring.score(benchmark, [(0, [result(100, LEFT)])], file="preds.json")
+    scored = referring.score(benchmark, file_records([(0, [result(100, LEFT)])], "preds.json"))
     assert scored.case.tolist() == [0, 0, 1, 2]
     assert scored.columns()["query_id"] == ["100", "101", "102", "103"]
 
@@ -470,7 +470,7 @@ def test_runs_can_be_stored_and_compared(tmp_path: Path) -> None:
                 for r in records
             ],
         )
-        scored = referring.score(benchmark, stream_results(file), file=file)
+        scored = referring.score(benchmark, read_coco_results(file))
         write_results(tmp_path / name, scored, summarise(scored, bootstrap=10, seed=0))
     found = compare_runs([tmp_path / "a", tmp_path / "b"], metrics=["See", "Segment"], resamples=50)
     difference = next(
@@ -525,7 +525,7 @@ def answered_sets(draw: st.DrawFn) -> tuple[Benchmark, list[Result], list[Any]]:
 def test_metrics_agree_with_pixels(drawn: tuple[Benchmark, list[Result], list[Any]]) -> None:
     """An independent reference: loops over pixel arrays, straight from the definitions."""
     benchmark, records, expected = drawn
-    scored = referring.score(benchmark, [(0, records)], file="preds.json", t=0.5)
+    scored = referring.score(benchmark, file_records([(0, records)], "preds.json"), t=0.5)
     ours = false_premise.metrics(scored.contributions.sum(axis=0, keepdims=True))
     right, ious, intersection, union = {True: [], False: []}, [], 0, 0
     for present, truth, answer in expected:

@@ -20,7 +20,7 @@ from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco, reactbench
 from groundfault.errors import UsageError
 from groundfault.io import convert
-from groundfault.io.coco import Result
+from groundfault.io.coco import Result, file_records
 from groundfault.io.inspection import Report, inspect
 from groundfault.io.inspection.report import PROBLEMS
 from groundfault.io.masks import encode
@@ -388,7 +388,7 @@ def test_a_benchmark_folder(tmp_path: Path) -> None:
 
 def test_an_exam_and_its_native_files(tmp_path: Path) -> None:
     exam, native = tmp_path / "exam", tmp_path / "native"
-    reactbench.write_native(reactbench.write(exam, SAMPLES, QUESTIONS, PICTURES), native)
+    reactbench.write_native(reactbench.write_exam(exam, SAMPLES, QUESTIONS, PICTURES), native)
     for path, format in (
         (exam, "exam"),
         (exam / "exam.json", "exam"),
@@ -419,7 +419,7 @@ def test_scores(tmp_path: Path) -> None:
     }
     benchmark = fprefcoco.read([write_file(tmp_path / "a.json", content)])
     records = [Result(image_id=1, outcome=Outcome.FAILED)]
-    scored = referring.score(benchmark, [(0, records)], file="r.json")
+    scored = referring.score(benchmark, file_records([(0, records)], "r.json"))
     write_results(tmp_path / "run", scored, summarise(scored, bootstrap=0, seed=0))
     report = inspect(tmp_path / "run")
     assert (report.format, report.sound) == ("scores", True)
@@ -521,7 +521,7 @@ def records(part: str) -> st.SearchStrategy[Any]:
 def test_no_junk_stops_an_inspection(tmp_path: Path, content: object) -> None:
     file = write_file(tmp_path / "junk.json", content)
     report = inspect(file)
-    if report.sound and report.format in convert.READABLE and report.format != "halluseg":
+    if report.sound and report.format in convert.readable() and report.format != "halluseg":
         images = content.get("images") if isinstance(content, dict) else None
         if images:
             convert.read_any(file, report.format)

@@ -6,14 +6,22 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from groundfault.analysis.summary import summarise
-from groundfault.benchmarks.reactbench import LAYOUT, Exam, ExamCard, Question, Sample, Task
+from groundfault.benchmarks.reactbench import (
+    LAYOUT,
+    Question,
+    Sample,
+    Task,
+    benchmark_of,
+    rows_of,
+)
 from groundfault.errors import DataError, UsageError
-from groundfault.interfaces import Answerer, Judge
-from groundfault.judges import ShortAnswer, judge_answers
+from groundfault.interfaces import ChatModel, Judge
+from groundfault.judges import ShortAnswer, by_item, grade
 from groundfault.judges.card import (
     CANARIES,
     Agreement,
@@ -29,9 +37,16 @@ from groundfault.judges.causes import prompt_hash as causes_hash
 from groundfault.judges.labelled import labelled_answers
 from groundfault.judges.llm import REMINDER, JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.parsing.answers import Answered, Mode, Verdict
 from groundfault.protocols.exam import score
-from groundfault.records import Outcome, Prediction
+from groundfault.records import (
+    Benchmark,
+    Conversation,
+    Mode,
+    Outcome,
+    Prediction,
+    Reply,
+    Verdict,
+)
 
 LAMP = {
     "erased": "lamp",
@@ -311,7 +326,7 @@ FRESH: list[tuple[Task, dict[str, str], int, str, Verdict]] = [
 
 def short_answer(task: Task, facts: dict[str, str], number: int, text: str) -> ShortAnswer:
     type_, dimension = LAYOUT[task][number - 1]
-    sample = Sample(id="s", task=task, images=("s.png",), height_px=64, width_px=64, facts=facts)
+    sample = sample_of("s", task, facts)
     question = Question(
         id=f"s:Q{number}",
         sample_id="s",
@@ -322,7 +337,14 @@ def short_answer(task: Task, facts: dict[str, str], number: int, text: str) -> S
         answer="Nothing.",
         rubric=rubric_of(task, facts, number),
     )
-    return ShortAnswer(sample, question, text)
+    benchmark = benchmark_of([sample], [question])
+    return ShortAnswer(benchmark.cases[0], benchmark.items[0], text)
+
+
+def sample_of(name: str, task: Task, facts: dict[str, str]) -> Sample:
+    return Sample(
+        id=name, task=task, images=(f"{name}.png",), height_px=64, width_px=64, facts=facts
+    )
 
 
 def test_the_rule_judge_agrees_with_a_person_on_answers_as_models_put_them() -> None:
@@ -344,7 +366,7 @@ def test_the_rule_judge_on_answers_that_it_was_not_made_for() -> None:
     assert found.specificity == 1.0  # it errs by taking right answers for wrong
 
 
-def world_exam(n: int, seed: int) -> Exam:
+def world_exam(n: int, seed: int) -> Benchmark:
     """Questions of the world without their pictures, the tasks in turn."""
     from groundfault.world.cases import sample_intervention
     from groundfault.world.questions import TASKS, facts_of, questions_about
@@ -362,21 +384,8 @@ def world_exam(n: int, seed: int) -> Exam:
             questions += questions_about(case, name, seed=index)
         except UsageError:  # nothing unambiguous to ask about this one
             continue
-        samples.append(
-            Sample(
-                id=name,
-                task=TASKS[kind],
-                images=(f"{name}.png",),
-                height_px=64,
-                width_px=64,
-                facts=facts_of(case),
-            )
-        )
-    return Exam(
-        card=ExamCard(counts={}, content_hash=""),
-        samples=tuple(samples),
-        questions=tuple(questions),
-    )
+        samples.append(sample_of(name, TASKS[kind], facts_of(case)))
+    return benchmark_of(samples, questions)
 
 
 def test_the_rule_judge_agrees_with_the_labels_of_the_world() -> None:
@@ -389,16 +398,14 @@ def test_the_rule_judge_agrees_with_the_labels_of_the_world() -> None:
 
 
 def test_the_rule_judge_takes_every_reference_answer_of_the_world_for_right() -> None:
-    exam = world_exam(48, seed=12)
-    samples = {sample.id: sample for sample in exam.samples}
     answers = [
-        ShortAnswer(samples[question.sample_id], question, question.answer)
-        for question in exam.questions
-        if question.type == "SA" and samples[question.sample_id].task != "counting"
+        ShortAnswer(case, item, item.answer.reference)
+        for case, item in by_item(world_exam(48, seed=12)).values()
+        if item.answer and item.answer.type == "SA" and case.intervention != "counting"
     ]
     judgements = RuleJudge().judge_all(answers)
     wrong = [
-        (answer.question.text, answer.text)
+        (answer.item.query, answer.text)
         for answer, judgement in zip(answers, judgements, strict=True)
         if judgement.verdict != "right"
     ]
@@ -410,8 +417,8 @@ def test_reference_answers_score_everything_and_yes_a_half_of_yes_no() -> None:
     modes: tuple[Mode, ...] = ("std", "cot")
 
     def values(text: Callable[[Question], str]) -> dict[str, float | None]:
-        rows = [said(q.id, text(q), mode) for q in exam.questions for mode in modes]
-        scored = score(exam, judge_answers(exam, rows, RuleJudge()))
+        rows = [said(q.id, text(q), mode) for q in rows_of(exam)[1] for mode in modes]
+        scored = score(exam, grade(exam, rows, RuleJudge()))
         summary = summarise(scored, bootstrap=0, seed=0)
         return {name: each.value for name, each in summary.rows["Overall"].metrics.items()}
 
@@ -456,17 +463,10 @@ def test_the_rule_judge_leaves_open_what_its_rules_do_not_cover(text: str) -> No
 # From rows to verdicts.
 
 
-def asked_exam() -> Exam:
+def asked_exam() -> Benchmark:
     """One sample of erasure and one of counting, in the paper's layout."""
-    erased = short_answer("erasure", LAMP, 5, "").sample
-    counted = Sample(
-        id="c",
-        task="counting",
-        images=("c.png",),
-        height_px=64,
-        width_px=64,
-        facts={"object": "bee", "count": "20"},
-    )
+    erased = sample_of("s", "erasure", LAMP)
+    counted = sample_of("c", "counting", {"object": "bee", "count": "20"})
     questions = []
     for sample in (erased, counted):
         for number, (type_, dimension) in enumerate(LAYOUT[sample.task], start=1):
@@ -486,15 +486,11 @@ def asked_exam() -> Exam:
                     polarity="affirmed" if type_ == "YN" else "",
                 )
             )
-    return Exam(
-        card=ExamCard(counts={}, content_hash=""),
-        samples=(erased, counted),
-        questions=tuple(questions),
-    )
+    return benchmark_of([erased, counted], questions)
 
 
-def said(item_id: str, text: str, mode: Mode = "std", **more: Any) -> Answered:
-    return Answered(
+def said(item_id: str, text: str, mode: Mode = "std", **more: Any) -> Prediction:
+    return Prediction(
         **{"item_id": item_id, "mode": mode, "outcome": Outcome.OK, "text": text, **more}
     )
 
@@ -525,12 +521,12 @@ def said(item_id: str, text: str, mode: Mode = "std", **more: Any) -> Answered:
 def test_rows_get_a_reading_and_a_verdict(
     item: str, text: str, parsed: str | None, verdict: Verdict | None
 ) -> None:
-    [row] = judge_answers(asked_exam(), [said(item, text)], RuleJudge())
+    [row] = grade(asked_exam(), [said(item, text)], RuleJudge())
     assert (row.parsed, row.verdict) == (parsed, verdict)
     assert row.outcome is (Outcome.OK if verdict else Outcome.UNPARSED)
     assert bool(row.reason) == (verdict is None)
     assert row.text == text
-    again = judge_answers(asked_exam(), [row], RuleJudge())
+    again = grade(asked_exam(), [row], RuleJudge())
     assert again == [row]
 
 
@@ -541,7 +537,7 @@ def test_what_was_cut_off_or_failed_is_no_score() -> None:
         said("s:Q3", "", outcome=Outcome.FAILED, reason="time-out"),
         said("s:Q4", "I look … the lamp", "cot", outcome=Outcome.UNPARSED, finish="length"),
     ]
-    judged = judge_answers(asked_exam(), rows, RuleJudge())
+    judged = grade(asked_exam(), rows, RuleJudge())
     assert [row.verdict for row in judged] == [None] * 4
     assert [row.outcome.value for row in judged] == ["unparsed", "unparsed", "failed", "unparsed"]
     assert [row.reason for row in judged][1:3] == ["empty choices", "time-out"]
@@ -550,31 +546,44 @@ def test_what_was_cut_off_or_failed_is_no_score() -> None:
 
 def test_a_row_of_another_exam_is_refused() -> None:
     with pytest.raises(DataError, match="no such question"):
-        judge_answers(asked_exam(), [said("x:Q1", "No.")], RuleJudge())
+        grade(asked_exam(), [said("x:Q1", "No.")], RuleJudge())
+
+
+def test_what_no_judge_can_decide_about_is_refused() -> None:
+    asked = asked_exam()
+    masks = msgspec.structs.replace(asked.items[0], answer=None)
+    changed = msgspec.structs.replace(asked, items=(masks, *asked.items[1:]))
+    with pytest.raises(DataError, match="item s:Q1: it asks for masks"):
+        grade(changed, [said("s:Q1", "No.")], RuleJudge())
+    for facts in ({}, {"count": "many"}, {"count": "18-22"}):
+        counted = msgspec.structs.replace(asked.cases[1], facts=facts)
+        changed = msgspec.structs.replace(asked, cases=(asked.cases[0], counted))
+        with pytest.raises(DataError, match=r"case c: .* do not give the 'count'"):
+            grade(changed, [said("c:Q5", "20")], RuleJudge())
 
 
 # A model as judge.
 
 
 class Scripted:
-    """An answerer that says what a function of the last message tells, and counts."""
+    """A chat model that says what a function of the last message tells, and counts."""
 
     def __init__(self, reply: Callable[[str], str | None]) -> None:
-        self.reply, self.asked = reply, list[Sequence[dict[str, Any]]]()
+        self.reply, self.asked = reply, list[Conversation]()
 
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
         self.asked += conversations
-        texts = [self.reply(conversation[-1]["content"]) for conversation in conversations]
+        texts = [self.reply(conversation[-1].text) for conversation in conversations]
         return [
-            Prediction(item_id="", outcome=Outcome.FAILED, reason="connection refused")
+            Reply(outcome=Outcome.FAILED, reason="connection refused")
             if text is None
-            else Prediction(item_id="", outcome=Outcome.OK, text=text)
+            else Reply(outcome=Outcome.OK, text=text)
             for text in texts
         ]
 
 
 def test_the_seams_are_kept() -> None:
-    assert isinstance(Scripted(str), Answerer)
+    assert isinstance(Scripted(str), ChatModel)
     assert isinstance(LlmJudge(Scripted(str), "m"), Judge)
 
 
@@ -604,12 +613,12 @@ def test_it_is_asked_again_once_and_told_why() -> None:
     [found] = LlmJudge(model, "m").judge_all([short_answer("erasure", LAMP, 5, "Nothing.")])
     assert found.verdict == "right"
     assert found.text == "I think so\nright"
-    assert [message["role"] for message in model.asked[1]][-2:] == ["assistant", "user"]
+    assert [message.role for message in model.asked[1]][-2:] == ["assistant", "user"]
 
 
 def test_what_the_judge_does_not_decide_is_unparsed() -> None:
     judge = LlmJudge(Scripted(lambda message: "perhaps"), "judge-1")
-    [row] = judge_answers(asked_exam(), [said("s:Q5", "Nothing.")], judge)
+    [row] = grade(asked_exam(), [said("s:Q5", "Nothing.")], judge)
     assert (row.outcome, row.verdict, row.judge) == (Outcome.UNPARSED, None, "judge-1")
     assert row.judge_text == "perhaps\nperhaps"
 
@@ -617,12 +626,12 @@ def test_what_the_judge_does_not_decide_is_unparsed() -> None:
 def test_a_judge_that_is_down_stops_the_run_and_scores_nothing() -> None:
     judge = LlmJudge(Scripted(lambda message: None), "judge-1")
     with pytest.raises(JudgeDown, match="judge-1 does not answer: connection refused"):
-        judge_answers(asked_exam(), [said("s:Q5", "Nothing.")], judge)
+        grade(asked_exam(), [said("s:Q5", "Nothing.")], judge)
 
 
 def test_a_judge_that_loses_replies_is_down() -> None:
     class Short(Scripted):
-        def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+        def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
             return []
 
     with pytest.raises(JudgeDown, match="0 replies to 1"):
@@ -633,7 +642,7 @@ def test_numbers_options_and_repeated_words_cost_no_judge() -> None:
     model = Scripted(lambda message: "right")
     rows = [said("s:Q1", "No."), said("s:Q9", "B"), said("c:Q5", "20"), said("c:Q6", "18-22")]
     rows += [said("s:Q5", "Nothing."), said("s:Q5", "Nothing.", "cot")]
-    judged = judge_answers(asked_exam(), rows, LlmJudge(model, "judge-1"))
+    judged = grade(asked_exam(), rows, LlmJudge(model, "judge-1"))
     assert len(model.asked) == 1
     assert [row.judge for row in judged] == ["rule"] * 4 + ["judge-1"] * 2
 
@@ -648,7 +657,7 @@ def test_the_prompt_has_rules_rubric_and_answer_and_a_hash() -> None:
             short_answer("erasure", LAMP | {"control": "unedited"}, 5, "A lamp."),
         ]
     )
-    first, second, control = (conversation[-1]["content"] for conversation in model.asked)
+    first, second, control = (conversation[-1].text for conversation in model.asked)
     assert "the only polar bear is teal" in first and "Nowhere {braces}." in first
     assert "move, guitar, the upper left part of the picture" in second
     assert "taken out" not in control
@@ -721,9 +730,7 @@ def test_the_interval_of_a_corrected_score_covers() -> None:
 def test_canaries_are_mixed_in_and_set_aside() -> None:
     judge = Canaried(RuleJudge())
     rows = [said("s:Q5", "Nothing."), said("s:Q6", "A lamp.")]
-    assert judge_answers(asked_exam(), rows, judge) == judge_answers(
-        asked_exam(), rows, RuleJudge()
-    )
+    assert grade(asked_exam(), rows, judge) == grade(asked_exam(), rows, RuleJudge())
     assert [found.verdict for found in judge.judgements] == [each.verdict for each in CANARIES]
     assert judge.drift() == []
 
@@ -740,7 +747,7 @@ def test_a_judge_that_drifts_is_warned_about() -> None:
 # Sub-causes.
 
 
-def wrong_rows() -> list[Answered]:
+def wrong_rows() -> list[Prediction]:
     rows = [
         said("s:Q1", "Lamps stand on tables. Yes.", "cot"),
         said("s:Q2", "I look. No.", "cot"),
@@ -749,7 +756,7 @@ def wrong_rows() -> list[Answered]:
         said("c:Q6", "some", "cot"),
         said("s:Q4", "", "cot", outcome=Outcome.FAILED, reason="time-out"),
     ]
-    return judge_answers(asked_exam(), rows, RuleJudge())
+    return grade(asked_exam(), rows, RuleJudge())
 
 
 def test_only_wrong_chains_of_thought_get_a_cause() -> None:
@@ -758,7 +765,7 @@ def test_only_wrong_chains_of_thought_get_a_cause() -> None:
     assert [(each.item_id, each.cause) for each in found] == [("s:Q1", "SC3"), ("c:Q5", "SC2")]
     counts = distribution(found)
     assert counts["erasure"] == {"SC1": 0, "SC2": 0, "SC3": 1, "Other": 0, "unparsed": 0}
-    prompt = model.asked[0][-1]["content"]
+    prompt = model.asked[0][-1].text
     assert "Scene-Object Association" in prompt and "Lamps stand on tables." in prompt
     assert len(causes_hash()) == 64
 

@@ -12,9 +12,8 @@ import pytest
 
 from groundfault import registry
 from groundfault.errors import DataError, UsageError
-from groundfault.interfaces import ModelOptions
+from groundfault.interfaces import Encoder, ModelOptions
 from groundfault.io.masks import decode
-from groundfault.models.agent.segmenting import Encoder
 from groundfault.models.nano import SHIPPED, SIDE_PX, Nano, group
 from groundfault.records import Outcome
 from groundfault.runner.probe import PASSED, probe

@@ -22,12 +22,12 @@ from groundfault.world.splits import SEEN, split_pair
 torch = pytest.importorskip("torch", reason="training needs the train extra")
 pytest.importorskip("onnx", reason="training needs the train extra")
 
-from groundfault.train.nano import network as networks  # noqa: E402
-from groundfault.train.nano.batches import QUESTIONS, draw  # noqa: E402
-from groundfault.train.nano.export import export  # noqa: E402
-from groundfault.train.nano.objective import loss  # noqa: E402
-from groundfault.train.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
-from groundfault.train.nano.questions import (  # noqa: E402
+from groundfault.training.nano import network as networks  # noqa: E402
+from groundfault.training.nano.batches import QUESTIONS, draw  # noqa: E402
+from groundfault.training.nano.export import export  # noqa: E402
+from groundfault.training.nano.objective import loss  # noqa: E402
+from groundfault.training.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
+from groundfault.training.nano.questions import (  # noqa: E402
     EASY,
     TEMPTING,
     TRUE,
@@ -36,7 +36,7 @@ from groundfault.train.nano.questions import (  # noqa: E402
     how_often,
     vocabulary,
 )
-from groundfault.train.nano.recipe import Recipe, Stage, cook  # noqa: E402
+from groundfault.training.nano.recipe import Recipe, Stage, cook  # noqa: E402
 
 WORDS = vocabulary()
 NAMES = {way: name for name, ways in WORDINGS.items() for way in ways}
@@ -248,8 +248,8 @@ def test_another_recipe_does_not_mix_with_what_is_there(folder: Path) -> None:
 def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
     folder: Path, pictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from groundfault.train.nano import fitting
-    from groundfault.train.nano.fitting import Diet, Fitting, fit
+    from groundfault.training.nano import fitting
+    from groundfault.training.nano.fitting import Fitting, Mixture, fit
 
     monkeypatch.setattr(fitting, "SAY_EVERY", 1)
 
@@ -258,18 +258,18 @@ def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
         net = networks.Nano(SIDE_PX, len(WORDS) + 1, LENGTH)
         return Fitting(net, 1e-3, 4, 1.0, 0)
 
-    diets = [Diet(pictures, 2)]
+    mixtures = [Mixture(pictures, 2)]
     whole = fresh()
-    for _ in fit(whole, diets, WORDS):
+    for _ in fit(whole, mixtures, WORDS):
         pass
     half = fresh()
-    for step, _ in fit(half, diets, WORDS):
+    for step, _ in fit(half, mixtures, WORDS):
         if step == 2:
             break
     torch.save(half.state(), folder / "half.pt")
     resumed = fresh()
     resumed.restore(torch.load(folder / "half.pt", weights_only=False))
-    for _ in fit(resumed, diets, WORDS):
+    for _ in fit(resumed, mixtures, WORDS):
         pass
     for mine, theirs in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
         assert torch.equal(mine, theirs)

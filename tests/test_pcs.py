@@ -13,7 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from groundfault.analysis.summary import summarise
-from groundfault.io.coco import Result
+from groundfault.io.coco import Result, file_records
 from groundfault.io.masks import encode
 from groundfault.matching.overlaps import Overlaps, compare_predictions
 from groundfault.metrics import pcs
@@ -66,7 +66,7 @@ def make(drawn: Any) -> tuple[Benchmark, list[Result]]:
 
 
 def overlaps_of(benchmark: Benchmark, results: list[Result]) -> Overlaps:
-    return compare_predictions(benchmark, [(0, results)], file="p", need_target=False)
+    return compare_predictions(benchmark, file_records([(0, results)], "p"), need_target=False)
 
 
 def metrics_of(

@@ -1,4 +1,5 @@
-"""The example plug-in, installed by pip and asked by the program in a process of its own."""
+"""The example plug-in, one of each, installed by pip and used by the program in processes of its
+own and from Python."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,36 +72,167 @@ def coloured_set(where: Path) -> Path:
     return where / "benchmark"
 
 
+def _path(installed: Path) -> str:
+    """The plug-in beside whatever is on the path already."""
+    return os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH", "")]))
+
+
 def program(installed: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": _path(installed), "OMP_NUM_THREADS": "1"}
     command = [*PROGRAM, *map(str, words)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
 
 
-def test_it_is_listed_and_evaluated(installed: Path, tmp_path: Path) -> None:
-    listed = json.loads(program(installed, "list", "models", "--json").stdout)["models"]
-    assert {"colour-words", "oracle"} <= {row["name"] for row in listed}
-    [row] = [row for row in listed if row["name"] == "colour-words"]
-    assert (row["what"], row["lives in"]) == ("plug-in", "colour_words:load")
+def cards(where: Path) -> Path:
+    """The plug-in's own format: two pictures, four phrases."""
+    where.mkdir()
+    for name, colour in (("red", (200, 30, 30)), ("blue", (40, 60, 200))):
+        pixels = np.full((48, 64, 3), 230, np.uint8)
+        pixels[10:30, 20:50] = colour
+        Image.fromarray(pixels).save(where / f"{name}.png")
+    lines = ("red.png\tred square\tyes", "red.png\tgreen square\tno")
+    lines += ("blue.png\tblue square\tyes", "blue.png\tred square\tno")
+    (where / "cards.tsv").write_text("\n".join(lines))
+    return where
 
+
+def finished(ended: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+    """The summary of every model."""
+    assert ended.returncode == 0, ended.stderr
+    events = [json.loads(line) for line in ended.stdout.splitlines()]
+    return {each["model"]: each["summary"] for each in events if each["event"] == "finished"}
+
+
+def value(summary: dict[str, Any], metric: str) -> float:
+    found: float = summary["rows"]["Overall"]["metrics"][metric]["value"]
+    return found
+
+
+KINDS = {
+    "models": "colour-words",
+    "benchmarks": "colour-cards",
+    "protocols": "presence",
+    "metrics": "margin",
+    "judges": "shared-words",
+    "editors": "invert",
+}
+
+
+def test_one_of_each_is_listed_and_sound(installed: Path) -> None:
+    listed = json.loads(program(installed, "list", "--json").stdout)
+    for kind, name in KINDS.items():
+        [row] = [row for row in listed[kind] if row["name"] == name]
+        assert row["what"] == "plug-in"
+    health = json.loads(program(installed, "doctor", "--json").stdout)
+    states = {row["what"]: row["state"] for row in health}
+    for kind, name in KINDS.items():
+        assert states[f"{kind.removesuffix('s')} {name}"] == "ok"
+
+
+def test_a_model_and_a_metric_on_concept_pairs(installed: Path, tmp_path: Path) -> None:
     data = coloured_set(tmp_path)
     ended = program(
         installed, "eval", data, "--model", "colour-words", "--model", "colour-words:20",
         "--bootstrap", 0, "--out", tmp_path / "runs", "--json", "--fail-if", "failed>0",
+        "--fail-if", "Margin<0.1",
+    )  # fmt: skip
+    found = finished(ended)
+    assert list(found) == ["colour-words", "colour-words:20"]
+    for summary in found.values():
+        assert summary["outcomes"] == {"ok": 2, "abstained": 2, "unparsed": 0, "failed": 0}
+        assert value(summary, "AFPR") == 0.0 and value(summary, "cgF1") > 0.99
+        assert value(summary, "score_margin") > 0.5  # no green there: the best score under p⁻ is 0
+    runs = sorted((tmp_path / "runs").iterdir())
+    compared = program(
+        installed, "compare", *runs, "--metric", "Margin", "--json", "--bootstrap", 9
+    )
+    assert "score_margin" in json.loads(compared.stdout)["rows"]["Overall"]
+    page = tmp_path / "report.html"
+    assert program(installed, "report", *runs, "--out", page).returncode == 0
+    assert "Margin" in page.read_text() and "best score under p⁺" in page.read_text()
+
+
+def test_a_benchmark_with_its_protocol_in_every_command(installed: Path, tmp_path: Path) -> None:
+    data = cards(tmp_path / "cards")
+    runs = tmp_path / "runs"
+    ended = program(
+        installed, "eval", data, "--model", "colour-words", "--model", "oracle", "--model", "blind",
+        "--bootstrap", 9, "--out", runs, "--json", "--fail-if", "Presence<0.4",
+    )  # fmt: skip
+    found = finished(ended)
+    assert value(found["colour-words"], "presence_accuracy") == 1
+    assert value(found["oracle"], "presence_accuracy") == 1
+    assert found["oracle"]["protocol"] == "presence"
+    named = program(
+        installed, "eval", "colour-cards", "--input", f"cards={data}", "--model", "colour-words",
+        "--bootstrap", 9, "--out", tmp_path / "named", "--json",
+    )  # fmt: skip
+    assert value(finished(named)["colour-words"], "presence_accuracy") == 1
+    compared = program(installed, "compare", *sorted(runs.iterdir()), "--json", "--bootstrap", 9)
+    assert "presence_accuracy" in json.loads(compared.stdout)["rows"]["Overall"]
+    page = tmp_path / "report.html"
+    assert program(installed, "report", *sorted(runs.iterdir()), "--out", page).returncode == 0
+    assert "Each phrase names a colour" in page.read_text()
+    seen = program(installed, "inspect", data, "--json")
+    assert seen.returncode == 0 and json.loads(seen.stdout)["counts"]["queries"] == 4
+    folder_ = tmp_path / "folder"
+    done = program(installed, "convert", data, "--to", "folder", "--out", folder_)
+    assert done.returncode == 0, done.stderr
+    again = program(
+        installed, "eval", folder_, "--images", data, "--model", "colour-words", "--bootstrap", 9,
+        "--out", tmp_path / "again", "--json",
+    )  # fmt: skip
+    assert value(finished(again)["colour-words"], "presence_accuracy") == 1
+
+
+def test_a_dump_is_scored_by_its_protocol(installed: Path, tmp_path: Path) -> None:
+    data = cards(tmp_path / "cards")
+    accepted = {"image_id": "red.png:red square", "score": 0.9, "bbox": [20, 10, 30, 20]}
+    wrong = {"image_id": "red.png:green square", "score": 0.8, "bbox": [20, 10, 30, 20]}
+    (tmp_path / "dump.json").write_text(json.dumps([accepted, wrong]))
+    ended = program(
+        installed, "score", "colour-cards", "--cards", data, "--predictions",
+        tmp_path / "dump.json", "--json", "--bootstrap", 0,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    finished = [json.loads(line) for line in ended.stdout.splitlines() if "finished" in line]
-    assert [event["model"] for event in finished] == ["colour-words", "colour-words:20"]
-    for event in finished:
-        metrics = event["summary"]["rows"]["Overall"]["metrics"]
-        assert event["outcomes"] == {"ok": 2, "abstained": 2, "unparsed": 0, "failed": 0}
-        assert metrics["AFPR"]["value"] == 0.0 and metrics["cgF1"]["value"] > 0.99
+    assert value(json.loads(ended.stdout), "presence_accuracy") == 0.5  # silence is not scored
+
+
+def test_a_judge_in_an_exam(installed: Path, tmp_path: Path) -> None:
+    pytest.importorskip("skia")
+    exam = tmp_path / "exam"
+    built = program(installed, "world", "build", "--preset", "reactbench", "--n", 4, "--out", exam)
+    assert built.returncode == 0, built.stderr
+    ended = program(
+        installed, "eval", exam, "--model", "oracle", "--judge", "shared-words", "--mode", "std",
+        "--bootstrap", 0, "--out", tmp_path / "runs", "--json",
+    )  # fmt: skip
+    assert finished(ended)["oracle"]["settings"]["judge"] == ["rule", "shared-words"]
+
+
+PYTHON = """
+import sys
+import groundfault as gf
+bench = gf.load(sys.argv[1])
+run = gf.evaluate(bench, "colour-words", out=sys.argv[2], bootstrap=0)
+print(run.summary.rows["Overall"].metrics["presence_accuracy"].value)
+"""
+
+
+def test_from_python(installed: Path, tmp_path: Path) -> None:
+    data = cards(tmp_path / "cards")
+    environment = {**os.environ, "PYTHONPATH": _path(installed), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PYTHON, str(data), str(tmp_path / "run")]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
+    assert ended.stdout.strip() == "1.0", ended.stderr
 
 
 def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
-    ended = program(tmp_path, "eval", tmp_path, "--model", "colour-words", "--out", tmp_path / "r")
+    data = coloured_set(tmp_path)
+    ended = program(tmp_path, "eval", data, "--model", "colour-words", "--out", tmp_path / "r")
     assert ended.returncode == 2 and "unknown model 'colour-words'" in ended.stderr
 
 
-def test_it_is_short() -> None:
-    assert len((PLUGIN / "colour_words.py").read_text().splitlines()) <= 45
+def test_each_is_short() -> None:
+    for path in (PLUGIN / "colour_words").glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 90, path.name

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import pope
 from groundfault.errors import DataError, UsageError
-from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome
+from groundfault.judges import grade
+from groundfault.judges.rule import RuleJudge
+from groundfault.protocols.yes_no import score
+from groundfault.records import Benchmark, Outcome, Prediction
 
 LINES = """\
 {"question_id": 1, "image": "a.jpg", "text": "Is there a kite in the image?", "label": "yes"}
@@ -27,9 +30,18 @@ def written(folder: Path, text: str = LINES, name: str = "coco_pope_random.json"
     return path
 
 
-def answered(texts: dict[str, str], setting: str = "random") -> list[Answered]:
+def read(*files: Path) -> Benchmark:
+    """The questions about pictures that nobody looks at."""
+    return pope.read(files, files[0].parent)
+
+
+def graded(questions: Benchmark, answers: list[Prediction]) -> list[Prediction]:
+    return grade(questions, answers, RuleJudge())
+
+
+def answered(texts: dict[str, str], setting: str = "random") -> list[Prediction]:
     return [
-        Answered(
+        Prediction(
             item_id=f"{setting}:{number}",
             mode="std",
             outcome=Outcome.FAILED if text == "failed" else Outcome.OK,
@@ -40,9 +52,9 @@ def answered(texts: dict[str, str], setting: str = "random") -> list[Answered]:
 
 
 def test_metrics_by_hand(tmp_path: Path) -> None:
-    questions = pope.read(written(tmp_path))
+    questions = read(written(tmp_path))
     texts = {"1": "Yes.", "2": "Yes, a red one.", "3": "There is no cup.", "4": "No"}
-    scored = pope.score(questions, pope.judge_answers(questions, answered(texts)))
+    scored = score(questions, graded(questions, answered(texts)))
     row = summarise(scored, bootstrap=50, seed=0).rows["random"]
     values = {name: estimate.value for name, estimate in row.metrics.items()}
     assert values["accuracy"] == values["precision"] == values["recall"] == 0.5
@@ -52,12 +64,12 @@ def test_metrics_by_hand(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_wrong_and_neither_yes_nor_no(tmp_path: Path) -> None:
-    questions = pope.read(written(tmp_path))
+    questions = read(written(tmp_path))
     texts = {"1": "Yes", "2": "Hard to say.", "3": "I can't view images.", "4": "No"}
-    rows = pope.judge_answers(questions, answered(texts))
+    rows = graded(questions, answered(texts))
     assert [row.verdict for row in rows] == ["right", None, None, "right"]
     assert [row.outcome for row in rows].count(Outcome.UNPARSED) == 2
-    values = summarise(pope.score(questions, rows), bootstrap=0, seed=0).rows["Overall"].metrics
+    values = summarise(score(questions, rows), bootstrap=0, seed=0).rows["Overall"].metrics
     assert (values["accuracy"].value, values["accuracy"].n) == (0.5, 4)
     assert (values["recall"].value, values["precision"].value) == (0.5, 1.0)
     assert (values["yes_ratio"].value, values["yes_ratio"].n) == (0.5, 2)
@@ -65,9 +77,9 @@ def test_what_cannot_be_read_is_wrong_and_neither_yes_nor_no(tmp_path: Path) -> 
 
 
 def test_failed_answers_are_not_scored_but_bound(tmp_path: Path) -> None:
-    questions = pope.read(written(tmp_path))
+    questions = read(written(tmp_path))
     texts = {"1": "Yes", "2": "failed", "3": "Yes", "4": "No"}
-    scored = pope.score(questions, pope.judge_answers(questions, answered(texts)))
+    scored = score(questions, graded(questions, answered(texts)))
     summary = summarise(scored, bootstrap=0, seed=0)
     assert summary.rows["Overall"].metrics["accuracy"].value == 1
     assert summary.bounds["Overall"]["accuracy"] == (0.75, 1.0)
@@ -77,18 +89,28 @@ def test_failed_answers_are_not_scored_but_bound(tmp_path: Path) -> None:
 
 def test_settings_are_rows_and_share_their_images(tmp_path: Path) -> None:
     files = [written(tmp_path, name=f"coco_pope_{setting}.json") for setting in pope.SETTINGS]
-    questions = pope.read(*files)
+    questions = read(*files)
     rows = [
         row
         for setting in pope.SETTINGS
         for row in answered({"1": "Yes", "2": "No", "3": "Yes", "4": "No"}, setting)
     ]
-    summary = summarise(
-        pope.score(questions, pope.judge_answers(questions, rows)), bootstrap=20, seed=0
-    )
+    summary = summarise(score(questions, graded(questions, rows)), bootstrap=20, seed=0)
     assert list(summary.rows) == ["Overall", *pope.SETTINGS]
     assert {row.n_cases for row in summary.rows.values()} == {2}
     assert summary.rows["Overall"].metrics["accuracy"].n == 12
+
+
+def test_one_mode_is_scored_and_nothing_but_words(tmp_path: Path) -> None:
+    questions = read(written(tmp_path))
+    rows = answered({"1": "Yes", "2": "No"})
+    rows[1] = msgspec.structs.replace(rows[1], mode="cot")
+    with pytest.raises(UsageError, match="in one mode"):
+        score(questions, graded(questions, rows))
+    masks = msgspec.structs.replace(questions.items[0], answer=None)
+    changed = msgspec.structs.replace(questions, items=(masks, *questions.items[1:]))
+    with pytest.raises(DataError, match="asks for masks"):
+        score(changed, [])
 
 
 @pytest.mark.parametrize(
@@ -102,19 +124,19 @@ def test_settings_are_rows_and_share_their_images(tmp_path: Path) -> None:
 )
 def test_unsound_files_are_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        pope.read(written(tmp_path, text))
+        read(written(tmp_path, text))
 
 
 def test_a_file_of_no_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="adversarial"):
-        pope.read(written(tmp_path, name="questions.json"))
+        read(written(tmp_path, name="questions.json"))
     with pytest.raises(UsageError, match="cannot be read"):
-        pope.read(tmp_path / "coco_pope_random_popular.json")
+        read(tmp_path / "coco_pope_random_popular.json")
     with pytest.raises(UsageError, match="at least one"):
-        pope.read(written(tmp_path, "\n"))
+        read(written(tmp_path, "\n"))
 
 
 def test_a_foreign_answer_is_refused(tmp_path: Path) -> None:
-    questions = pope.read(written(tmp_path))
+    questions = read(written(tmp_path))
     with pytest.raises(DataError, match="no such question"):
-        pope.judge_answers(questions, answered({"9": "Yes"}))
+        graded(questions, answered({"9": "Yes"}))

@@ -12,8 +12,8 @@ from groundfault.analysis.summary import summarise
 from groundfault.cli.app import build_app
 from groundfault.config import OPERATING_POINTS, ScoreSettings, load_toml
 from groundfault.io.example import write_example
-from groundfault.report.summaries import summary_table
-from groundfault.report.tables import render
+from groundfault.reports.summaries import summary_table
+from groundfault.reports.tables import render
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -21,14 +21,14 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_first_table_is_the_example(tmp_path: Path) -> None:
     from groundfault.benchmarks import cafe
-    from groundfault.io.coco import stream_results
+    from groundfault.io.coco import read_coco_results
     from groundfault.matching.overlaps import compare_predictions
     from groundfault.protocols import concepts
 
     paths = write_example(tmp_path)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
-    overlaps = compare_predictions(benchmark, stream_results(file), file=file)
+    overlaps = compare_predictions(benchmark, read_coco_results(file))
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="parity")
     metrics = ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR")
     table = summary_table(summarise(scored, bootstrap=10_000, seed=0), metrics)
@@ -51,7 +51,7 @@ def test_commands_of_the_readme_exist(line: str) -> None:
     from typer.main import get_command
 
     words = shlex.split(line.split(" #")[0])[1:]
-    command = get_command(build_app([]))
+    command = get_command(build_app(words))
     while words and hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
     known = {name for parameter in command.params for name in parameter.opts}

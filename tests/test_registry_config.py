@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.conftest import CafeSet, Ran
 
@@ -33,9 +34,24 @@ def test_every_benchmark_has_a_card_and_a_reader() -> None:
         assert card is None or (card.name == name and card.citation and card.main_metric)
 
 
-def test_every_scorer_can_be_compared() -> None:
-    for name in registry.KINDS["scorers"]:
-        assert callable(registry.load("scorers", name).metric_function), name
+def test_every_protocol_declares_its_metrics() -> None:
+    for name in registry.KINDS["protocols"]:
+        protocol = registry.load("protocols", name)
+        known = protocol.metrics()
+        assert protocol.name == name and {*protocol.families} <= {*registry.KINDS["metrics"]}
+        assert {protocol.main, protocol.told, *protocol.headlines, *protocol.bars} <= {*known}
+        assert all(known[metric].about for metric in protocol.headlines), name
+
+
+def test_every_family_makes_what_it_declares() -> None:
+    for name in registry.KINDS["metrics"]:
+        family = registry.load("metrics", name)
+        sums = np.ones((3, len(family.columns)))
+        values = family.values(sums, {"variant": "exact"})
+        assert family.name == name
+        assert {*values} == {metric.name for metric in family.metrics}
+        assert {*family.support(sums[0])} == {*values}
+        assert all(value.shape == (3,) for value in values.values())
 
 
 def test_unknown_names_get_the_nearest() -> None:

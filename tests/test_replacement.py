@@ -20,19 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from groundfault.analysis.scoring import score_files
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks.halluseg import CORNERS
 from groundfault.errors import DataError, GroundfaultError, UsageError
+from groundfault.io.mask_pictures import in_order, read_mask
 from groundfault.io.masks import resize_nearest
 from groundfault.io.store import read_table, write_table
-from groundfault.matching.quads import PixelCounts, in_order, read_mask
+from groundfault.matching.quads import PixelCounts
 from groundfault.metrics import replacement
-from groundfault.protocols.replacement import (
-    data_hashes,
-    metric_function,
-    normal_halfwidths,
-    score,
-)
+from groundfault.protocols.replacement import data_hashes, normal_halfwidths
 from groundfault.records import Role
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -70,6 +67,11 @@ def edge_cases(tmp_path_factory):
     folder = unpack("halluseg_edge_cases", tmp_path_factory.mktemp("edge"))
     (folder / "nothing_predicted" / "pred").mkdir()  # git and tar do not keep empty folders
     return folder
+
+
+def score(cases, data, predictions, *, progress=None, **settings):
+    inputs = {"cases": cases, "data": data}
+    return score_files("halluseg", inputs, predictions, settings, progress=progress)[0]
 
 
 def score_folder(folder, variant="exact", missing="error", **options):
@@ -426,7 +428,7 @@ def test_tables_hold_null_where_undefined(tmp_path):
     assert table.column("CMS_fact").null_count == 0
     assert not set(scored.contribution_names) & set(scored.columns())
     sums = scored.contributions.sum(axis=0, keepdims=True)
-    found = metric_function(scored.settings)(sums)
+    found = scored.metrics(sums)
     assert {name: value[0] for name, value in found.items()} == pytest.approx(
         {n: np.nan if e.value is None else e.value for n, e in overall(scored).items()}, nan_ok=True
     )

@@ -11,8 +11,18 @@ from typing import Any
 
 import pytest
 from tests.conftest import CafeSet, Ran
+from tests.llm.exams import counting_exam
+from tests.llm.runs import run_exam
 
 from groundfault.analysis.summary import read_results
+from groundfault.errors import DataError, UsageError
+from groundfault.interfaces import ModelOptions
+from groundfault.judges import grade
+from groundfault.judges.rule import RuleJudge
+from groundfault.models.baselines import Oracle
+from groundfault.models.replay import replay
+from groundfault.records import MODES, Benchmark, Outcome, Prediction
+from groundfault.runs.recorder import read_predictions, replace_predictions
 
 GOLDEN = Path(__file__).parent / "golden"
 SIDES = ("factual", "counterfactual")
@@ -153,3 +163,53 @@ def test_halluseg_pictures(run: Run, tmp_path: Path) -> None:
     event = json.loads(missing.out.splitlines()[-1])
     assert event["failures"] == {"its PNG is not there": 1}
     assert event["summary"]["rows"]["Overall"]["n_cases"] == len(whole) - 1
+
+
+# In words.
+
+
+@pytest.fixture(scope="module")
+def exam(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """An exam of 240 questions."""
+    return counting_exam(tmp_path_factory.mktemp("exams") / "counting", 30)
+
+
+def answers_of(exam: Benchmark, model: Any, out: Path) -> dict[tuple[str, str], Prediction]:
+    run_exam(exam, lambda: model, out, name="replay", modes=MODES)
+    return {each.key: each for each in read_predictions(out)}
+
+
+def test_replay_of_a_run_in_words(exam: Benchmark, tmp_path: Path) -> None:
+    """What was said is said again; verdicts are for whoever judges this run."""
+    first = answers_of(exam, Oracle(), tmp_path / "first")
+    judged = grade(exam, first.values(), RuleJudge())
+    assert {each.verdict for each in judged} == {"right"}
+    replace_predictions(tmp_path / "first", judged)
+    replayed = replay(str(tmp_path / "first"), ModelOptions())
+    second = answers_of(exam, replayed, tmp_path / "second")
+    assert {key: each.text for key, each in first.items()} == {
+        key: each.text for key, each in second.items()
+    }
+    assert {(each.verdict, each.judge, each.cost) for each in second.values()} == {(None, "", 0.0)}
+
+
+def test_replay_of_lines(exam: Benchmark, tmp_path: Path) -> None:
+    lines = [
+        {"item_id": "s00000:Q1", "text": "Yes"},
+        {"item_id": "s00000:Q2", "mode": "std", "text": ""},
+        {"item_id": "s00000:Q3", "text": "I lo", "finish": "length"},
+    ]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    model = replay(str(file), ModelOptions())
+    found = run_exam(exam, lambda: model, tmp_path / "run", name="replay", modes=MODES)
+    assert found.outcomes == {"ok": 2, "abstained": 0, "unparsed": 3, "failed": 475}
+    answers = {each.key: each for each in read_predictions(tmp_path / "run")}
+    assert answers["s00000:Q2", "std"].reason == "empty answer"
+    assert answers["s00000:Q2", "cot"].outcome is Outcome.FAILED
+    assert "truncated" in answers["s00000:Q3", "cot"].reason
+    file.write_text('{"item_id": 7}')
+    with pytest.raises(DataError, match="line 1"):
+        replay(str(file), ModelOptions())
+    with pytest.raises(UsageError, match="holds neither"):
+        replay(exam.folder, ModelOptions())

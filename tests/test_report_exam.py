@@ -27,19 +27,18 @@ from tests.test_report_page import (
 
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import reactbench
-from groundfault.benchmarks.reactbench import LAYOUT, Exam, Question, Sample, Task
+from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task, rows_of
 from groundfault.errors import UsageError
-from groundfault.parsing.answers import MODES, Answered, Mode
 from groundfault.protocols import exam as scoring
-from groundfault.records import Outcome
-from groundfault.report.page import exam_cards, write_figures, write_report
-from groundfault.report.page.exam_answers import exam_material
-from groundfault.report.page.exam_cards import exam_asked, make_cards
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.pictures import Pictures
-from groundfault.runner.exams import ExamRun, Marker
-from groundfault.runs.answers import read_answers, write_answers
-from groundfault.runs.run import write_run
+from groundfault.records import MODES, Benchmark, Mode, Outcome, Prediction
+from groundfault.reports.page import exam_cards, write_figures, write_report
+from groundfault.reports.page.exam_answers import material_of
+from groundfault.reports.page.exam_cards import make_cards, shown_questions
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.pictures import Pictures
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import Grader, Run, write_run
+from groundfault.runs.shards import write_shard
 
 pytest.importorskip("jinja2")
 
@@ -89,7 +88,7 @@ def question_of(sample: Sample, number: int) -> Question:
     )
 
 
-def written_exam(folder: Path) -> Exam:
+def written_exam(folder: Path) -> Benchmark:
     samples, questions, pictures = [], [], {}
     for task in LAYOUT:
         for number in range(PER_TASK):
@@ -102,26 +101,26 @@ def written_exam(folder: Path) -> Exam:
             samples.append(sample)
             questions += [question_of(sample, k) for k in range(1, len(LAYOUT[task]) + 1)]
             pictures |= {image: jpeg(len(pictures) + k) for k, image in enumerate(images)}
-    return reactbench.write(folder, samples, questions, pictures)
+    return reactbench.write_exam(folder, samples, questions, pictures)
 
 
-def answer(question: Question, mode: Mode, model: str, k: int) -> Answered:
+def answer(question: Question, mode: Mode, model: str, k: int) -> Prediction:
     """Right as often as the model is good; one in 23 cannot be read, one in 37 fails."""
     right = (7 * k + len(mode)) % 10 < RIGHT_OF_TEN[model]
-    known: dict[str, Any] = {"item_id": question.id, "mode": mode, "latency_s": 0.5}
+    known: dict[str, Any] = {"item_id": question.id, "mode": mode, "seconds": 0.5}
     if k % 37 == 5:
-        return Answered(outcome=Outcome.FAILED, reason="time-out", **known)
+        return Prediction(outcome=Outcome.FAILED, reason="time-out", **known)
     if k == 4:
         refused = {"judge": "openai:judge", "judge_text": "refused: by a filter"}
-        return Answered(outcome=Outcome.OK, text="A", verdict="unjudged", **refused, **known)
+        return Prediction(outcome=Outcome.OK, text="A", verdict="unjudged", **refused, **known)
     if k % 23 == 7:
         why = "says nothing that can be read as an answer"
-        return Answered(outcome=Outcome.UNPARSED, text="Hm.", reason=why, **known)
+        return Prediction(outcome=Outcome.UNPARSED, text="Hm.", reason=why, **known)
     other = {"yes": "no", "no": "yes", "20": "12", "18-22": "1-3", "A": "B"}
     said = question.answer if right else other.get(question.answer, "A")
     in_words = question.type == "SA" and not question.sample_id.startswith("counting")
     wrong_thought = mode == "cot" and not right
-    return Answered(
+    return Prediction(
         outcome=Outcome.OK,
         text=f"I look.\nI think. {EVIL} Final answer: {said}" if mode == "cot" else said,
         parsed=said,
@@ -138,27 +137,27 @@ def answer(question: Question, mode: Mode, model: str, k: int) -> Answered:
 
 
 def written_run(
-    out: Path, exam: Exam, folder: Path, model: str, modes: tuple[Mode, ...] = MODES
+    out: Path, exam: Benchmark, folder: Path, model: str, modes: tuple[Mode, ...] = MODES
 ) -> Path:
     rows = [
         answer(question, mode, model, k)
         for mode in modes
-        for k, question in enumerate(exam.questions)
+        for k, question in enumerate(rows_of(exam)[1])
     ]
-    write_answers(out / "answers-00000.parquet", rows)
+    write_shard(out, 0, rows)
     scored = scoring.score(exam, rows)
     data = {"exam": exam.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
-    run = ExamRun(
+    run = Run(
         model=f"openai:{model}", benchmark="reactbench", benchmark_folder=str(folder),
         content_hash=exam.card.content_hash, modes=modes, tokens_in=1000 * len(rows),
         tokens_out=20 * len(rows), cost=0.25, latency_s={"median": 0.5, "p95": 1.25},
-        judged=Marker(
+        judged=Grader(
             name="openai:judge", prompt_hash="f00d", canaries=10, canaries_missed=1,
             warnings=("the judge was wrong about 1 of 10 canaries",), tokens=4321, cost=0.5,
             unjudged=1,
         ),
-        attributed=Marker(name="openai:judge", tokens=1000, cost=0.25),
+        attributed=Grader(name="openai:judge", tokens=1000, cost=0.25),
     )  # fmt: skip
     write_run(out, run)
     return out
@@ -208,9 +207,8 @@ def test_numbers_stand_with_intervals_and_published_rows(runs: list[Path], page:
         assert estimate.low is not None
         assert f"{100 * estimate.value:.1f} {100 * estimate.low:.1f} –" in page.text, metric
     assert "openai:strong reaches a React-Score of" in page.text
-    assert "Qwen3VL-32B-Instruct" in page.text
-    assert "are not released and are not these" in page.text
     assert "openai:strong leads on React-Score, beyond chance" in page.text
+    assert "Qwen3VL-32B-Instruct" not in page.text
 
 
 def test_what_it_took_and_who_judged(page: Page) -> None:
@@ -247,22 +245,22 @@ def test_answers_stand_beside_question_and_truth(page: Page) -> None:
 
 def test_causes_are_shown_only_where_somebody_named_them(runs: list[Path], tmp_path: Path) -> None:
     run = copied(runs[0], tmp_path / "old")
-    rows = [msgspec.structs.replace(row, cause=None, cause_by="") for row in read_answers(run)]
-    write_answers(run / "answers-00000.parquet", rows)
+    rows = [msgspec.structs.replace(row, cause=None, cause_by="") for row in read_predictions(run)]
+    write_shard(run, 0, rows)
     assert "Why were the answers wrong?" not in page_of([run], tmp_path / "report.html").text
 
 
 def test_without_the_exam_the_numbers_stay(runs: list[Path], tmp_path: Path) -> None:
     gone = [copied(run, tmp_path / run.name, benchmark_folder="/gone") for run in runs]
     page = page_of(gone, tmp_path / "1.html")
-    assert "is not there any more" in page.text
+    assert "is no longer there" in page.text
     assert "Who stands where?" in page.text
     assert "Question by question" not in page.text
     assert "there are no single answers to show" in page.text
     given = page_of(gone, tmp_path / "2.html", images_from=runs[0].parent / "exam")
     assert "Question by question" in given.text
     other = [copied(run, tmp_path / f"{run.name}2", content_hash="other") for run in runs]
-    assert "holds another exam" in page_of(other, tmp_path / "3.html").text
+    assert "has other questions" in page_of(other, tmp_path / "3.html").text
 
 
 def test_a_damaged_exam_that_is_given_is_refused(runs: list[Path], tmp_path: Path) -> None:
@@ -285,7 +283,7 @@ def test_one_mode_and_one_run(runs: list[Path], tmp_path: Path) -> None:
 
 def test_runs_that_store_scores_only(runs: list[Path], tmp_path: Path) -> None:
     bare = Path(shutil.copytree(runs[0], tmp_path / "bare"))
-    (bare / "answers-00000.parquet").unlink()
+    (bare / "predictions-00000.parquet").unlink()
     assert "stores scores only" in page_of([bare, runs[1]], tmp_path / "1.html").text
     (bare / "run.json").unlink()
     assert "do not say where their exam is" in page_of([bare], tmp_path / "2.html").text
@@ -304,8 +302,8 @@ def test_beside_masks_each_keeps_its_own(runs: list[Path], tmp_path: Path) -> No
 
 def cards_of(runs: list[Path], max_cases: int) -> exam_cards.Cards:
     [chapter] = chapters(load_runs(runs))
-    material = exam_material(chapter)
-    asked = exam_asked(chapter, material)
+    material = material_of(chapter)
+    asked = shown_questions(chapter, material)
     return make_cards([asked], max_cases=max_cases, pictures=Pictures())
 
 

@@ -20,22 +20,24 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageDraw
 
+from groundfault.analysis.scoring import score_files
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import Result, stream_results
+from groundfault.io.coco import read_coco_results
 from groundfault.io.example import write_example
 from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
-from groundfault.protocols import concepts, referring, replacement
+from groundfault.protocols import concepts, referring
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
-from groundfault.report.page import agent_steps, gallery, html, write_figures, write_report
-from groundfault.report.page import pictures as page_pictures
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.outlines import outline, shrink
-from groundfault.report.page.pictures import Pictures
-from groundfault.report.page.points import counts, points_of, surface
-from groundfault.runs.run import Run, read_run, write_predictions, write_run
+from groundfault.reports.page import agent_steps, gallery, html, write_figures, write_report
+from groundfault.reports.page import pictures as page_pictures
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.outlines import outline, shrink
+from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.points import counts, points_of, surface
+from groundfault.runs.run import Run, read_run, write_run
+from groundfault.runs.shards import write_shard
 
 pytest.importorskip("jinja2")
 
@@ -55,7 +57,7 @@ def score_example(where: Path, n: int, *, bootstrap: int = 200, t: float = 0.5) 
     benchmark = cafe.read([paths["annotations"]])
     runs = []
     for model in ("gullible", "careful"):
-        overlaps = compare_predictions(benchmark, stream_results(paths[model]), file=paths[model])
+        overlaps = compare_predictions(benchmark, read_coco_results(paths[model]))
         scored = concepts.score(benchmark, overlaps, t=t, tau=0.3, iou="segm", variant="parity")
         summary = summarise(scored, bootstrap=bootstrap, seed=0, data={"annotations": f"n{n}"})
         write_results(where / model, scored, summary)
@@ -111,18 +113,6 @@ def answer(item: Item, number: int, fooled: int) -> Prediction:
     )
 
 
-def as_results(predictions: list[Prediction]) -> list[Result]:
-    results = []
-    for p in predictions:
-        if p.outcome is not Outcome.OK:
-            results.append(Result(image_id=p.item_id, outcome=p.outcome))
-        for mask, score in zip(p.masks, p.scores, strict=True):
-            results.append(
-                Result(image_id=p.item_id, category_id=1, score=score, segmentation=mask)
-            )
-    return results
-
-
 @pytest.fixture(scope="module")
 def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Two runs as `eval` leaves them, with a benchmark folder that has pictures."""
@@ -135,8 +125,8 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         predictions = [
             answer(item, number // 2, fooled) for number, item in enumerate(benchmark.items)
         ]
-        write_predictions(out, 0, predictions, [0.0] * len(predictions))
-        overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+        write_shard(out, 0, predictions)
+        overlaps = compare_predictions(benchmark, predictions)
         scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
         summary = summarise(scored, bootstrap=200, seed=0, data={"benchmark": card.content_hash})
         write_results(out, scored, summary)
@@ -154,10 +144,9 @@ def halluseg_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("halluseg")
     with tarfile.open(GOLDEN / "halluseg_n60_s21.tar.xz") as archive:
         archive.extractall(where, filter="data")
-    scored = replacement.score(
-        where / "results.json", where / "data", where / "pred", variant="parity", missing="error"
-    )
-    summary = summarise(scored, bootstrap=200, seed=0, data=replacement.data_hashes(scored))
+    inputs = {"cases": where / "results.json", "data": where / "data"}
+    scored, hashes = score_files("halluseg", inputs, where / "pred", {"variant": "parity"})
+    summary = summarise(scored, bootstrap=200, seed=0, data=hashes)
     write_results(where / "lisa", scored, summary)
     return where / "lisa"
 
@@ -238,14 +227,14 @@ def test_the_same_runs_give_the_same_bytes(example_runs: list[Path], tmp_path: P
 def test_numbers_stand_with_interval_rank_and_published_rows(
     example_runs: list[Path], tmp_path: Path
 ) -> None:
-    page = page_of(example_runs, tmp_path / "report.html")
+    page = page_of(example_runs, tmp_path / "report.html", with_published=True)
     estimate = read_results(example_runs[1])[0].rows["Overall"].metrics["AFPR"]
     assert estimate.value is not None
     assert estimate.low is not None
     assert estimate.high is not None
     value, low, high = (f"{100 * x:.1f}" for x in (estimate.value, estimate.low, estimate.high))
     assert f"1 {value} {low} – {high}" in page.text
-    assert "CAFE-SAM3 (GPT-5.5)" in page.text
+    assert "As published, on other data" in page.text and "CAFE-SAM3 (GPT-5.5)" in page.text
     assert re.search(r"careful accepts the misleading phrase in [\d.]+\s% of pairs", page.text)
     assert "careful leads on cgF1, beyond chance" in page.text
     assert "=1" in page.text  # UCSR: too rare to tell apart
@@ -354,12 +343,10 @@ def test_halluseg_has_its_own_sections(halluseg_run: Path, tmp_path: Path) -> No
 def test_referring_and_plain_phrases(tmp_path: Path) -> None:
     paths = write_example(tmp_path / "example", n=12)
     benchmark = fprefcoco.read([paths["annotations"]])
-    scored = referring.score(
-        benchmark, stream_results(paths["gullible"]), file=paths["gullible"], t=0.5
-    )
+    scored = referring.score(benchmark, read_coco_results(paths["gullible"]), t=0.5)
     write_results(tmp_path / "fp", scored, summarise(scored, bootstrap=0, seed=0))
     pairs = cafe.read([paths["annotations"]])
-    overlaps = compare_predictions(pairs, stream_results(paths["careful"]), file=paths["careful"])
+    overlaps = compare_predictions(pairs, read_coco_results(paths["careful"]))
     plain = concepts.score(pairs, overlaps, t=0.5, tau=None, iou="segm", variant="exact")
     write_results(tmp_path / "plain", plain, summarise(plain, bootstrap=0, seed=0))
     page = page_of([tmp_path / "fp", tmp_path / "plain"], tmp_path / "report.html")
@@ -417,7 +404,7 @@ def test_weaker_doses_and_controls_stay_out_of_the_headline(
     )
     benchmark = msgspec.structs.replace(plain, cases=cases)
     predictions = [answer(item, k // 2, 4) for k, item in enumerate(benchmark.items)]
-    overlaps = compare_predictions(benchmark, [(0, as_results(predictions))], file="none")
+    overlaps = compare_predictions(benchmark, predictions)
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
     write_results(tmp_path / "run", scored, summarise(scored, bootstrap=50, seed=0))
     [run] = load_runs([tmp_path / "run"])
@@ -440,7 +427,23 @@ def test_a_benchmark_of_another_name_is_told_like_its_kin(
         (runs[-1] / "summary.json").write_text(json.dumps(summary))
     page = page_of(runs, tmp_path / "report.html")
     assert "accepts the misleading phrase" in page.text
-    assert "Not ranked: there is no scorer called mine & yours" in page.text
+    assert "careful leads on cgF1, beyond chance" in page.text
+    assert page.text.startswith("mine & yours: 2 runs")
+
+
+def test_published_rows_stand_by_themselves_beside_their_own_data_only(
+    example_runs: list[Path], tmp_path: Path
+) -> None:
+    other = page_of(example_runs, tmp_path / "other.html")
+    assert "CAFE-SAM3" not in other.text and "As published" not in other.text
+    run = Path(shutil.copytree(example_runs[0], tmp_path / "run"))
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps(summary | {"origin": "teemosliang/CAFE@1"}))
+    same = page_of([run], tmp_path / "same.html")
+    assert "As published SAM 3" in same.text and "other data" not in same.text
+    summary["rows"]["SM"]["n_cases"] = 1111
+    (run / "summary.json").write_text(json.dumps(summary | {"data": {"limit": "20"}}))
+    assert "As published" not in page_of([run], tmp_path / "part.html").text
 
 
 def test_what_is_no_run_is_refused(example_runs: list[Path], tmp_path: Path) -> None:
@@ -473,7 +476,7 @@ def test_any_point_is_what_scoring_there_gives(tmp_path: Path, t: float, tau: fl
     paths = write_example(tmp_path, n=40)
     benchmark = cafe.read([paths["annotations"]])
     file = paths["gullible"]
-    overlaps = compare_predictions(benchmark, stream_results(file), file=file)
+    overlaps = compare_predictions(benchmark, read_coco_results(file))
 
     def write(name: str, t: float, tau: float) -> Path:
         scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou="segm", variant="parity")
@@ -807,20 +810,20 @@ def agent_run(pictured: list[Path], tmp_path_factory: pytest.TempPathFactory) ->
     """An agent that accepts everything, as `eval` leaves its run."""
     from tests.agent.parts import agent
 
+    from groundfault.analysis.scoring import score_run
     from groundfault.models.agent.scripted import accept
-    from groundfault.runner.scoring import score_run
     from groundfault.runner.session import predict
+    from groundfault.runner.ways import InMasks
     from groundfault.runner.work import Plan
 
     out = tmp_path_factory.mktemp("agent") / "run"
     where = pictured[0].parent / "benchmark"
     benchmark = folder.read(where)
     with agent(accept, Gullible()) as verifier:
-        predict(
-            benchmark, lambda: verifier, out, name="agent", images=where / "images",
-            plan=Plan(probe=False, batch=4),
-        )  # fmt: skip
-    scored = score_run(benchmark, out, t=0.5, tau=0.3, variant="exact")
+        plan = Plan(probe=False, batch=4)
+        way = InMasks(lambda: verifier, "agent", where / "images", plan, out)
+        predict(benchmark, way, out, name="agent", plan=plan)
+    scored = score_run(benchmark, out, {"variant": "exact"})
     data = {"benchmark": benchmark.card.content_hash}
     write_results(out, scored, summarise(scored, bootstrap=50, seed=0, data=data))
     run = read_run(out)

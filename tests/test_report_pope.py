@@ -13,10 +13,10 @@ from PIL import Image
 from tests.conftest import Ran
 from tests.test_report_page import choose, chromium, page_of
 
-from groundfault.report.page.exam_cards import Cards, make_cards
-from groundfault.report.page.exam_pope import pope_asked, pope_material
-from groundfault.report.page.inputs import chapters, load_runs
-from groundfault.report.page.pictures import Pictures
+from groundfault.reports.page.exam_answers import material_of
+from groundfault.reports.page.exam_cards import Cards, make_cards, shown_questions
+from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.pictures import Pictures
 
 pytest.importorskip("jinja2")
 
@@ -60,7 +60,7 @@ def runs(run: Callable[..., Ran], tmp_path: Path) -> list[Path]:
 
 def cards_of(runs: list[Path], max_cases: int) -> Cards:
     [chapter] = chapters(load_runs(runs))
-    asked = pope_asked(chapter, pope_material(chapter))
+    asked = shown_questions(chapter, material_of(chapter))
     return make_cards([asked], max_cases=max_cases, pictures=Pictures())
 
 
@@ -108,7 +108,7 @@ def test_where_files_are_gone_the_numbers_stay_and_the_page_says_so(
     file = tmp_path / "questions" / "coco_pope_random.json"
     file.write_text(file.read_text().replace("thing 3", "thing 33"))
     page = page_of(runs, tmp_path / "3.html", images_from=moved)
-    assert "holds other questions by now" in page.text
+    assert "has other questions than this run was asked" in page.text
     shutil.rmtree(tmp_path / "questions")
     assert "No single answers" in page_of(runs, tmp_path / "4.html", images_from=moved).text
 

@@ -14,7 +14,7 @@ import pytest
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import saco
 from groundfault.errors import DataError, UsageError
-from groundfault.io.coco import stream_results
+from groundfault.io.coco import read_coco_results
 from groundfault.io.masks import decode, encode
 from groundfault.matching.overlaps import compare_predictions
 from groundfault.protocols import concepts
@@ -196,7 +196,7 @@ def test_the_published_oracle(tmp_path: Path, annotators: str) -> None:
     benchmark = saco.read([tmp_path / names[letter] for letter in annotators], verify=False)
     file = tmp_path / "pred.json"
     overlaps = compare_predictions(
-        benchmark, stream_results(file), file=file, iou="segm", need_target=False
+        benchmark, read_coco_results(file), iou="segm", need_target=False
     )
     scored = concepts.score(benchmark, overlaps, t=0.5, tau=None, iou="segm", variant="parity")
     ours = summarise(scored, bootstrap=0, seed=0).rows["Overall"].metrics

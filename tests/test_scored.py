@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.benchmarks.cafe import read
+from groundfault.io.coco import Result, file_records
 from groundfault.io.store import read_table
 from groundfault.matching.overlaps import compare_predictions
 from groundfault.protocols import concepts
@@ -63,13 +64,13 @@ def scored(cafe: Any, tags: list[list[dict[str, str]]]) -> Scored:
             {**record, "image_id": record["image_id"] + 100 * copy} for record in cafe.predictions
         ]
     benchmark = Benchmark(card=once.card, cases=tuple(cases), items=tuple(items))
-    overlaps = compare_predictions(benchmark, [(0, _results(predictions))], file="predictions")
+    overlaps = compare_predictions(
+        benchmark, file_records([(0, _results(predictions))], "predictions")
+    )
     return concepts.score(benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant="exact")
 
 
 def _results(records: list[dict[str, Any]]) -> list[Any]:
-    from groundfault.io.coco import Result
-
     return msgspec.convert(records, list[Result])
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundfault.analysis import statistics
+from groundfault.protocols.replacement import normal_halfwidth
 
 
 def mean_metric(sums: np.ndarray) -> dict[str, np.ndarray]:
@@ -107,8 +108,8 @@ def test_holm_against_its_definition(p_values: list[float]) -> None:
 def test_normal_halfwidth() -> None:
     values = np.array([0.2, 0.4, 0.9, np.nan])
     s = np.std([0.2, 0.4, 0.9], ddof=1)
-    assert statistics.normal_halfwidth(values) == pytest.approx(1.96 * s / np.sqrt(3))
-    assert statistics.normal_halfwidth(np.array([1.0])) is None
+    assert normal_halfwidth(values) == pytest.approx(1.96 * s / np.sqrt(3))
+    assert normal_halfwidth(np.array([1.0])) is None
 
 
 def test_ties_share_ranks() -> None:

@@ -9,10 +9,11 @@ import unicodedata
 import pytest
 
 from groundfault.errors import UnknownName
+from groundfault.protocols.concepts import CONCEPT_PAIRS
 from groundfault.records import Estimate
-from groundfault.report import tables
-from groundfault.report.summaries import estimate_cell
-from groundfault.report.tables import FORMATS, Cell, Table, printable, render, show
+from groundfault.reports import tables
+from groundfault.reports.summaries import estimate_cell
+from groundfault.reports.tables import FORMATS, Cell, Table, printable, render, show
 
 TABLE = Table(
     ["row", "AFPR ↓", "n"],
@@ -193,4 +194,4 @@ def test_a_terminal_gets_colours_and_the_same_values(
     ],
 )
 def test_estimates_are_printed_as_papers_do(metric: str, estimate: Estimate, expected: str) -> None:
-    assert str(estimate_cell(metric, estimate, percent=True)) == expected
+    assert str(estimate_cell(CONCEPT_PAIRS.metric(metric), estimate)) == expected

@@ -97,14 +97,15 @@ def test_controls_are_added_and_change_nothing_else(tmp_path: Path, run: Any) ->
     plain = build_exam(16, tmp_path / "plain", seed=3, size_px=96, workers=1)
     both = build_exam(16, tmp_path / "both", seed=3, size_px=96, controls=True, workers=1)
     assert reactbench.read(tmp_path / "both") == both
-    assert [s for s in both.samples if "control" not in s.facts] == list(plain.samples)
-    added = [s for s in both.samples if "control" in s.facts]
-    assert 4 <= len(added) <= 8 and {s.task for s in added} == {"erasure", "attribute"}
-    assert both.card.notes[0].endswith(f"with {len(added)} controls")
+    assert tuple(c for c in both.cases if not reactbench.is_control(c)) == plain.cases
+    added = [c for c in both.cases if reactbench.is_control(c)]
+    assert 4 <= len(added) <= 8 and {c.intervention for c in added} == {"erasure", "attribute"}
+    assert both.notes[0].endswith(f"with {len(added)} controls")
     options = ("--n", 16, "--seed", 3, "--size", 96, "--workers", 2, "--controls")
     ran = run("world", "build", "--preset", "reactbench", *options, "--out", tmp_path / "cli")
     assert ran.code == 0, ran.err
     assert reactbench.read(tmp_path / "cli").card == both.card
+    assert reactbench.read(tmp_path / "cli").notes == both.notes
 
 
 def test_other_tasks_have_no_control() -> None:

@@ -382,8 +382,8 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     assert files(tmp_path / "one") == files(tmp_path / "two")
     assert told == [(k, 8) for k in range(1, 9)]
     assert reactbench.read(tmp_path / "one") == one
-    assert [sample.task for sample in one.samples] == [*LAYOUT, *LAYOUT]
-    slots = [(q.number, q.answer, q.sample_id) for q in one.questions if q.options]
+    assert [case.intervention for case in one.cases] == [*LAYOUT, *LAYOUT]
+    slots = [(q.number, q.answer, q.sample_id) for q in reactbench.rows_of(one)[1] if q.options]
     assert len(slots) == 26
     for number, letter, sample_id in slots[:13]:  # and in its second turn another letter is right
         assert (number, letter, f"{int(sample_id) + 4:06d}") not in slots

@@ -1,5 +1,88 @@
-"""groundfault: does a vision model ground what it was asked for, or what it expected to see?"""
+"""groundfault: does a vision model ground what it was asked for, or what it expected to see?
 
-__version__ = "0.1.0"
+    import groundfault as gf
+    bench = gf.load("DIR")  # or gf.load("cafe", annotations=…, images=…)
+    run = gf.evaluate(bench, "nano-base", out="runs/nano-base")
+    gf.compare(run, "runs/nano-cft").table()
+    gf.report([run], "report.html")
 
-__all__ = ["__version__"]
+Everything is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.2.0"
+
+_WHERE = {
+    "Benchmark": "groundfault.records",
+    "Estimate": "groundfault.records",
+    "GroundfaultError": "groundfault.errors",
+    "Item": "groundfault.records",
+    "Outcome": "groundfault.records",
+    "Prediction": "groundfault.records",
+    "Result": "groundfault.api.result",
+    "calibrate": "groundfault.api.calibrating",
+    "compare": "groundfault.api.comparing",
+    "evaluate": "groundfault.api.evaluating",
+    "judge": "groundfault.api.judging",
+    "judge_card": "groundfault.api.judging",
+    "load": "groundfault.io.sources",
+    "open_run": "groundfault.api.result",
+    "parse_answer": "groundfault.parsing.answers",
+    "report": "groundfault.api.reporting",
+    "score": "groundfault.api.scoring",
+    "sweep": "groundfault.api.scoring",
+}
+"""Public name → the module that has it."""
+
+__all__ = [
+    "Benchmark",
+    "Estimate",
+    "GroundfaultError",
+    "Item",
+    "Outcome",
+    "Prediction",
+    "Result",
+    "__version__",
+    "calibrate",
+    "compare",
+    "evaluate",
+    "judge",
+    "judge_card",
+    "load",
+    "open_run",
+    "parse_answer",
+    "report",
+    "score",
+    "sweep",
+]
+
+if TYPE_CHECKING:
+    from groundfault.api.calibrating import calibrate
+    from groundfault.api.comparing import compare
+    from groundfault.api.evaluating import evaluate
+    from groundfault.api.judging import judge, judge_card
+    from groundfault.api.reporting import report
+    from groundfault.api.result import Result, open_run
+    from groundfault.api.scoring import score, sweep
+    from groundfault.errors import GroundfaultError
+    from groundfault.io.sources import load
+    from groundfault.parsing.answers import parse_answer
+    from groundfault.records import Benchmark, Estimate, Item, Outcome, Prediction
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a public name stands for."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'groundfault' has no attribute '{name}'")
+    from importlib import import_module
+
+    found = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -6,12 +6,12 @@ has the method or attribute, and nothing else is ever looked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from groundfault.records import Conversation, Item, Prediction, Reply
+from groundfault.records import Conversation, Item, Mode, Prediction, Reply
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     BinaryMask = NDArray[np.bool_]  # (height, width)
 
 __all__ = [
-    "Answerer",
     "AnySizes",
     "Baseline",
     "BatchSegmenter",
@@ -30,14 +29,19 @@ __all__ = [
     "Closeable",
     "Editor",
     "Encoder",
+    "Identified",
     "Judge",
     "Logging",
     "ModelOptions",
+    "NamesFiles",
     "NotEdited",
+    "Placed",
     "PreferredBatch",
     "Probeable",
+    "RunNamed",
     "Segmenter",
     "Startable",
+    "Versioned",
 ]
 
 
@@ -119,8 +123,8 @@ class Probeable(Protocol):
 class Baseline(Protocol):
     """Answers items without a model: from their annotations, their words, or chance."""
 
-    def predict(self, items: Sequence[Item]) -> Sequence[Prediction]:
-        """One prediction per item, in order."""
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> Sequence[Prediction]:
+        """One prediction per item, in order; `mode` is how questions in words are asked."""
         ...
 
 
@@ -139,6 +143,52 @@ class Checkpointed(Protocol):
 
     checkpoints: tuple[str, ...]
     """Of each part, name and revision or content hash; answers of others are not mixed."""
+
+
+class _Placement(Protocol):
+    device: str
+    dtype: str
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A model that knows what it computes with."""
+
+    placement: _Placement
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """A model outside this process, which knows the libraries that it runs with."""
+
+    worker_versions: Mapping[str, str]
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A registered callable that knows more about what predictions depend on than its spec says."""
+
+    def identity(self, argument: str, options: ModelOptions) -> Mapping[str, str]:
+        """Names and values; predictions of other values are not mixed. Nothing is loaded."""
+        ...
+
+
+@runtime_checkable
+class NamesFiles(Protocol):
+    """A registered callable of whose argument only parts may name files."""
+
+    def named_files(self, argument: str) -> Sequence[str]:
+        """The parts that may; files are part of the identity by their content."""
+        ...
+
+
+@runtime_checkable
+class RunNamed(Protocol):
+    """A registered callable of whose argument only a part belongs into the name of a run."""
+
+    def run_name(self, argument: str) -> str:
+        """The part that does."""
+        ...
 
 
 @runtime_checkable
@@ -165,15 +215,6 @@ class Closeable(Protocol):
 
     def close(self) -> None:
         """Let go of them. A second call does nothing."""
-        ...
-
-
-@runtime_checkable
-class Answerer(Protocol):
-    """Answers questions about images in words."""
-
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> Sequence[Prediction]:
-        """One prediction per conversation, its answer in `text`."""
         ...
 
 

@@ -9,6 +9,7 @@ faster, which matters at a million masks.
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from enum import StrEnum
 from typing import Literal, TypedDict
 
@@ -177,6 +178,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     citation: str
     main_metric: str
     content_hash: str = ""
+    about: str = ""
+    """What a reader of the numbers must know about the data, e.g. that its pictures are rendered;
+    reports say it."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,6 +201,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """repo@commit, if it was fetched by its name."""
     hashes: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of what it was read from, so that only runs on the same data are compared."""
+    source: dict[str, object] = msgspec.field(default_factory=dict)
+    """The name of its format and the paths that it was read from, so that it can be read again."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,6 +257,11 @@ class Picture(msgspec.Struct, frozen=True):
     base64: bytes
     sha256: str = ""
     """Of the picture's own bytes."""
+
+    @property
+    def content(self) -> bytes:
+        """The picture's own bytes."""
+        return a2b_base64(self.base64)
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -327,6 +338,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     protocol: str = ""
     """How it was scored; "" in files of version 0.1.0, whose benchmark's name says it."""
+    title: str = ""
+    """What reports call the data."""
+    about: str = ""
+    """What a reader of the numbers must know about the data."""
+    origin: str = ""
+    """repo@commit, if the data was fetched by its name."""
     settings: dict[str, object]
     rows: dict[str, Row]
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

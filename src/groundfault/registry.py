@@ -17,15 +17,16 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundfault.errors import GroundfaultError, UnknownName
+from groundfault.errors import GroundfaultError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from groundfault.interfaces import Baseline, ModelOptions, Segmenter
+    from groundfault.interfaces import ModelOptions
 
 __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names", "plugins"]
 
+Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
 """Models and answerers that nothing was learnt for: they look at no picture."""
 
@@ -35,9 +36,9 @@ class Entry(NamedTuple):
 
     target: str
     about: str = ""
+    answers: Answers = "masks"
+    """What a model gives, or a benchmark asks for; "" where only loading it would tell."""
 
-
-_PHRASES = Entry("groundfault.protocols.concepts", "cgF1 family, target-aware metrics")
 
 KINDS: dict[str, dict[str, Entry]] = {
     "benchmarks": {
@@ -58,28 +59,45 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "lvis": Entry("groundfault.benchmarks.lvis", "LVIS with its verified negatives as phrases"),
         "reactbench": Entry(
-            "groundfault.benchmarks.reactbench", "exams: four causes, 8 to 12 questions per sample"
+            "groundfault.benchmarks.reactbench",
+            "exams: four causes, 8 to 12 questions per sample",
+            answers="words",
         ),
-        "pope": Entry("groundfault.benchmarks.pope", "is there a … in the picture? yes or no"),
+        "pope": Entry(
+            "groundfault.benchmarks.pope", "is there a … in the picture? yes or no", answers="words"
+        ),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
-    "scorers": {
-        "cafe": _PHRASES,
-        "saco": _PHRASES,
-        "halluseg": Entry("groundfault.protocols.replacement", "HalluSegBench's metrics"),
-        "fprefcoco": Entry("groundfault.protocols.referring", "See and Segment"),
-        "reactbench": Entry("groundfault.protocols.exam", "accuracy by cause, React-Score"),
-        "pope": Entry("groundfault.benchmarks.pope", "accuracy, precision, recall, F1, yes-ratio"),
+    "protocols": {
+        "concept-pairs": Entry(
+            "groundfault.protocols.concepts:CONCEPT_PAIRS", "a true and a misleading phrase"
+        ),
+        "concepts": Entry(
+            "groundfault.protocols.concepts:CONCEPTS", "every instance of a phrase, or nothing"
+        ),
+        "replacement-quads": Entry(
+            "groundfault.protocols.replacement:PROTOCOL", "an object replaced, in picture or words"
+        ),
+        "referring": Entry(
+            "groundfault.protocols.referring:PROTOCOL", "descriptions, some of them false"
+        ),
+        "exam": Entry("groundfault.protocols.exam:PROTOCOL", "questions by cause, React-Score"),
+        "yes-no": Entry("groundfault.protocols.yes_no:PROTOCOL", "is such a thing there?"),
     },
     "metrics": {
-        "pcs": Entry("groundfault.metrics.pcs", "cgF1, IL_MCC, positive micro F1 and their family"),
-        "target_aware": Entry(
-            "groundfault.metrics.target_aware",
+        "pcs": Entry(
+            "groundfault.metrics.pcs:FAMILY", "cgF1, IL_MCC, positive micro F1 and their family"
+        ),
+        "target": Entry(
+            "groundfault.metrics.target_aware:FAMILY",
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
-        "replacement": Entry("groundfault.metrics.replacement", "ΔIoU, CMS, CCMS"),
-        "exam": Entry("groundfault.metrics.exam", "accuracy, React-Score, yes-bias"),
-        "false_premise": Entry("groundfault.metrics.false_premise", "See, Segment"),
+        "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
+        "pope": Entry(
+            "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"
+        ),
     },
     "models": {
         "nano-base": Entry("groundfault.models.nano:base", "ours; learnt in a world of habits"),
@@ -102,29 +120,29 @@ KINDS: dict[str, dict[str, Entry]] = {
         "worker": Entry(
             "groundfault.models.worker:load", "a script of yours: worker:/path/to/mine.py"
         ),
-        "oracle": Entry("groundfault.models.baselines:oracle", "answers from the annotations"),
-        "blind": Entry("groundfault.models.baselines:blind", "answers from the words alone"),
-        "always-yes": Entry("groundfault.models.baselines:always_yes", "accepts everything"),
-        "random": Entry(
-            "groundfault.models.baselines:random", "a coin and a random box; random:SEED"
+        "openai": Entry(
+            "groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME", "words"
         ),
-        "replay": Entry(
-            "groundfault.models.replay:replay", "earlier answers: replay:PREDICTIONS.json, :RUN"
+        "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…", "words"),
+        "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME", "words"),
+        "hf": Entry(
+            "groundfault.models.transformers_vlm:hf", "here, with transformers: hf:NAME", "words"
         ),
-    },
-    "answerers": {
-        "openai": Entry("groundfault.llm.openai_chat:openai", "OpenAI's protocol: openai:NAME"),
-        "vllm": Entry("groundfault.llm.openai_chat:vllm", "a server: vllm:http://…"),
-        "gemini": Entry("groundfault.llm.gemini:gemini", "Gemini: gemini:NAME"),
-        "hf": Entry("groundfault.llm.transformers_vlm:hf", "here, with transformers: hf:NAME"),
-        "oracle": Entry("groundfault.models.exam_baselines:oracle", "the reference answers"),
-        "blind": Entry("groundfault.models.exam_baselines:blind", "sees no picture; blind:SPEC"),
+        "oracle": Entry(
+            "groundfault.models.baselines:oracle", "answers from the annotations", "both"
+        ),
+        "blind": Entry(
+            "groundfault.models.baselines:blind", "from the words alone; blind:SPEC", "both"
+        ),
         "always-yes": Entry(
-            "groundfault.models.exam_baselines:always_yes", "agrees with everything"
+            "groundfault.models.baselines:always_yes", "accepts everything", "both"
         ),
-        "random": Entry("groundfault.models.exam_baselines:random", "a guess from a seed"),
-        "replay": Entry("groundfault.models.exam_baselines:replay", "earlier answers: replay:RUN"),
+        "random": Entry("groundfault.models.baselines:random", "chance; random:SEED", "both"),
+        "replay": Entry(
+            "groundfault.models.replay:replay", "earlier answers: replay:FILE, :RUN", "both"
+        ),
     },
+    "judges": {},
     "editors": {},
 }
 
@@ -140,7 +158,7 @@ def plugins(kind: str) -> dict[str, Entry]:
         raise UnknownName("kind", kind, KINDS)
     found = _entry_points(tuple((path, _modified(path)) for path in sys.path))
     return {
-        name: Entry(target, "plug-in")
+        name: Entry(target, "plug-in", "")
         for name, target in found.get(f"{GROUP}{kind}", {}).items()
         if name not in KINDS[kind]
     }
@@ -170,11 +188,45 @@ def model_factory(spec: str) -> tuple[Any, str]:
     return factory, argument
 
 
-def load_model(spec: str, options: ModelOptions) -> Segmenter | Baseline:
+def answering(answers: Answers) -> list[str]:
+    """The names of models that give masks, or words."""
+    return sorted(
+        name for name, entry in names("models").items() if entry.answers in (answers, "both", "")
+    )
+
+
+def check_model(spec: str, answers: Answers) -> None:
+    """Refuse a name that does not give masks, or words, and say what does.
+
+    >>> check_model("sam3", "words")
+    Traceback (most recent call last):
+    ...
+    groundfault.errors.UsageError: sam3 finds things in pictures and answers no questions. What
+    does: always-yes, blind, gemini, hf, openai, oracle, random, replay, vllm; did you mean
+    openai:NAME?
+    """
+    name = spec.partition(":")[0]
+    known = names("models")
+    if name not in known:
+        raise UnknownName("model", name, answering(answers))
+    if known[name].answers in (answers, "both", ""):
+        return
+    fitting = ", ".join(answering(answers))
+    if answers == "words":
+        raise UsageError(
+            f"{spec} finds things in pictures and answers no questions. What does: {fitting}; did "
+            "you mean openai:NAME?"
+        )
+    raise UsageError(
+        f"{spec} answers questions in words and finds no masks. What does: {fitting}; did you mean "
+        "to ask it an exam?"
+    )
+
+
+def load_model(spec: str, options: ModelOptions) -> Any:
     """Make the model that a spec stands for."""
     factory, argument = model_factory(spec)
-    model: Segmenter | Baseline = factory(argument, options)
-    return model
+    return factory(argument, options)
 
 
 GROUP = "groundfault."

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from groundfault.io.masks import encode
 from groundfault.models.agent import Agent, Episode, Scene, Scripted, Settings, View
 from groundfault.models.agent.scripted import call
-from groundfault.models.agent.speaking import Said
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Outcome, Prediction, Reply
 
 SIDE_PX = 96
 
@@ -101,8 +100,8 @@ class Lines:
         return line if isinstance(line, str) else line(view)
 
 
-def said(text: str, **fields: Any) -> Said:
-    return Said(item_id="", outcome=Outcome.OK, text=text, **fields)
+def reply(text: str, **fields: Any) -> Reply:
+    return Reply(outcome=Outcome.OK, text=text, **fields)
 
 
 def hold(*lines: str, n_masks: int | Sequence[int] = 1, **settings: Any) -> Episode:
@@ -111,15 +110,14 @@ def hold(*lines: str, n_masks: int | Sequence[int] = 1, **settings: Any) -> Epis
     episode = Episode(Scene(picture()), "tiger", Settings(**settings))
     for line in lines:
         assert not episode.over, f"over before {line!r}: {episode.ending} {episode.reason}"
-        if episode.hear(said(line)) is not None:
-            episode.see(found(next(counts)))
+        if episode.add_reply(reply(line)) is not None:
+            episode.add_segmentation(found(next(counts)))
     return episode
 
 
 def told(episode: Episode) -> str:
     """What the model was told last."""
-    content = episode.messages[-1]["content"]
-    return content if isinstance(content, str) else content[0]["text"]
+    return episode.messages[-1].text
 
 
 def agent(policy: Callable[[View], str], segmenter: Any = None, **settings: Any) -> Agent:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.agent.parts import EXAMINE, SELECT, Squares, picture
-from tests.asking.chat_server import ChatServer, Request, Response, error
-from tests.asking.test_gemini_server import response
+from tests.llm.chat_server import ChatServer, Request, Response, error
+from tests.llm.test_gemini_server import response
 
 from groundfault import registry
 from groundfault.errors import UsageError

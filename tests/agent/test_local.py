@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 from tests.agent.parts import EXAMINE, REPORT, SEGMENT, SELECT, Squares, picture
-from tests.asking.tiny_vlms import BUILDERS, saved
+from tests.llm.tiny_vlms import BUILDERS, saved
 
 from groundfault import registry
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
-from groundfault.llm.conversations import AnswererOptions
-from groundfault.llm.transformers_vlm import hf
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.server import ChatOptions
 from groundfault.models.agent import Agent, Episode, Scene, Settings, replay, trace_of
 from groundfault.models.agent.loading import load
-from groundfault.models.agent.local import Local
-from groundfault.models.agent.speaking import Together
+from groundfault.models.transformers_vlm import hf
 from groundfault.records import Outcome
 
 pytestmark = pytest.mark.skipif(
@@ -88,9 +87,9 @@ def pictures(inputs: dict[str, Any]) -> int:
 def test_a_whole_episode_with_pictures_in_every_turn(
     name: str, folder: Callable[[str], Path]
 ) -> None:
-    model = hf(str(folder(name)), AnswererOptions(device="cpu", temperature=None))
+    model = hf(str(folder(name)), ChatOptions(device="cpu", temperature=None))
     handed = told_what_to_say(model, by_turn)
-    with Agent(Squares(), Together(Local(model), most=1), Settings()) as agent:
+    with Agent(Squares(), BatchedChatModel(model, batch=1), Settings()) as agent:
         (answer,) = agent.segment(IMAGES[0], ["tiger"])
         assert model.checkpoints and set(model.checkpoints) <= set(agent.checkpoints)
     assert answer.outcome is Outcome.OK and len(answer.masks) == 1
@@ -106,7 +105,7 @@ def test_a_whole_episode_with_pictures_in_every_turn(
 def test_conversations_are_answered_in_batches_each_with_its_own_words(
     folder: Callable[[str], Path],
 ) -> None:
-    model = hf(str(folder("qwen3_vl")), AnswererOptions(device="cpu", temperature=None))
+    model = hf(str(folder("qwen3_vl")), ChatOptions(device="cpu", temperature=None))
 
     def script(seen: str) -> str:
         if "'lion'" not in seen:
@@ -114,7 +113,7 @@ def test_conversations_are_answered_in_batches_each_with_its_own_words(
         return (SEGMENT.replace("tiger", "lion"), REPORT)[seen.count("<|im_start|>assistant") - 1]
 
     handed = told_what_to_say(model, script)
-    with Agent(Squares(), Together(Local(model), most=4), Settings()) as agent:
+    with Agent(Squares(), BatchedChatModel(model, batch=4), Settings()) as agent:
         found = agent.segment_batch(IMAGES, [["tiger", "lion"]] * 3)
     outcomes = [[p.outcome for p in several] for several in found]
     assert outcomes == [[Outcome.OK, Outcome.ABSTAINED]] * 3
@@ -139,7 +138,7 @@ def test_the_network_itself_takes_such_conversations(
 
 
 def test_a_batch_that_fails_is_asked_one_by_one(folder: Callable[[str], Path]) -> None:
-    model = hf(str(folder("qwen3_vl")), AnswererOptions(device="cpu", temperature=None))
+    model = hf(str(folder("qwen3_vl")), ChatOptions(device="cpu", temperature=None))
     told_what_to_say(model, by_turn)
     sound, sizes = model.model.generate, []
 
@@ -150,8 +149,10 @@ def test_a_batch_that_fails_is_asked_one_by_one(folder: Callable[[str], Path]) -
         return sound(**inputs)
 
     model.model.generate = small
-    waiting = [Episode(Scene(IMAGES[0]), query, Settings()).messages for query in ("tiger", "cat")]
-    replies = Together(Local(model))._answer(list(waiting))
+    waiting = [
+        Episode(Scene(IMAGES[0]), query, Settings()).conversation for query in ("tiger", "cat")
+    ]
+    replies = BatchedChatModel(model)._handle(waiting)
     assert sizes == [2, 1, 1] and [reply.text for reply in replies] == [SEGMENT] * 2
 
 
@@ -169,11 +170,11 @@ def _squares(argument: str, options: ModelOptions) -> Squares:
 
 
 class _Short:
-    def converse(self, conversations: Sequence[Any], *, seed: int) -> list[Any]:
+    def complete(self, conversations: Sequence[Any]) -> list[Any]:
         return []
 
 
 def test_a_reply_that_is_missing_is_a_failure() -> None:
-    with Agent(Squares(), Together(Local(_Short())), Settings()) as agent:
+    with Agent(Squares(), _Short(), Settings()) as agent:
         (answer,) = agent.segment(IMAGES[0], ["tiger"])
     assert answer.outcome is Outcome.FAILED and "0 replies to 1" in answer.reason

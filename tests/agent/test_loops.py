@@ -12,11 +12,10 @@ import traceback
 import pytest
 from tests.agent.parts import Squares, agent, picture
 
-from groundfault.llm.event_loop import OwnLoop
+from groundfault.llm.event_loop import EventLoopThread
 from groundfault.models.agent import Agent, Settings
 from groundfault.models.agent.scripted import accept
-from groundfault.models.agent.speaking import Messages, Said
-from groundfault.records import Outcome, Prediction
+from groundfault.records import Conversation, Outcome, Prediction, Reply
 
 
 def test_inside_a_running_loop_as_in_a_notebook() -> None:
@@ -36,8 +35,8 @@ def test_a_served_model_inside_a_running_loop(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     pytest.importorskip("aiohttp", reason="the extra 'asking' brings it")
-    from tests.agent.test_dialling_server import IMAGES, sound, verified
-    from tests.asking.chat_server import ChatServer
+    from tests.agent.test_served_server import IMAGES, sound, verified
+    from tests.llm.chat_server import ChatServer
 
     monkeypatch.setenv("GROUNDFAULT_RESPONSES", f"{tmp_path}/responses.sqlite")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -71,7 +70,7 @@ class Endless:
     def __init__(self) -> None:
         self.asked, self.ended = threading.Event(), threading.Event()
 
-    async def say(self, messages: Messages) -> Said:
+    async def reply(self, conversation: Conversation, tools: object = ()) -> Reply:
         self.asked.set()
         try:
             await asyncio.sleep(3600)
@@ -79,15 +78,15 @@ class Endless:
             self.ended.set()
         raise AssertionError
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         pass
 
 
 def test_an_interruption_ends_the_conversations() -> None:
-    speaker = Endless()
+    chat = Endless()
 
     def interrupt() -> None:
-        assert speaker.asked.wait(60)
+        assert chat.asked.wait(60)
         user, end = threading.main_thread().ident or 0, time.monotonic() + 60
         while not _waits_for_a_result(user):
             assert time.monotonic() < end
@@ -96,12 +95,12 @@ def test_an_interruption_ends_the_conversations() -> None:
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have ignored it
     try:
-        with Agent(Squares(), speaker, Settings()) as one:
+        with Agent(Squares(), chat, Settings()) as one:
             interrupting = threading.Thread(target=interrupt)
             interrupting.start()
             with pytest.raises(KeyboardInterrupt):
                 one.segment(picture(), ["tiger"])
-            assert speaker.ended.is_set()  # before the caller went on
+            assert chat.ended.is_set()  # before the caller went on
             interrupting.join()
     finally:
         signal.signal(signal.SIGINT, before)
@@ -116,12 +115,12 @@ def test_a_loop_gives_what_is_raised_and_can_be_closed_twice() -> None:
     async def wrong() -> None:
         raise ValueError("so")
 
-    loop = OwnLoop()
+    loop = EventLoopThread()
     with pytest.raises(ValueError, match="so"):
         loop.run(wrong())
     loop.close()
     loop.close()
     started = time.perf_counter()
-    never = OwnLoop()
+    never = EventLoopThread()
     never.close()
     assert time.perf_counter() - started < 5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from tests.agent.parts import EXAMINE, SEGMENT, found, picture, said, squares
+from tests.agent.parts import EXAMINE, SEGMENT, found, picture, reply, squares
 
 from groundfault.io.masks import encode, parse_mask
 from groundfault.models.agent import Episode, Scene, Settings
@@ -19,11 +19,11 @@ from groundfault.models.agent.pictures import (
     _colours,
     _ink,
     close_up,
+    close_up_picture,
     contrast,
+    encoded,
     numbered,
     place_labels,
-    shown,
-    shown_close_up,
 )
 from groundfault.models.agent.scripted import call
 from groundfault.models.agent.tools import apart, worth_showing
@@ -166,7 +166,7 @@ def test_only_what_is_enlarged_a_lot_has_its_colours_thinned() -> None:
     for side_px, thinned in ((40, True), (200, False), (400, False)):
         mask = np.zeros((400, 400), bool)
         mask[:side_px, :side_px] = True
-        sent = Image.open(io.BytesIO(shown_close_up(image, mask).content))
+        sent = Image.open(io.BytesIO(close_up_picture(image, mask).content))
         assert (sent.layer[0][1:3] == (2, 2)) is thinned  # 4:2:0
         drawn = np.asarray(close_up(image, mask), float)
         assert np.abs(np.asarray(sent.convert("RGB"), float) - drawn).mean() < 4
@@ -176,21 +176,21 @@ def test_a_picture_is_drawn_once_for_all_who_look_at_the_same_masks() -> None:
     scene = Scene(picture(), ["tiger", "lion"])
     first, second = (Episode(scene, query, Settings()) for query in scene.queries)
     for episode in (first, second):
-        episode.hear(said(SEGMENT))
-        episode.see(found(2))
-        episode.hear(said(EXAMINE))
+        episode.add_reply(reply(SEGMENT))
+        episode.add_segmentation(found(2))
+        episode.add_reply(reply(EXAMINE))
     assert [turn.pictures for turn in first.turns] == [turn.pictures for turn in second.turns]
     for sha256, shown_ in first.pictures.items():
         assert second.pictures[sha256] is shown_
-    second.hear(said(call("examine_masks", mask_indices=[2])))
+    second.add_reply(reply(call("examine_masks", mask_indices=[2])))
     assert second.turns[-1].pictures != second.turns[-2].pictures
 
 
 def test_pictures_are_known_by_their_content() -> None:
-    one, same, other = shown(picture(1)), shown(picture(1)), shown(picture(2))
+    one, same, other = encoded(picture(1)), encoded(picture(1)), encoded(picture(2))
     assert one.sha256 == same.sha256 != other.sha256
-    assert one.url.startswith("data:image/jpeg;base64,")
-    assert len(shown(np.zeros((3000, 4000, 3), np.uint8)).content) < 100_000
+    assert one.mime == "image/jpeg" and one.content.startswith(b"\xff\xd8\xff")
+    assert len(encoded(np.zeros((3000, 4000, 3), np.uint8)).content) < 100_000
 
 
 # Which masks get a number.

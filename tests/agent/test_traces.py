@@ -24,10 +24,9 @@ from groundfault.models.agent import (
     write_trace,
 )
 from groundfault.models.agent.scripted import accept
-from groundfault.models.agent.speaking import Said
 from groundfault.models.agent.traces import picture_file
-from groundfault.records import Outcome, Prediction
-from groundfault.report.agent_traces import Shown, from_folder, from_run, page
+from groundfault.records import Outcome, Prediction, Reply
+from groundfault.reports.agent_traces import Shown, from_folder, from_run, page
 
 DEMO = Path(__file__).parent / "published" / "demo_data.json"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "cafe_agent_demo"
@@ -63,7 +62,7 @@ def test_a_replay_without_the_image_differs_in_pictures_only() -> None:
 
 def test_a_failed_episode_is_replayed_as_one() -> None:
     episode = hold(SEGMENT)
-    episode.hear(Said(item_id="", outcome=Outcome.FAILED, reason="HTTP 500"))
+    episode.add_reply(Reply(outcome=Outcome.FAILED, reason="HTTP 500"))
     again = replay(episode.trace(), picture())
     assert again.outcome is Outcome.FAILED and again.reason == "HTTP 500"
 
@@ -83,12 +82,12 @@ def test_what_an_episode_took() -> None:
     def counted(tokens_in: int | None) -> Trace:
         episode = hold()
         for line in (SEGMENT, REPORT):
-            said = Said(
-                item_id="", outcome=Outcome.OK, text=line, tokens_in=tokens_in, tokens_out=10,
-                cost=0.25, latency_s=1.5,
+            reply = Reply(
+                outcome=Outcome.OK, text=line, tokens_in=tokens_in, tokens_out=10,
+                cost=0.25, seconds=1.5,
             )  # fmt: skip
-            if episode.hear(said) is not None:
-                episode.see(Prediction(item_id="", outcome=Outcome.ABSTAINED), 0.5)
+            if episode.add_reply(reply) is not None:
+                episode.add_segmentation(Prediction(item_id="", outcome=Outcome.ABSTAINED), 0.5)
         return episode.trace()
 
     trace = counted(100)
@@ -233,17 +232,14 @@ def test_nothing_in_a_trace_becomes_markup() -> None:
 
 
 def test_the_step_through_of_a_run(tmp_path: Path) -> None:
-    from tests.engine.conftest import painted_set
+    from tests.runner.conftest import painted_set
+    from tests.runner.runs import run_masks
 
-    from groundfault.runner.session import predict
     from groundfault.runner.work import Plan
 
     benchmark = painted_set(tmp_path / "images", 2)
     sizes = agent(accept, turns=4)
-    predict(
-        benchmark, lambda: sizes, tmp_path / "run", name="agent", images=tmp_path / "images",
-        plan=Plan(probe=False),
-    )  # fmt: skip
+    run_masks(benchmark, lambda: sizes, tmp_path / "run", plan=Plan(probe=False))
     shown = list(from_run(tmp_path / "run", tmp_path / "images", benchmark))
     assert [one.name for one in shown] == [item.id for item in benchmark.items]
     assert all(

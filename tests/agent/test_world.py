@@ -9,24 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tests.agent.parts import agent
+from tests.runner.runs import run_masks
 
 from groundfault import registry
 from groundfault.analysis.summary import summarise
 from groundfault.io.masks import encode
 from groundfault.io.pictures import read_image
 from groundfault.models.agent import View
-from groundfault.models.agent.pictures import shown
+from groundfault.models.agent.episode import QUALITY
+from groundfault.models.agent.pictures import encoded
 from groundfault.models.agent.scripted import accept, call, reject
-from groundfault.models.agent.turns import QUALITY
 from groundfault.models.baselines import Oracle
 from groundfault.models.nano import SHIPPED, Nano
-from groundfault.records import Benchmark, Item, Outcome, Prediction
-from groundfault.report.agent_traces import cost_table, costs
-from groundfault.report.tables import render
-from groundfault.runner.scoring import score_run
-from groundfault.runner.session import predict
+from groundfault.protocols import of_benchmark
+from groundfault.records import Benchmark, Item, Outcome, Picture, Prediction
+from groundfault.reports.agent_traces import cost_table, costs
+from groundfault.reports.tables import render
 from groundfault.runner.work import Plan
-from groundfault.runs.run import read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
@@ -36,27 +37,27 @@ N, SIDE_PX = 16, 96
 class World(NamedTuple):
     benchmark: Benchmark
     images: Path
-    items: dict[tuple[str, str], Item]
+    items: dict[tuple[Picture, str], Item]
     """By what a policy sees: the picture and the concept."""
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    from groundfault.benchmarks import folder
+    from groundfault.io.sources import load
     from groundfault.world.presets import BuildSettings, build
 
     out = tmp_path_factory.mktemp("world") / "cafe"
     build("cafe", N, out, settings=BuildSettings(size_px=SIDE_PX), workers=1)
-    benchmark = folder.read(out)
+    benchmark = load(out)
     images = out / "images"
-    urls = {name: _url(images / name) for name in {item.image for item in benchmark.items}}
+    pictures = {name: _picture(images / name) for name in {item.image for item in benchmark.items}}
     return World(
-        benchmark, images, {(urls[item.image], item.query): item for item in benchmark.items}
+        benchmark, images, {(pictures[item.image], item.query): item for item in benchmark.items}
     )
 
 
-def _url(path: Path) -> str:
-    return shown(read_image(path), quality=QUALITY).url
+def _picture(path: Path) -> Picture:
+    return encoded(read_image(path), quality=QUALITY)
 
 
 class Gullible:
@@ -66,8 +67,8 @@ class Gullible:
         self.items = world.items
 
     def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
-        url = shown(np.asarray(image), quality=QUALITY).url
-        return [self._one(self.items[url, phrase]) for phrase in phrases]
+        seen = encoded(np.asarray(image), quality=QUALITY)
+        return [self._one(self.items[seen, phrase]) for phrase in phrases]
 
     def _one(self, item: Item) -> Prediction:
         assert item.target is not None and item.target.mask is not None
@@ -107,15 +108,14 @@ def perfect(world: World) -> Any:
 
 
 def asked(world: World, model: Any, folder: Path, **plan: Any) -> Iterator[Any]:
-    predict(
-        world.benchmark, lambda: model, folder, name="x", images=world.images,
-        plan=Plan(probe=False, batch=4, **plan),
-    )  # fmt: skip
+    run_masks(world.benchmark, lambda: model, folder, plan=Plan(probe=False, batch=4, **plan))
     return read_predictions(folder)
 
 
 def metrics(world: World, folder: Path) -> dict[str, float | None]:
-    scored = score_run(world.benchmark, folder, t=0.5, tau=0.3, variant="exact")
+    settings = {"t": 0.5, "tau": 0.3, "variant": "exact"}
+    found = read_predictions(folder)
+    scored = of_benchmark(world.benchmark).score(world.benchmark, found, settings)
     summary = summarise(scored, bootstrap=0, seed=0)
     return {name: estimate.value for name, estimate in summary.rows["Overall"].metrics.items()}
 

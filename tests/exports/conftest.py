@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from groundfault.runner.exam_papers import ExamPaper, PopePaper, read_paper
+from groundfault.benchmarks import pope
+from groundfault.benchmarks.reactbench import read
+from groundfault.records import Benchmark
 from groundfault.world.exams import build_exam
 
 
 @pytest.fixture(scope="session")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> ExamPaper:
+def exam(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Every task has samples."""
     folder = tmp_path_factory.mktemp("exports") / "exam"
-    exam = build_exam(10, folder, size_px=128, workers=1)
-    assert {sample.task for sample in exam.samples} == {
+    built = build_exam(10, folder, size_px=128, workers=1)
+    assert {case.intervention for case in built.cases} == {
         "erasure",
         "attribute",
         "tracing",
         "counting",
     }
-    return ExamPaper(folder)
+    return read(folder)
 
 
 @pytest.fixture(scope="session")
-def pope_paper(paper: ExamPaper, tmp_path_factory: pytest.TempPathFactory) -> PopePaper:
-    """Twelve questions of two settings."""
+def pope_folder(exam: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve questions of two settings, about pictures of the exam."""
     folder = tmp_path_factory.mktemp("pope")
-    pictures = sorted(path.name for path in paper.images.iterdir())[:3]
+    pictures = sorted(path.name for path in Path(exam.images).iterdir())[:3]
     for setting in ("random", "popular"):
         rows = [
             {
@@ -41,6 +44,9 @@ def pope_paper(paper: ExamPaper, tmp_path_factory: pytest.TempPathFactory) -> Po
         ]
         lines = "\n".join(map(json.dumps, rows))
         (folder / f"coco_pope_{setting}.json").write_text(lines)
-    found = read_paper(str(folder), images=paper.images)
-    assert isinstance(found, PopePaper)
-    return found
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pope_benchmark(pope_folder: Path, exam: Benchmark) -> Benchmark:
+    return pope.read(pope_folder, exam.images)

@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from groundfault.analysis.summary import summarise
+from groundfault.judges import expected, grade
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import Asked
-from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome
-from groundfault.runner.exam_papers import Paper
+from groundfault.protocols import of_benchmark
+from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 
 
-def said(number: int, asked: Asked) -> str:
+def said(number: int, item: Item) -> str:
     """Right, yes, unreadable, empty, or right after some reasoning."""
-    reasoned = f"I look at the picture closely. Final answer: {asked.reference}"
-    return (asked.reference, "Yes.", "I cannot tell.", "", reasoned)[number % 5]
+    reference = expected(item).reference
+    reasoned = f"I look at the picture closely. Final answer: {reference}"
+    return (reference, "Yes.", "I cannot tell.", "", reasoned)[number % 5]
 
 
-def answers_to(paper: Paper, modes: Sequence[Mode]) -> list[Answered]:
+def answers_to(benchmark: Benchmark, modes: Sequence[Mode]) -> list[Prediction]:
     """An answer to every question, not judged yet."""
+    asked = [(item, mode) for item in benchmark.items for mode in modes]
     return [
-        Answered(item_id=one.item_id, mode=one.mode, outcome=Outcome.OK, text=said(k, one))
-        for k, one in enumerate(paper.questions(modes).asked())
+        Prediction(item_id=item.id, mode=mode, outcome=Outcome.OK, text=said(k, item))
+        for k, (item, mode) in enumerate(asked)
     ]
 
 
-def own_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -> dict[str, float]:
+def own_scores(benchmark: Benchmark, rows: Iterable[Prediction]) -> dict[str, float]:
     """As `groundfault eval` writes them into summary.json, under the names of an export."""
-    judged = paper.judge(rows, RuleJudge())
-    summary = summarise(paper.score(judged, modes), bootstrap=0, seed=0)
+    graded = grade(benchmark, rows, RuleJudge())
+    summary = summarise(of_benchmark(benchmark).score(benchmark, graded), bootstrap=0, seed=0)
     return {
         metric if name == "Overall" else f"{name}_{metric}": estimate.value
         for name, row in summary.rows.items()

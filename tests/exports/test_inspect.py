@@ -14,9 +14,9 @@ from tests.exports.parts import answers_to, own_scores
 
 from groundfault.errors import UsageError
 from groundfault.exports.scores import modes_of
-from groundfault.parsing.answers import MODES, Answered, Mode
-from groundfault.runner.exam_papers import ExamPaper, PopePaper
-from groundfault.runner.prompts import exam_questions
+from groundfault.judges import expected as expected_of
+from groundfault.records import MODES, Benchmark, Mode, Prediction
+from groundfault.runner.prompts import prompt
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs groundfault[inspect]")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Inspect and anyio have some
@@ -50,9 +50,9 @@ def evaluate(tmp_path: Path) -> Callable[..., Any]:
     """Run a task with prepared answers, one after the other; gives the log."""
 
     def run(
-        task: Any, answers: Sequence[Answered | ModelOutput], grader: Any = None, **options: Any
+        task: Any, answers: Sequence[Prediction | ModelOutput], grader: Any = None, **options: Any
     ) -> Any:
-        outputs = [saying(a.text) if isinstance(a, Answered) else a for a in answers]
+        outputs = [saying(a.text) if isinstance(a, Prediction) else a for a in answers]
         (log,) = inspect_ai.eval(
             task,
             model=get_model("mockllm/model", custom_outputs=outputs, memoize=False),
@@ -74,33 +74,33 @@ def metrics_of(log: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("mode", ["std", "both"])
-def test_scores_are_ours(paper: ExamPaper, evaluate: Callable[..., Any], mode: str) -> None:
+def test_scores_are_ours(exam: Benchmark, evaluate: Callable[..., Any], mode: str) -> None:
     modes = modes_of(mode)
-    answers = answers_to(paper, modes)
-    found = metrics_of(evaluate(tasks.exam(str(paper.folder), mode=mode), answers))
-    expected = own_scores(paper, answers, modes)
+    answers = answers_to(exam, modes)
+    found = metrics_of(evaluate(tasks.exam(exam.folder, mode=mode), answers))
+    expected = own_scores(exam, answers)
     assert found == {name: pytest.approx(expected[name]) for name in found}
     assert {"react_score", "accuracy_std", "tracing_accuracy_std", "unparsed_rate"} <= set(found)
     assert ("cot_effect" in found) == (mode == "both")
     assert 0.2 < found["accuracy_std"] < 0.8
 
 
-def test_prompts_and_pictures_are_ours(paper: ExamPaper) -> None:
-    dataset = tasks.exam(str(paper.folder), mode="cot").dataset
-    asked = list(exam_questions(paper.folder, ("cot",)).asked())
-    assert [sample.id for sample in dataset] == [one.item_id for one in asked]
-    for sample, one in zip(dataset, asked, strict=True):
+def test_prompts_and_pictures_are_ours(exam: Benchmark) -> None:
+    dataset = tasks.exam(exam.folder, mode="cot").dataset
+    assert [sample.id for sample in dataset] == [item.id for item in exam.items]
+    for sample, item in zip(dataset, exam.items, strict=True):
         *pictures, text = sample.input[0].content
-        assert text.text == one.text
-        assert [Path(picture.image) for picture in pictures] == list(one.pictures)
+        assert text.text == prompt(item, "cot")
+        shown = [Path(exam.images).resolve() / name for name in item.images]
+        assert [Path(picture.image) for picture in pictures] == shown
 
 
 def test_the_unreadable_is_neither_yes_nor_no(
-    paper: ExamPaper, evaluate: Callable[..., Any]
+    exam: Benchmark, evaluate: Callable[..., Any]
 ) -> None:
-    n = len(paper.exam.questions)
+    n = len(exam.items)
     cut_off = saying("Yes", stop_reason="model_length")
-    log = evaluate(tasks.exam(str(paper.folder)), [cut_off] * n)
+    log = evaluate(tasks.exam(exam.folder), [cut_off] * n)
     found = metrics_of(log)
     assert (found["accuracy_std"], found["unparsed_rate"]) == (0.0, 1.0)
     assert not [name for name in found if "yes_rate" in name]
@@ -109,53 +109,53 @@ def test_the_unreadable_is_neither_yes_nor_no(
     assert "cut off" in score.explanation
 
 
-def test_epochs_count_each_answer(paper: ExamPaper, evaluate: Callable[..., Any]) -> None:
-    right, empty = saying(paper.exam.questions[0].answer), saying("")
-    log = evaluate(tasks.exam(str(paper.folder)), [right, empty], limit=1, epochs=2)
+def test_epochs_count_each_answer(exam: Benchmark, evaluate: Callable[..., Any]) -> None:
+    right, empty = saying(expected_of(exam.items[0]).reference), saying("")
+    log = evaluate(tasks.exam(exam.folder), [right, empty], limit=1, epochs=2)
     found = metrics_of(log)
     assert (found["accuracy_std"], found["unparsed_rate"]) == (0.5, 0.5)
 
 
-def test_a_grader_judges_short_answers(paper: ExamPaper, evaluate: Callable[..., Any]) -> None:
-    questions = paper.exam.questions
-    words = next(q for q in questions if q.type == "SA" and not q.answer[0].isdigit())
+def test_a_grader_judges_short_answers(exam: Benchmark, evaluate: Callable[..., Any]) -> None:
+    answers = ((item, expected_of(item)) for item in exam.items)
+    words = next(i for i, a in answers if a.type == "SA" and not a.reference[0].isdigit())
     answer = saying("Something else altogether.")
     said = [saying("Well, yes"), saying("right")]
     grader = get_model("mockllm/model", custom_outputs=said, memoize=False)
-    task = tasks.exam(str(paper.folder), judge="grader")
+    task = tasks.exam(exam.folder, judge="grader")
     log = evaluate(task, [answer], grader, sample_id=words.id)
     score = log.samples[0].scores["judged"]
     assert (score.value, score.explanation) == ("C", "Well, yes\nright")  # asked again once
-    log = evaluate(tasks.exam(str(paper.folder), judge="grader"), [answer], sample_id=words.id)
+    log = evaluate(tasks.exam(exam.folder, judge="grader"), [answer], sample_id=words.id)
     assert log.status == "error"  # no grader, no score: the model does not mark itself
 
 
-def test_pope(pope_paper: PopePaper, evaluate: Callable[..., Any]) -> None:
+def test_pope(pope_benchmark: Benchmark, pope_folder: Path, evaluate: Callable[..., Any]) -> None:
     modes: tuple[Mode, ...] = ("std",)
-    answers = answers_to(pope_paper, modes)
-    folder = str(pope_paper.files[0].parent)
-    found = metrics_of(evaluate(tasks.pope(folder, str(pope_paper.images)), answers))
-    expected = own_scores(pope_paper, answers, modes)
+    answers = answers_to(pope_benchmark, modes)
+    folder = str(pope_folder)
+    found = metrics_of(evaluate(tasks.pope(folder, pope_benchmark.images), answers))
+    expected = own_scores(pope_benchmark, answers)
     assert found == {name: pytest.approx(expected[name]) for name in found}
     assert {"F1", "random_F1", "popular_yes_ratio"} <= set(found)
 
 
-def test_what_it_does_not_know(paper: ExamPaper) -> None:
+def test_what_it_does_not_know(exam: Benchmark) -> None:
     with pytest.raises(UsageError, match="std, cot and both"):
-        tasks.exam(str(paper.folder), mode="fast")
+        tasks.exam(exam.folder, mode="fast")
     with pytest.raises(UsageError, match="rule and grader"):
-        tasks.exam(str(paper.folder), judge="me")
+        tasks.exam(exam.folder, judge="me")
     assert modes_of("both") == MODES
 
 
 @pytest.mark.parametrize("named", ["groundfault/exam", "file"])
 def test_it_is_found_by_name(
-    paper: ExamPaper, tmp_path: Path, run: Callable[..., Any], named: str
+    exam: Benchmark, tmp_path: Path, run: Callable[..., Any], named: str
 ) -> None:
     """Through the entry point, and as an exported file, by a process that never imported us."""
-    arguments = [f"folder={paper.folder}"]
+    arguments = [f"folder={exam.folder}"]
     if named == "file":
-        assert run("export", "inspect", paper.folder, "--out", tmp_path / "task").code == 0
+        assert run("export", "inspect", exam.folder, "--out", tmp_path / "task").code == 0
         named, arguments = "task/groundfault_exam.py", ["judge=rule"]  # Inspect's are relative
     elif not entry_points(group="inspect_ai", name="groundfault"):
         pytest.skip("groundfault was installed without its entry points; install it again")

@@ -16,16 +16,17 @@ from tests.models.tiny.torchvision_cpu import make_importable
 
 from groundfault.errors import DataError
 from groundfault.exports.lmms_eval import export_lmms_eval
-from groundfault.exports.scores import modes_of, paper_at
-from groundfault.runner.exam_papers import ExamPaper, PopePaper
+from groundfault.exports.scores import modes_of, read_benchmark
+from groundfault.records import Benchmark
+from groundfault.runner.prompts import prompt
 
 TASKS = {"groundfault_exam": "std", "groundfault_exam_cot": "cot", "groundfault_exam_both": "both"}
 
 
 @pytest.fixture(scope="module")
-def exported(paper: ExamPaper, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(exam: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("lmms") / "tasks"
-    assert export_lmms_eval(paper, out) == list(TASKS)
+    assert export_lmms_eval(exam, exam.folder, out) == list(TASKS)
     return out
 
 
@@ -50,16 +51,16 @@ def aggregated(module: ModuleType, results: list[dict[str, Any]]) -> dict[str, f
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_functions_score_as_we_do(paper: ExamPaper, exported: Path, task: str) -> None:
+def test_functions_score_as_we_do(exam: Benchmark, exported: Path, task: str) -> None:
     modes = modes_of(TASKS[task])
     module = functions(exported / "groundfault_exam.py")
-    asked, answers = docs(exported / f"{task}.jsonl"), answers_to(paper, modes)
+    asked, answers = docs(exported / f"{task}.jsonl"), answers_to(exam, modes)
     results = [
         module.process_results(doc, [answer.text])
         for doc, answer in zip(asked, answers, strict=True)
     ]
     found = aggregated(module, results)
-    expected = own_scores(paper, answers, modes)
+    expected = own_scores(exam, answers)
     defined = {name: value for name, value in found.items() if not math.isnan(value)}
     assert defined == {name: pytest.approx(expected[name]) for name in defined}
     listed = (exported / f"{task}.yaml").read_text()
@@ -67,45 +68,45 @@ def test_functions_score_as_we_do(paper: ExamPaper, exported: Path, task: str) -
     assert {"react_score", "counting_SA", "unparsed_rate"} <= set(defined)
 
 
-def test_prompts_and_pictures(paper: ExamPaper, exported: Path) -> None:
+def test_prompts_and_pictures(exam: Benchmark, exported: Path) -> None:
     module = functions(exported / "groundfault_exam.py")
-    asked = list(paper.questions(("std",)).asked())
-    for doc, one in zip(docs(exported / "groundfault_exam.jsonl"), asked, strict=True):
-        assert module.doc_to_text(doc) == one.text
-        assert doc["pictures"] == [str(path) for path in one.pictures]
+    for doc, item in zip(docs(exported / "groundfault_exam.jsonl"), exam.items, strict=True):
+        assert module.doc_to_text(doc) == prompt(item, "std")
+        images = Path(exam.images).resolve()
+        assert doc["pictures"] == [str(images / name) for name in item.images]
     shown = module.doc_to_visual(docs(exported / "groundfault_exam.jsonl")[0])
     assert [(picture.mode, picture.size) for picture in shown] == [("RGB", (128, 128))]
 
 
-def test_pope(pope_paper: PopePaper, tmp_path: Path) -> None:
-    tasks = export_lmms_eval(pope_paper, tmp_path / "out")
+def test_pope(pope_benchmark: Benchmark, pope_folder: Path, tmp_path: Path) -> None:
+    tasks = export_lmms_eval(pope_benchmark, pope_folder, tmp_path / "out")
     assert tasks == ["groundfault_pope", "groundfault_pope_cot"]
     module = functions(tmp_path / "out" / "groundfault_pope.py")
-    answers = answers_to(pope_paper, ("std",))
+    answers = answers_to(pope_benchmark, ("std",))
     asked = docs(tmp_path / "out" / "groundfault_pope.jsonl")
     pairs = zip(asked, answers, strict=True)
     found = aggregated(module, [module.process_results(doc, [a.text]) for doc, a in pairs])
-    expected = own_scores(pope_paper, answers, ("std",))
+    expected = own_scores(pope_benchmark, answers)
     assert found == {name: pytest.approx(expected[name]) for name in found}
 
 
-def test_a_changed_exam_is_refused(paper: ExamPaper) -> None:
+def test_a_changed_exam_is_refused(exam: Benchmark) -> None:
     with pytest.raises(DataError, match="export it again"):
-        paper_at(str(paper.folder), None, "0" * 64)
+        read_benchmark(exam.folder, None, "0" * 64)
 
 
 def test_the_command_names_the_tasks(
-    paper: ExamPaper, tmp_path: Path, run: Callable[..., Any]
+    exam: Benchmark, tmp_path: Path, run: Callable[..., Any]
 ) -> None:
-    ran = run("export", "lmms-eval", paper.folder, "--out", tmp_path / "out")
+    ran = run("export", "lmms-eval", exam.folder, "--out", tmp_path / "out")
     assert ran.code == 0
     assert [line.split("--tasks ")[1].split()[0] for line in ran.out.splitlines()] == list(TASKS)
-    assert run("export", "lmms-eval", paper.folder, "--out", tmp_path / "out").code == 2
+    assert run("export", "lmms-eval", exam.folder, "--out", tmp_path / "out").code == 2
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_lmms_eval_runs_it(
-    paper: ExamPaper, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exam: Benchmark, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own loader and evaluator, with its dummy model."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
@@ -131,8 +132,8 @@ def test_lmms_eval_runs_it(
         if key.endswith(",none") and "stderr" not in key and not math.isnan(value)
     }
     modes = modes_of("both")
-    answers = [msgspec.structs.replace(a, text="Yes.") for a in answers_to(paper, modes)]
-    expected = own_scores(paper, answers, modes)
+    answers = [msgspec.structs.replace(a, text="Yes.") for a in answers_to(exam, modes)]
+    expected = own_scores(exam, answers)
     assert found == {name: pytest.approx(expected[name]) for name in found}
     assert found["yes_rate"] == 1.0
     assert found["react_score"] > 0

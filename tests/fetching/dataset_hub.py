@@ -35,7 +35,7 @@ class Faults:
     always: set[str] = field(default_factory=set)
     other_content: dict[str, bytes] = field(default_factory=dict)
     status: dict[str, list[int]] = field(default_factory=dict)
-    """Answered with these codes, one request after another."""
+    """Prediction with these codes, one request after another."""
     listed_names: dict[str, str] = field(default_factory=dict)
     """Listed under another name."""
     stall_after: dict[str, int] = field(default_factory=dict)

@@ -110,14 +110,14 @@ def agree(offer: fetching.Offer) -> None:
     pass
 
 
-def fetch(name: str = "cafe", revision: str = "", **options: Any) -> fetching.Files:
+def fetch(name: str = "cafe", revision: str = "", **options: Any) -> fetching.Fetched:
     return fetching.fetch(name, revision, **{"agree": agree, **options})
 
 
 def test_what_an_evaluation_needs_is_fetched_once(served: DatasetHub, tmp_path: Path) -> None:
     offers: list[fetching.Offer] = []
     found = fetch(agree=offers.append)
-    assert found.origin == f"{CAFE}@{FIRST}" and found.images is not None
+    assert found.origin == f"{CAFE}@{FIRST}"
     place = tmp_path / "cache" / "data" / "teemosliang--CAFE" / FIRST
     for path, content in cafe_files().items():
         wanted = path.startswith("CAFEval2026")
@@ -133,8 +133,7 @@ def test_what_an_evaluation_needs_is_fetched_once(served: DatasetHub, tmp_path: 
 
 def test_files_are_inside_their_folder_and_no_links(served: DatasetHub) -> None:
     found = fetch()
-    assert found.images is not None
-    assert not any(path.is_symlink() for path in found.images.iterdir())
+    assert not any(path.is_symlink() for path in found.inputs["images"].iterdir())
 
 
 def test_the_first_commit_is_kept_until_main_is_asked_for(served: DatasetHub) -> None:
@@ -213,8 +212,7 @@ def test_a_dropped_connection_is_taken_up_where_it_broke(served: DatasetHub) -> 
     path = "CAFEval2026_imgs/2.png"
     served.faults.cut_after[path] = 100
     found = fetch()
-    assert found.images is not None
-    assert (found.images / "2.png").read_bytes() == cafe_files()[path]
+    assert (found.inputs["images"] / "2.png").read_bytes() == cafe_files()[path]
     assert [a for a in served.files_asked() if "2.png" in a] == [path, f"{path} bytes=100-"]
 
 
@@ -229,8 +227,8 @@ def test_a_later_session_goes_on_with_the_part(served: DatasetHub, tmp_path: Pat
     served.datasets[CAFE].main = SECOND  # meanwhile: the set that was begun is finished
     served.asked.clear()
     found = fetch()
-    assert found.origin.endswith(FIRST) and found.images is not None
-    assert (found.images / "2.png").read_bytes() == cafe_files()[path]
+    assert found.origin.endswith(FIRST)
+    assert (found.inputs["images"] / "2.png").read_bytes() == cafe_files()[path]
     assert f"{path} bytes=500-" in served.files_asked() and not part.exists()
 
 
@@ -241,9 +239,8 @@ def test_a_part_with_wrong_content_is_begun_anew(served: DatasetHub, tmp_path: P
     for content in (b"rubbish", b"x" * 10**6):
         part.write_bytes(content)
         found = fetch(revision=FIRST)
-        assert found.images is not None
-        assert (found.images / "2.png").read_bytes() == cafe_files()[path]
-        (found.images / "2.png").unlink()
+        assert (found.inputs["images"] / "2.png").read_bytes() == cafe_files()[path]
+        (found.inputs["images"] / "2.png").unlink()
 
 
 @pytest.mark.parametrize("path", ["CAFEval2026_imgs/2.png", "CAFEval2026_annotations.json"])
@@ -343,8 +340,7 @@ def test_files_may_come_from_elsewhere_and_the_token_does_not_go_there(
         store.faults.cut_after[path] = 100
         served.faults.elsewhere = store.url
         found = fetch()
-        assert found.images is not None
-        assert (found.images / "2.png").read_bytes() == cafe_files()[path]
+        assert (found.inputs["images"] / "2.png").read_bytes() == cafe_files()[path]
         assert f"{path} bytes=100-" in store.files_asked()
         assert served.tokens == {"Bearer hf_secret"} and store.tokens == {""}
 
@@ -357,7 +353,7 @@ def test_a_killed_download_goes_on(
     served.datasets[HALLUSEG].commits[FIRST]["test.zip"] = halluseg_zip({"test/big.png": noise})
     served.faults.stall_after["test.zip"] = 22_000_000
     program = (
-        "from groundfault import fetching; fetching.fetch('halluseg', agree=lambda offer: None)"
+        "from groundfault.io import fetching; fetching.fetch('halluseg', agree=lambda offer: None)"
     )
     monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "600")  # else a stall is asked for again
     process = subprocess.Popen([sys.executable, "-c", program])
@@ -381,8 +377,7 @@ def test_offline_says_what_is_missing(served: DatasetHub) -> None:
     with pytest.raises(GroundfaultError, match=r"cafe \(teemosliang/CAFE at main\) is not in .*on"):
         fetch(offline=True)
     found = fetch()
-    assert found.images is not None
-    (found.images / "3.png").unlink()
+    (found.inputs["images"] / "3.png").unlink()
     with pytest.raises(GroundfaultError, match=r"1 of 5 files .* e\.g\. CAFEval2026_imgs/3\.png"):
         fetch(offline=True)
     served.asked.clear()
@@ -420,11 +415,10 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def test_the_parts_become_one_list(served: DatasetHub) -> None:
     found = fetch("halluseg")
-    assert found.cases is not None and found.data is not None
-    records = json.loads(found.cases.read_text())
+    records = json.loads(found.inputs["cases"].read_text())
     assert [r["task"] for r in records] == ["reason_seg_test", "reason_seg_val", "refer_seg"]
-    assert all((found.data / r["factual_mask_path"]).is_file() for r in records)
-    assert not list(found.data.rglob("notes.txt"))
+    assert all((found.inputs["data"] / r["factual_mask_path"]).is_file() for r in records)
+    assert not list(found.inputs["data"].rglob("notes.txt"))
     assert fetch("halluseg", offline=True) == found
 
 

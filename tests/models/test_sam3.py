@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from tests.models.conftest import edge_error_px, picture, square
 
-from groundfault.interfaces import ModelOptions
+from groundfault.interfaces import Encoder, ModelOptions
 from groundfault.models import sam3
-from groundfault.models.agent.segmenting import Encoder
 from groundfault.records import Outcome
 
 pytestmark = pytest.mark.xdist_group("transformers")

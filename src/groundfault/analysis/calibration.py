@@ -13,16 +13,16 @@ from pathlib import Path
 import msgspec
 
 from groundfault import __version__
-from groundfault.analysis.sweep import T_GRID, Point, Sweep, best_threshold, sweep_phrases
+from groundfault.analysis.sweep import T_GRID, Point, Sweep, best_threshold, sweep
 from groundfault.benchmarks.folder import content_hash
 from groundfault.config import OPERATING_POINTS
 from groundfault.errors import UsageError
 from groundfault.io.store import read_json
-from groundfault.matching.overlaps import compare_predictions
+from groundfault.protocols.concepts import CONCEPTS
 from groundfault.records import Benchmark, Estimate, Outcome, Role
-from groundfault.runner.scoring import results_of
-from groundfault.runner.session import CHECKPOINTS, PLACEMENT
-from groundfault.runs.run import Run, read_predictions
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.resume import CHECKPOINTS, PLACEMENT
+from groundfault.runs.run import SILENT, Run
 
 __all__ = ["FILE", "PUBLISHED", "Calibration", "calibrate", "operating_points", "published_point"]
 
@@ -149,16 +149,14 @@ def calibrate(
 ) -> Calibration:
     """Sweep the stored answers of a finished run and take the best threshold."""
     digest = _checked(benchmark, run, folder)
-    overlaps = compare_predictions(
-        benchmark, results_of(read_predictions(folder)), file=folder, iou=IOU, need_target=False
-    )
-    swept = sweep_phrases(
+    answers = (answer for answer in read_predictions(folder) if answer.reason != SILENT)
+    settings = {"iou": IOU, "variant": VARIANT}
+    swept = sweep(
+        CONCEPTS,
         benchmark,
-        overlaps,
+        CONCEPTS.matched(benchmark, answers, settings),
+        settings=settings,
         t_values=T_GRID,
-        tau_values=(None,),
-        iou=IOU,
-        variant=VARIANT,
         bootstrap=bootstrap,
         seed=seed,
     )

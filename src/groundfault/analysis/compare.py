@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
@@ -15,9 +15,10 @@ import numpy as np
 from groundfault.analysis.statistics import holm, mcnemar, paired_difference, shared_ranks
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UnknownName, UsageError
+from groundfault.metrics import compose
+from groundfault.protocols import Protocol, of_summary
 from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate, Summary
-from groundfault.registry import load
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,13 +31,6 @@ SIGNIFICANT = 0.05
 MOST_RESAMPLES = 200_000
 """A bootstrap p is at least 2/(resamples + 1), which Holm multiplies by the number of tests: large
 tables need more resamples, or nothing in them could ever be told apart."""
-OUTCOMES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "p⁻ rejected": ("negative_cell", lambda cell: cell == "TN"),
-    "p⁻ not on the target": ("negative_cell", lambda cell: cell != "TA-FP"),
-    "p⁺ found": ("positive_cell", lambda cell: cell == "TA-TP"),
-    "existence right": ("existence_correct", bool),
-}
-"""Right-or-wrong outcomes: which column of the case table says it, and how."""
 
 
 class PairTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +65,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The content of compare.json."""
 
     benchmark: str
+    protocol: str = ""
+    title: str = ""
+    """What reports call the data."""
     runs: dict[str, dict[str, object]]
     """Name → settings."""
     rows: dict[str, dict[str, dict[str, Estimate]]]
@@ -87,6 +84,8 @@ class _Run:
     name: str
     summary: Summary
     table: Any
+    columns: tuple[str, ...]
+    """The names of the contributions."""
     contributions: Floats
     case: NDArray[np.int64]
     rows: Sequence[Sequence[str]]
@@ -95,24 +94,27 @@ class _Run:
 def compare_runs(
     folders: Sequence[str | PathLike[str]],
     *,
-    metrics: Sequence[str],
-    lower_is_better: frozenset[str] = frozenset(),
+    metrics: Sequence[str] | None = None,
     rows: Sequence[str] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare score outputs of the same benchmark, case by case."""
+    """Compare score outputs of the same benchmark, case by case.
+
+    `metrics` are names or what tables print for them; without any, those that the protocol shows.
+    """
     if len(folders) < 2:
         raise UsageError("give at least two score folders to compare")
     runs = _named([_load(folder) for folder in folders])
     notes = _check_comparable(runs)
     first = runs[0]
-    _check_known("metric", metrics, first.summary.rows["Overall"].metrics)
+    protocol, known = of_summary(first.summary), first.summary.rows["Overall"].metrics
+    metrics = [protocol.metric_named(name, known) for name in metrics or ()]
+    metrics = metrics or list(protocol.shown_compared(known))
     filled = [row for row, content in first.summary.rows.items() if content.n_cases]
     _check_known("row", rows or (), filled)
     names = [row for row in filled if not rows or row in rows]
-    scorer = load("scorers", first.summary.benchmark)
-    metric_function = scorer.metric_function(first.summary.settings)
+    metric_function = compose(first.columns, first.summary.settings)
     n_tests = len(names) * len(metrics) * (len(runs) * (len(runs) - 1) // 2)
     resamples = max(resamples, min(MOST_RESAMPLES, int(4 * n_tests / SIGNIFICANT)))
     tests: list[PairTest] = []
@@ -138,11 +140,13 @@ def compare_runs(
     }
     return Comparison(
         benchmark=first.summary.benchmark,
+        protocol=protocol.name,
+        title=first.summary.title,
         runs={run.name: run.summary.settings for run in runs},
         rows=estimates,
         tests=tuple(tests),
-        mcnemar=tuple(_mcnemar_tests(runs, names)),
-        ranks=_ranks(estimates, tests, lower_is_better),
+        mcnemar=tuple(_mcnemar_tests(runs, names, protocol)),
+        ranks=_ranks(estimates, tests, protocol),
         notes=tuple(notes),
     )
 
@@ -165,6 +169,7 @@ def _load(folder: str | PathLike[str]) -> _Run:
         name=Path(folder).resolve().name,
         summary=summary,
         table=table,
+        columns=tuple(names),
         contributions=np.stack(columns, axis=1).astype(np.float64),
         case=table.column("case").to_numpy(),
         rows=table.column("rows").to_pylist(),
@@ -178,7 +183,7 @@ def _named(runs: list[_Run]) -> list[_Run]:
     for run in runs:
         seen[run.name] = seen.get(run.name, 0) + 1
         name = run.name if seen[run.name] == 1 else f"{run.name} ({seen[run.name]})"
-        named.append(_Run(name, run.summary, run.table, run.contributions, run.case, run.rows))
+        named.append(replace(run, name=name))
     return named
 
 
@@ -189,6 +194,11 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
             raise UsageError(
                 f"{first.name} is a {first.summary.benchmark} result and {run.name} a "
                 f"{run.summary.benchmark} one; compare results of one benchmark"
+            )
+        if run.columns != first.columns:
+            raise UsageError(
+                f"{first.name} and {run.name} have other metrics: one was scored with a package "
+                "that the other was not; score both alike"
             )
         if list(run.summary.data.values()) != list(first.summary.data.values()):
             raise UsageError(
@@ -233,10 +243,10 @@ def _with_holm(tests: Sequence[PairTest]) -> list[PairTest]:
     ]
 
 
-def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str]) -> list[McNemar]:
-    """OUTCOMES of whole cases, where the benchmark has such."""
+def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str], protocol: Protocol) -> list[McNemar]:
+    """Right-or-wrong outcomes of whole cases, where the protocol has such."""
     found: list[McNemar] = []
-    for outcome, (column, is_right) in OUTCOMES.items():
+    for outcome, (column, is_right) in protocol.right_or_wrong.items():
         if any(column not in run.table.column_names for run in runs):
             continue
         values = [run.table.column(column).to_pylist() for run in runs]
@@ -268,7 +278,7 @@ def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str]) -> list[McNemar]:
 def _ranks(
     estimates: Mapping[str, Mapping[str, Mapping[str, Estimate]]],
     tests: Sequence[PairTest],
-    lower_is_better: frozenset[str],
+    protocol: Protocol,
 ) -> dict[str, dict[str, dict[str, int]]]:
     p_values = {
         (test.row, test.metric, frozenset((test.a, test.b))): test.p_holm
@@ -279,12 +289,16 @@ def _ranks(
     for row, metrics in estimates.items():
         ranks[row] = {}
         for metric, runs in metrics.items():
+            declared = protocol.metric(metric)
+            if not declared.is_ranked:
+                ranks[row][metric] = {}
+                continue
             values = {name: e.value for name, e in runs.items() if e.value is not None}
 
             def told_apart(a: str, b: str, row: str = row, metric: str = metric) -> bool:
                 return p_values.get((row, metric, frozenset((a, b))), 1.0) < SIGNIFICANT
 
             ranks[row][metric] = shared_ranks(
-                values, told_apart, higher_is_better=metric not in lower_is_better
+                values, told_apart, higher_is_better=declared.better == "higher"
             )
     return ranks

@@ -1,7 +1,8 @@
 """Conditions under which a run fails a check: "AFPR>0.2", "SM:AFPR>=0.2", "failed>0".
 
-A name is a metric of the result, in the row Overall unless one is named, or an outcome (`ok`,
-`abstained`, `unparsed`, `failed`): then the value is how many items ended so.
+A name is a metric of the result, or what tables print for it (pmF1), in the row Overall unless one
+is named; or an outcome (`ok`, `abstained`, `unparsed`, `failed`): then the value is how many items
+ended so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from groundfault.errors import UnknownName, UsageError
+from groundfault.protocols import Protocol, of_summary
 from groundfault.records import Outcome, Summary
 
 __all__ = ["Gate", "check_gate", "gate_value", "parse_gate"]
@@ -66,15 +68,23 @@ def parse_gate(text: str) -> Gate:
         ) from None
 
 
-def check_gate(gate: Gate, metrics: Collection[str]) -> None:
-    """Refuse a condition about what a result with these metrics does not have."""
+def check_gate(gate: Gate, protocol: Protocol, metrics: Collection[str]) -> None:
+    """Refuse a condition about what a result of the protocol with these metrics does not have."""
     if gate.metric in OUTCOMES and gate.row != OVERALL:
         raise UsageError(
             f"--fail-if '{gate.text}': outcomes are counted over the whole run; leave "
             f"'{gate.row}:' out"
         )
-    if gate.metric not in (*metrics, *OUTCOMES):
-        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES))
+    if gate.metric not in OUTCOMES:
+        _metric(gate, protocol, metrics)
+
+
+def _metric(gate: Gate, protocol: Protocol, metrics: Collection[str]) -> str:
+    """The metric that a condition is about, which may be called as tables print it."""
+    try:
+        return protocol.metric_named(gate.metric, metrics)
+    except UnknownName:
+        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES)) from None
 
 
 def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> float:
@@ -82,12 +92,13 @@ def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> flo
 
     `outcomes` are a run's own, over its items: a summary may count cases.
     """
-    check_gate(gate, summary.rows[OVERALL].metrics)
+    protocol, known = of_summary(summary), summary.rows[OVERALL].metrics
+    check_gate(gate, protocol, known)
     if gate.metric in OUTCOMES:
         return float(outcomes.get(gate.metric, 0))
     if gate.row not in summary.rows:
         raise UnknownName("row", gate.row, summary.rows)
-    value = summary.rows[gate.row].metrics[gate.metric].value
+    value = summary.rows[gate.row].metrics[_metric(gate, protocol, known)].value
     if value is None:
         raise UsageError(
             f"--fail-if '{gate.text}': {gate.metric} is undefined in row {gate.row}, which has "

@@ -29,7 +29,6 @@ __all__ = [
     "estimates",
     "holm",
     "mcnemar",
-    "normal_halfwidth",
     "paired_difference",
     "percentile_interval",
     "shared_ranks",
@@ -106,18 +105,6 @@ def estimates(
         )
         result[name] = Estimate(float(value[0]) if defined else None, *interval, n=support[name])
     return result
-
-
-def normal_halfwidth(values: Floats) -> float | None:
-    """Half-width 1.96·s/√n of the normal 95 % interval, as the HalluSegBench paper gives it.
-
-    >>> round(normal_halfwidth(np.array([0.0, 1.0])), 4)
-    0.98
-    """
-    defined = values[~np.isnan(values)]
-    if len(defined) < 2:
-        return None
-    return float(1.96 * defined.std(ddof=1) / math.sqrt(len(defined)))
 
 
 class Difference(Estimate, frozen=True, kw_only=True, gc=False):

@@ -12,6 +12,7 @@ import numpy as np
 from groundfault import __version__
 from groundfault.analysis.statistics import estimates
 from groundfault.io.store import read_json, read_table, write_json, write_table
+from groundfault.metrics import compose
 from groundfault.protocols.scored import Scored, by_case
 from groundfault.records import Row, Summary
 
@@ -25,16 +26,16 @@ def summarise(
     scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None
 ) -> Summary:
     """Estimates of every metric for every row."""
-    rows, bounds = {}, {}
+    rows, bounds, metrics = {}, {}, scored.metrics
     for number, (name, member) in enumerate(scored.rows.items()):
         contributions = scored.contributions[member]
-        support = scored.support(contributions.sum(axis=0))
+        support = scored.support(contributions.sum(axis=0), len(contributions))
         cases = by_case(contributions, scored.case[member])
         rows[name] = Row(
             n_cases=len(cases),
             metrics=estimates(
                 cases,
-                scored.metrics,
+                metrics,
                 support,
                 resamples=bootstrap,
                 seed=[seed, number],
@@ -44,6 +45,10 @@ def summarise(
             bounds[name] = _bounds(scored, member)
     return Summary(
         benchmark=scored.benchmark,
+        protocol=scored.protocol,
+        title=scored.title,
+        about=scored.about,
+        origin=scored.origin,
         settings={**scored.settings, "bootstrap": bootstrap, "seed": seed},
         rows=rows,
         outcomes=scored.outcomes,
@@ -59,8 +64,9 @@ def _bounds(
     scored: Scored, member: NDArray[np.bool_]
 ) -> dict[str, tuple[float | None, float | None]]:
     sums = np.stack([contributions[member].sum(axis=0) for contributions in scored.imputed])
+    metrics = compose(scored.contribution_names[: sums.shape[1]], scored.settings)
     bounds: dict[str, tuple[float | None, float | None]] = {}
-    for name, values in scored.metrics(sums).items():
+    for name, values in metrics(sums).items():
         defined = values[~np.isnan(values)]
         bounds[name] = (
             (float(defined.min()), float(defined.max())) if len(defined) else (None, None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from groundfault.analysis.summary import summarise
 from groundfault.errors import UsageError
-from groundfault.matching.overlaps import Overlaps
-from groundfault.protocols import concepts
+from groundfault.protocols import Protocol
 from groundfault.records import Benchmark, Estimate
 
-__all__ = ["T_GRID", "Point", "Sweep", "best_threshold", "parse_grid", "sweep_phrases"]
+__all__ = ["T_GRID", "Point", "Sweep", "best_threshold", "parse_grid", "sweep"]
 
 T_GRID = tuple(round(0.05 * k, 2) for k in range(1, 20))
 
@@ -31,6 +31,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """All points of a sweep; the content of sweep.json."""
 
     benchmark: str
+    protocol: str = ""
     settings: dict[str, object]
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
@@ -56,24 +57,25 @@ def parse_grid(text: str, of: str = "thresholds") -> tuple[float, ...]:
         ) from None
 
 
-def sweep_phrases(
+def sweep(
+    protocol: Protocol,
     benchmark: Benchmark,
-    overlaps: Overlaps,
+    matched: Any,
     *,
+    settings: Mapping[str, object],
     t_values: Sequence[float],
-    tau_values: Sequence[float | None],
-    iou: str,
-    variant: str,
+    tau_values: Sequence[float | None] = (None,),
     bootstrap: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
-    """Score every (t, τ) of the grid. Resamples are drawn alike at every point."""
+    """Score every (t, τ) of the grid from what the protocol has matched once. Resamples are drawn
+    alike at every point; a protocol without τ takes one None."""
     points: list[Point] = []
     notes: tuple[str, ...] = ()
     grid = [(t, tau) for t in t_values for tau in tau_values]
     for done, (t, tau) in enumerate(grid, start=1):
-        scored = concepts.score(benchmark, overlaps, t=t, tau=tau, iou=iou, variant=variant)
+        scored = protocol.finish(benchmark, matched, {**settings, "t": t, "tau": tau})
         summary = summarise(scored, bootstrap=bootstrap, seed=seed)
         notes = summary.notes
         points += [
@@ -83,10 +85,16 @@ def sweep_phrases(
         ]
         if progress is not None:
             progress(done, len(grid))
+    fixed = {
+        name: value
+        for name, value in protocol.resolved(settings).items()
+        if name not in ("t", "tau")
+    }
     return Sweep(
         benchmark=benchmark.card.name,
+        protocol=protocol.name,
         settings={
-            "t": list(t_values), "tau": list(tau_values), "iou": iou, "variant": variant,
+            "t": list(t_values), "tau": list(tau_values), **fixed,
             "bootstrap": bootstrap, "seed": seed,
         },
         points=tuple(points),

@@ -18,6 +18,8 @@ import msgspec
 
 from groundfault.errors import DataError, UnknownName
 from groundfault.io.coco import (
+    EDIT_TYPES,
+    NEGATIVE_OFFSET,
     AnnotationFile,
     Image,
     annotator_regions,
@@ -27,22 +29,31 @@ from groundfault.io.coco import (
     regions_by_image,
 )
 from groundfault.io.coco_writing import write_phrases, written_id
+from groundfault.io.foreign import read_json_object
+from groundfault.io.inputs import Input, Layout, Outline, Published
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
-__all__ = ["CARD", "EDIT_TYPES", "read", "write"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "EDIT_TYPES",
+    "HUB",
+    "INPUTS",
+    "LAYOUT",
+    "PUBLISHED_CASES",
+    "fetched",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
-EDIT_TYPES = {
-    "Superficial Mimicry": "SM",
-    "Context Conflict": "CC",
-    "Ontological Conflict": "OC",
-}
-NEGATIVE_OFFSET = 1_000_000_000
-
 CARD = Card(
     name="cafe",
-    title="CAFE: Counterfactual Attribute Factuality Evaluation",
+    protocol="concept-pairs",
+    title="CAFE",
     source="hub dataset teemosliang/CAFE (CAFEval2026)",
     licence="see the dataset card; images from COCO, LVIS and SA-Co under their own terms",
     citation=(
@@ -51,10 +62,60 @@ CARD = Card(
     ),
     main_metric="cgF1",
 )
+ABOUT = "CAFE annotations"
+INPUTS = (
+    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+LAYOUT = Layout(phrases=True, targets=True)
+HUB = Published("teemosliang/CAFE", ("CAFEval2026*.json", "CAFEval2026_imgs/*"))
+PUBLISHED_CASES = {"SM": 1111, "CC": 593, "OC": 442}
+"""Pairs per edit type in the paper (section 4.1), together 2,146: what published rows are about."""
 
 
-def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
-    """Read CAFE annotations: the full file, or one file per subset, from one annotator or more."""
+def recognise(outline: Outline) -> bool:
+    """Whether a file has edit types."""
+    fields = outline.fields
+    return outline.kind == "object" and "edit_type" in fields and "refs" not in fields
+
+
+def fetched(folder: Path) -> dict[str, Any]:
+    """The inputs in the folder that the set was fetched into."""
+    return {
+        "annotations": [folder / "CAFEval2026_annotations.json"],
+        "images": folder / "CAFEval2026_imgs",
+    }
+
+
+def read(
+    annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
+) -> Benchmark:
+    """Read CAFE annotations. Several files are several annotators or, where no image is in two of
+    them, subsets of one benchmark."""
+    if not _are_subsets(annotations):
+        return _read(annotations, verify=verify)
+    parts = [_read([path], verify=verify) for path in annotations]
+    return Benchmark(
+        card=parts[0].card,
+        cases=tuple(case for part in parts for case in part.cases),
+        items=tuple(item for part in parts for item in part.items),
+        categories=tuple(dict.fromkeys(c for part in parts for c in part.categories)),
+        notes=(
+            f"{len(parts)} files with no image in common were joined as subsets of one benchmark.",
+            *(note for part in parts for note in part.notes),
+        ),
+    )
+
+
+def _are_subsets(paths: Sequence[AnyPath]) -> bool:
+    if len(paths) == 1:
+        return False
+    found = [read_json_object(path, AnnotationFile, expected=ABOUT) for path in paths]
+    ids = [{str(image.id) for image in data.images} for data in found]
+    return len(set().union(*ids)) == sum(map(len, ids))
+
+
+def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
     path, data = paths[0], read_annotations(paths[0])
     position = index_images(path, data)
     regions, normalised = regions_by_image(path, data, position, verify=verify)
@@ -199,6 +260,28 @@ def _note_oddities(
             f"{len(mixed)} pairs mix edit types, e.g. image {data.images[mixed[0]].id}: the "
             "negative's decides."
         )
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Why a benchmark cannot be written as CAFE: it is no set of positives with misleading
+    negatives, or edits them in other ways."""
+    if any(item.role not in (Role.POSITIVE, Role.NEGATIVE) for item in benchmark.items):
+        return "its cases are about two images each"
+    for case in benchmark.cases:
+        if case.intervention not in (*EDIT_TYPES.values(), ""):
+            return f"'{case.intervention}' (case {case.id}) is none of CAFE's edit types"
+    cases: dict[str, list[Item]] = {}
+    for item in benchmark.items:
+        cases.setdefault(item.case_id, []).append(item)
+    for case_id, items in cases.items():
+        roles = [item.role for item in items]
+        if roles[0] is not Role.POSITIVE or Role.POSITIVE in roles[1:]:
+            return f"case {case_id} is not one positive followed by its negatives"
+        if len({item.image for item in items}) > 1:
+            return f"case {case_id} is about several images"
+    if all(len(items) == 1 for items in cases.values()):
+        return "no case has a misleading negative"
+    return None
 
 
 def write(benchmark: Benchmark, path: AnyPath, *, split: bool = False) -> tuple[Path, ...]:

@@ -12,7 +12,7 @@ results for these items. Those for categories that an image is not asked for are
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,30 +20,65 @@ from typing import Any
 import numpy as np
 
 from groundfault.errors import UsageError
-from groundfault.io.coco import Id, Image, read_annotations
-from groundfault.io.coco_categories import category_items, category_names
+from groundfault.io.coco import Id, Image, read_annotations, read_coco_results
+from groundfault.io.coco_categories import address_to_categories, category_items, category_names
 from groundfault.io.coco_writing import write_annotations, written_id
-from groundfault.records import Benchmark, Card, Item, Region
+from groundfault.io.inputs import Input, Layout, Outline
+from groundfault.records import Benchmark, Card, Item, Prediction, Region
 
-__all__ = ["CARD", "read", "write"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "LAYOUT",
+    "keys",
+    "obstacle",
+    "read",
+    "read_predictions",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
 CARD = Card(
     name="coco",
-    title="COCO instance segmentation, one query per category",
+    protocol="concepts",
+    title="COCO, one query per category",
     source="cocodataset.org, instances_*.json",
     licence="annotations CC BY 4.0; images under the Flickr terms",
     citation="Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014",
     main_metric="cgF1",
 )
+ABOUT = "COCO instance annotations"
+INPUTS = (
+    Input("annotations", "Instance annotations as JSON."),
+    Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+LAYOUT = Layout(by_category=True)
+_OTHERS = frozenset(
+    {"refs", "edit_type", "text_input", "neg_category_ids", "not_exhaustive_category_ids"}
+)
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether a file has annotations by category and nothing that other formats add to them."""
+    fields = outline.fields
+    by_category = "annotations.category_id" in fields
+    return outline.kind == "object" and by_category and not fields & _OTHERS
 
 
 def read(
-    path: AnyPath, *, negatives_per_image: int = 0, seed: int = 0, verify: bool = True
+    annotations: AnyPath,
+    images: AnyPath | None = None,
+    *,
+    negatives_per_image: int = 0,
+    seed: int = 0,
+    verify: bool = True,
 ) -> Benchmark:
     """Read instance annotations; which absent categories an image is asked for depends only on
     its id and the seed."""
+    path = annotations
     if negatives_per_image < 0:
         raise UsageError(f"negatives_per_image is {negatives_per_image}; give 0 or more")
     data = read_annotations(path)
@@ -65,6 +100,29 @@ def read(
         categories=tuple(names),
         notes=tuple(notes),
     )
+
+
+def read_predictions(
+    path: AnyPath,
+    benchmark: Benchmark,
+    *,
+    settings: Mapping[str, object],
+    progress: Callable[[int, int], None] | None = None,
+    **inputs: object,
+) -> Iterator[Prediction]:
+    """A detector's results, each addressed to the query for its image and category."""
+    return address_to_categories(read_coco_results(path, progress=progress))
+
+
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by their image and words: ids may change."""
+    return [(item.image, item.query) for item in benchmark.items]
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Why a benchmark cannot be written as COCO: a query has no words to name a category."""
+    wordless = next((item for item in benchmark.items if not item.query), None)
+    return f"query {wordless.id} has no words to name a category" if wordless else None
 
 
 def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:

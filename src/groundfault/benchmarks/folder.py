@@ -1,9 +1,13 @@
 """Our own form of a benchmark: a folder that holds any of them without loss.
 
     DIR/benchmark.json   what it is: format version, card with content hash, counts, notes
-    DIR/cases.parquet    id, intervention, tags
-    DIR/items.parquet    one row per query; regions as list<struct>
+    DIR/cases.parquet    id, intervention, tags, facts (version 2)
+    DIR/items.parquet    one row per query; regions as list<struct>, answer as struct (version 2)
     DIR/images/          the pictures, if they were copied
+
+Version 2 has columns for what is asked in words: the facts of a case, several images of an item,
+and the answer that is expected. A benchmark without these is written as version 1, byte for byte as
+it always was.
 
 The content hash is the SHA-256 of the rows in a canonical form (JSON, fields in a fixed order,
 shortest exact numbers), so it does not depend on Parquet's encoding, its version or the machine.
@@ -18,25 +22,38 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import read_json_object, within
+from groundfault.io.inputs import Input, Outline
 from groundfault.io.store import new_folder, write_json
-from groundfault.records import Benchmark, Card, Case, Item, Region, Rle, Role
+from groundfault.records import Answer, Benchmark, Card, Case, Item, Region, Rle, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMAT_VERSION", "content_hash", "read", "write"]
+__all__ = [
+    "ABOUT",
+    "FORMAT_VERSION",
+    "INPUTS",
+    "LOSSLESS",
+    "content_hash",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 T = TypeVar("T")
 
 FORMAT = "groundfault benchmark"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""The newest; benchmarks that fit into version 1 are written as that."""
 HEADER, CASES, ITEMS, IMAGES = "benchmark.json", "cases.parquet", "items.parquet", "images"
 _BATCH_ROWS = 4096
 """Rows held as Arrow arrays at a time: 20 MB at 5 kB per row."""
@@ -68,23 +85,24 @@ def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None 
     """
     _check_names(benchmark)
     for item in benchmark.items:
-        _check_image(item.image, benchmark.card.name, item.id)
+        _check_item(item, benchmark.card.name)
+    version = _needed_version(benchmark)
     with new_folder(folder) as temporary:
-        digest = _Digest(benchmark.categories)
-        _write_rows(temporary / CASES, _case_schema(), benchmark.cases, _case_batch, digest)
-        _write_rows(temporary / ITEMS, _item_schema(), benchmark.items, _item_batch, digest)
+        digest = _Digest(benchmark.categories, version)
+        _write_rows(temporary / CASES, _case_schema(version), benchmark.cases, _case_batch, digest)
+        _write_rows(temporary / ITEMS, _item_schema(version), benchmark.items, _item_batch, digest)
         if images_from is not None:
             _copy_images(benchmark, Path(images_from), temporary / IMAGES)
         card = msgspec.structs.replace(benchmark.card, content_hash=digest.hexdigest())
         header = Header(
             format=FORMAT,
-            version=FORMAT_VERSION,
+            version=version,
             card=card,
             counts={
                 "cases": len(benchmark.cases),
                 "items": len(benchmark.items),
                 "regions": sum(len(item.regions) for item in benchmark.items),
-                "images": len({item.image for item in benchmark.items}),
+                "images": len({name for item in benchmark.items for name in item.images}),
             },
             images_included=images_from is not None,
             categories=benchmark.categories,
@@ -94,12 +112,33 @@ def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None 
     return card
 
 
-def read(folder: AnyPath) -> Benchmark:
+INPUTS = (
+    Input("folder", "Benchmark folder.", "folder"),
+    Input(
+        "images", "Folder of the pictures, if not its own.", "folder", required=False, pictures=True
+    ),
+)
+ABOUT = "a groundfault benchmark folder"
+LOSSLESS = True
+"""It holds everything that a benchmark has."""
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether it is a folder with our header."""
+    return outline.kind == "folder" and HEADER in outline.fields
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Nothing: it holds any benchmark."""
+    return None
+
+
+def read(folder: AnyPath, images: AnyPath | None = None) -> Benchmark:
     """Read a folder that `write` made, and check that nobody changed it."""
     folder = Path(folder)
     header = _read_header(folder)
-    cases = _read_table(folder / CASES, _case_schema(), _cases)
-    items = _read_table(folder / ITEMS, _item_schema(), _items)
+    cases = _read_table(folder / CASES, _case_schema(header.version), _cases)
+    items = _read_table(folder / ITEMS, _item_schema(header.version), _items)
     benchmark = Benchmark(
         card=header.card,
         cases=cases,
@@ -112,7 +151,7 @@ def read(folder: AnyPath) -> Benchmark:
     except UsageError as problem:
         raise _changed(folder, str(problem)) from None
     for item in items:
-        _check_image(item.image, folder / ITEMS, item.id)
+        _check_item(item, folder / ITEMS)
     found = content_hash(benchmark)
     if found != header.card.content_hash:
         raise _changed(
@@ -130,23 +169,34 @@ def content_hash(benchmark: Benchmark) -> str:
     >>> content_hash(Benchmark(card=card, cases=(), items=()))[:12]
     'a0ee1b7953d4'
     """
-    digest = _Digest(benchmark.categories)
+    digest = _Digest(benchmark.categories, _needed_version(benchmark))
     digest.add(benchmark.cases)
     digest.add(benchmark.items)
     return digest.hexdigest()
 
 
+def _needed_version(benchmark: Benchmark) -> int:
+    """The oldest version that holds a benchmark without loss."""
+    in_words = any(case.facts for case in benchmark.cases) or any(
+        item.answer is not None or len(item.images) != 1 for item in benchmark.items
+    )
+    return 2 if in_words else 1
+
+
 class _Digest:
     """The hash of rows as they pass."""
 
-    def __init__(self, categories: Sequence[int]) -> None:
+    def __init__(self, categories: Sequence[int], version: int) -> None:
         self.sha256 = hashlib.sha256()
+        self.version = version
         self.encode = msgspec.json.Encoder(order="deterministic").encode
-        self.sha256.update(self.encode([FORMAT, FORMAT_VERSION, list(categories)]))
+        self.sha256.update(self.encode([FORMAT, version, list(categories)]))
 
     def add(self, rows: Iterable[Case | Item]) -> None:
         for row in rows:
             canonical = _canonical_item(row) if isinstance(row, Item) else _canonical_case(row)
+            if self.version > 1:
+                canonical += _canonical_words(row)
             self.sha256.update(b"\n" + self.encode(canonical))
 
     def hexdigest(self) -> str:
@@ -163,7 +213,7 @@ def _canonical_item(item: Item) -> list[Any]:
         item.id,
         item.case_id,
         item.role,
-        item.image,
+        next(iter(item.images), ""),
         item.height_px,
         item.width_px,
         item.query,
@@ -175,6 +225,17 @@ def _canonical_item(item: Item) -> list[Any]:
         ],
         item.exhaustive,
     ]
+
+
+def _canonical_words(row: Case | Item) -> list[Any]:
+    """What version 2 adds."""
+    if isinstance(row, Case):
+        return [row.facts]
+    answer = row.answer
+    return [row.images, None if answer is None else [getattr(answer, name) for name in _ANSWER]]
+
+
+_ANSWER = ("type", "reference", "options", "rubric", "dimension", "number", "polarity")
 
 
 def _canonical_region(region: Region) -> list[Any]:
@@ -214,23 +275,40 @@ def _check_names(benchmark: Benchmark) -> None:
         done.add(item.case_id)
 
 
-def _check_image(name: str, file: AnyPath, item_id: str) -> None:
-    """Refuse image names that would lead out of an image folder, on any system."""
-    windows = PureWindowsPath(name)
-    if not (windows.drive or windows.root or ".." in windows.parts or "\0" in name):
-        return
-    raise DataError(
-        file,
-        f"the image name {name!r} leads outside of an image folder",
-        record=f"item {item_id}",
-        remedy="use names relative to the image folder",
-    )
+def _check_item(item: Item, file: AnyPath) -> None:
+    """Refuse image names that would lead out of an image folder, on any system, and references that
+    no answer could match."""
+    problem = "" if item.images else "it has no image"
+    remedy = "use names relative to the image folder"
+    for name in item.images:
+        windows = PureWindowsPath(name)
+        if windows.drive or windows.root or ".." in windows.parts or "\0" in name:
+            problem = f"the image name {name!r} leads outside of an image folder"
+    if item.answer is not None and not problem:
+        problem = _unsound(item.answer)
+        remedy = "give yes or no, an option's letter, or a short answer, as its type says"
+    if problem:
+        raise DataError(file, problem, record=f"item {item.id}", remedy=remedy)
+
+
+def _unsound(answer: Answer) -> str:
+    """Why an answer does not fit its type; "" if it does."""
+    letters = ascii_uppercase[: len(answer.options)]
+    if answer.type == "MC" and not 2 <= len(answer.options) <= len(ascii_uppercase):
+        return f"it has {len(answer.options)} options; 2 to {len(ascii_uppercase)} are possible"
+    if answer.type == "MC" and (len(answer.reference) != 1 or answer.reference not in letters):
+        return f"its answer '{answer.reference}' is the letter of no option"
+    if answer.type != "MC" and answer.options:
+        return "it has options, which only multiple-choice questions have"
+    if answer.type == "YN" and answer.reference not in ("yes", "no"):
+        return f"its answer is '{answer.reference}', neither yes nor no"
+    return ""
 
 
 def _copy_images(benchmark: Benchmark, source: Path, target: Path) -> None:
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder; give the one that the images are in")
-    first_use = {item.image: item.id for item in reversed(benchmark.items)}
+    first_use = {name: item.id for item in reversed(benchmark.items) for name in item.images}
     for name, item_id in first_use.items():
         record = f"item {item_id}"
         path = within(source, name, file=benchmark.card.name, record=record)
@@ -261,10 +339,11 @@ def _read_header(folder: Path) -> Header:
     version = read_json_object(path, _Version, expected=_EXPECTED)
     if version.format != FORMAT:
         raise DataError(path, f"its format is '{version.format}'", remedy=f"give {_EXPECTED}")
-    if version.version != FORMAT_VERSION:
+    if not 1 <= version.version <= FORMAT_VERSION:
         raise DataError(
             path,
-            f"it has format version {version.version}; this groundfault reads {FORMAT_VERSION}",
+            f"it has format version {version.version}; this groundfault reads 1 to "
+            f"{FORMAT_VERSION}",
             remedy="use the version of groundfault that wrote it, or a newer one",
         )
     return read_json_object(path, Header, expected=_EXPECTED)
@@ -287,19 +366,28 @@ def _region_type() -> pa.DataType:
     )
 
 
-def _case_schema() -> pa.Schema:
+def _answer_type() -> pa.DataType:
     import pyarrow as pa
 
+    kinds = {"options": pa.list_(pa.string()), "number": pa.int64()}
+    return pa.struct([(name, kinds.get(name, pa.string())) for name in _ANSWER])
+
+
+def _case_schema(version: int) -> pa.Schema:
+    import pyarrow as pa
+
+    words = pa.map_(pa.string(), pa.string())
     return pa.schema(
         [
             ("id", pa.string()),
             ("intervention", pa.string()),
-            ("tags", pa.map_(pa.string(), pa.string())),
+            ("tags", words),
+            *([("facts", words)] if version > 1 else []),
         ]
     )
 
 
-def _item_schema() -> pa.Schema:
+def _item_schema(version: int) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema(
@@ -307,7 +395,7 @@ def _item_schema() -> pa.Schema:
             ("id", pa.string()),
             ("case_id", pa.string()),
             ("role", pa.string()),
-            ("image", pa.string()),
+            ("images", pa.list_(pa.string())) if version > 1 else ("image", pa.string()),
             ("height_px", pa.int64()),
             ("width_px", pa.int64()),
             ("query", pa.string()),
@@ -315,6 +403,7 @@ def _item_schema() -> pa.Schema:
             ("regions", pa.list_(_region_type())),
             ("target", _region_type()),
             ("alternatives", pa.list_(pa.list_(_region_type()))),
+            *([("answer", _answer_type())] if version > 1 else []),
         ]
     )
 
@@ -342,13 +431,13 @@ def _write_rows(
 def _case_batch(cases: Sequence[Case], schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    columns = [
-        [case.id for case in cases],
-        [case.intervention for case in cases],
-        [list(case.tags.items()) for case in cases],
+    rows = [
+        {"id": case.id, "intervention": case.intervention}
+        | {"tags": list(case.tags.items()), "facts": list(case.facts.items())}
+        for case in cases
     ]
     return pa.record_batch(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
+        [pa.array([row[field.name] for row in rows], field.type) for field in schema],
         schema=schema,
     )
 
@@ -356,22 +445,28 @@ def _case_batch(cases: Sequence[Case], schema: pa.Schema) -> pa.RecordBatch:
 def _item_batch(items: Sequence[Item], schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    columns = [
-        pa.array([getattr(item, name) for item in items], schema.field(name).type)
-        for name in _PLAIN
-    ]
+    columns = {
+        name: pa.array([getattr(item, name) for item in items], schema.field(name).type)
+        for name in schema.names
+        if name in _PLAIN
+    }
     alternatives = [regions for item in items for regions in item.alternatives]
-    columns += [
-        _lists([item.regions for item in items]),
-        _region_array([item.target for item in items]),
-        pa.ListArray.from_arrays(
+    columns |= {
+        "regions": _lists([item.regions for item in items]),
+        "target": _region_array([item.target for item in items]),
+        "alternatives": pa.ListArray.from_arrays(
             _offsets([len(item.alternatives) for item in items]), _lists(alternatives)
         ),
-    ]
-    return pa.record_batch(columns, schema=schema)
+    }
+    if "answer" in schema.names:
+        answers = msgspec.to_builtins([item.answer for item in items])
+        columns["answer"] = pa.array(answers, _answer_type())
+    return pa.record_batch([columns[name] for name in schema.names], schema=schema)
 
 
-_PLAIN = ("id", "case_id", "role", "image", "height_px", "width_px", "query", "exhaustive")
+_PLAIN = (
+    "id", "case_id", "role", "image", "images", "height_px", "width_px", "query", "exhaustive",
+)  # fmt: skip
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Array:
@@ -436,7 +531,7 @@ def _batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             raise _changed(path.parent, f"the columns of {path.name} are not those of the format")
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
             for name, column in zip(schema.names, batch.columns, strict=True):
-                if column.null_count and name != "target":
+                if column.null_count and name not in ("target", "answer"):
                     raise _changed(path.parent, f"{path.name} has an empty {name}")
             yield batch
 
@@ -444,17 +539,25 @@ def _batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 def _cases(batches: Iterable[pa.RecordBatch]) -> Iterator[Case]:
     for batch in batches:
         columns = [column.to_pylist() for column in batch.columns]
-        for case_id, intervention, tags in zip(*columns, strict=True):
-            yield Case(id=case_id, intervention=intervention, tags=dict(tags))
+        for case_id, intervention, tags, *facts in zip(*columns, strict=True):
+            known = msgspec.convert(dict(*facts), dict[str, str])
+            yield Case(id=case_id, intervention=intervention, tags=dict(tags), facts=known)
 
 
 def _items(batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
     """Items in which equal regions are one object: scoring compares those of a case at once."""
     for batch in batches:
         known: dict[Any, Region] = {}
-        columns = {name: batch.column(name).to_pylist() for name in _PLAIN}
+        columns = {
+            name: batch.column(name).to_pylist() for name in batch.schema.names if name in _PLAIN
+        }
         columns["role"] = [_ROLES[role] for role in columns["role"]]
-        columns["images"] = [(name,) for name in columns.pop("image")]
+        if "image" in columns:
+            columns["images"] = [(name,) for name in columns.pop("image")]
+        else:
+            answers = batch.column("answer").to_pylist()
+            columns["images"] = msgspec.convert(columns["images"], list[tuple[str, ...]])
+            columns["answer"] = msgspec.convert(answers, list[Answer | None])
         columns["regions"] = _region_tuples(batch.column("regions"), known)
         columns["target"] = _regions(batch.column("target"), known)
         alternatives = batch.column("alternatives")

@@ -41,10 +41,22 @@ from groundfault.io.coco import (
 from groundfault.io.coco_categories import annotated_regions
 from groundfault.io.coco_writing import write_phrases, written_id
 from groundfault.io.foreign import open_file, read_json_object, stream_json_list
+from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.io.masks import RLEMask, to_rle, union
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
-__all__ = ["CARD", "INTERVENTION", "read", "write"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "INTERVENTION",
+    "LAYOUT",
+    "inspector",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -54,19 +66,51 @@ NO_ANNOTATION = "-1"
 
 CARD = Card(
     name="fprefcoco",
-    title="FP-RefCOCO(+/g): referring segmentation under false premises",
+    protocol="referring",
+    title="FP-RefCOCO",
     source="github.com/see-say-segment/sesame, dataset/README.md",
     licence="annotations as released with SESAME; images from COCO under the Flickr terms",
     citation="Wu et al., See, Say, and Segment: Teaching LMMs to Overcome False Premises",
     main_metric="See",
 )
+ABOUT = "referring expressions with false premises (FP-RefCOCO)"
+INPUTS = (
+    Input("annotations", "Pairs, or refs and instances as two files: JSON.", "files"),
+    Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+LAYOUT = Layout(phrases=True)
+_PHRASES = frozenset({"text_input", "fp_source_id"})
+_OTHERS = frozenset({"edit_type", "neg_category_ids", "not_exhaustive_category_ids"})
 
 
-def read(paths: Sequence[AnyPath], *, split: str | None = None, verify: bool = True) -> Benchmark:
+def recognise(outline: Outline) -> bool:
+    """Whether a file has refs, or phrases that were made from one another."""
+    fields = outline.fields
+    if outline.kind == "list":
+        return {"ref_id", "sentences"} <= fields
+    pairs = fields >= _PHRASES and not fields & _OTHERS
+    return outline.kind == "object" and ("refs" in fields or pairs)
+
+
+def inspector(draft: Any) -> Any:
+    """Looks through a list of refs."""
+    from groundfault.io.inspection.lists import Refs
+
+    return Refs(draft)
+
+
+def read(
+    annotations: Sequence[AnyPath],
+    images: AnyPath | None = None,
+    *,
+    split: str | None = None,
+    verify: bool = True,
+) -> Benchmark:
     """Read one file of either layout, or refs and instances from two files in any order.
 
     `split` keeps the refs of one split; pairs have none.
     """
+    paths = annotations
     if len(paths) not in (1, 2):
         raise UsageError(f"FP-RefCOCO: give one file, or refs and instances, not {len(paths)}")
     refs_file = next((path for path in paths if _holds_refs(path)), None)
@@ -356,6 +400,12 @@ def _benchmark(
         categories=tuple(category.id for category in data.categories),
         notes=tuple(notes),
     )
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Why a benchmark cannot be written so: a query must be about the picture of its case."""
+    both = any(item.role not in (Role.POSITIVE, Role.NEGATIVE) for item in benchmark.items)
+    return "its cases are about two images each" if both else None
 
 
 def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:

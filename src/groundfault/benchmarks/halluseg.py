@@ -14,32 +14,46 @@ would lead outside, is replaced by `{orgl_orgi|…}/` and its file name, or, wit
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from groundfault.errors import DataError, UsageError
-from groundfault.io.foreign import stream_json_list, within
+from groundfault.io.foreign import open_file, stream_json_list, within
+from groundfault.io.inputs import Input, Outline, Published
+from groundfault.io.mask_pictures import in_order, read_mask, read_mask_and_hash
 from groundfault.io.masks import RLEMask, decode, to_rle, union
 from groundfault.io.store import new_folder, write_json
-from groundfault.matching.quads import ROLES, QuadFiles, in_order, read_mask
-from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
 
 __all__ = [
+    "ABOUT",
     "CARD",
     "CORNERS",
-    "TASKS",
+    "HUB",
+    "INPUTS",
+    "PUBLISHED_CASES",
     "Entry",
-    "entry_of",
+    "QuadFiles",
+    "data_folder",
+    "fetched",
     "find_files",
+    "inspector",
+    "keys",
+    "obstacle",
     "read",
     "read_entries",
+    "read_predictions",
+    "recognise",
     "write",
 ]
 
@@ -52,18 +66,45 @@ CORNERS = {
     Role.COUNTERFACTUAL: "edtl_edti",
 }
 """Folder of each prediction: label, image."""
-TASKS = ("referring", "reasoning")
+ROLES = tuple(CORNERS)
+EXACT = "exact"
 CASES = "HalluSegBench's list of cases: [{factual_image_path, ann_id, factual_mask_path, …}, …]"
 
 CARD = Card(
     name="halluseg",
-    title="HalluSegBench: counterfactual segmentation reasoning",
+    protocol="replacement-quads",
+    title="HalluSegBench",
     source="hub dataset PLAN-Lab/HalluSegBench",
     licence="OSL-3.0; images from COCO and ReasonSeg under their own terms",
     citation="Li et al., Counterfactual Segmentation Reasoning: Diagnosing and Mitigating "
     "Pixel-Grounding Hallucination",
     main_metric="dIoU_visual",
 )
+ABOUT = "HalluSegBench's list of cases"
+INPUTS = (
+    Input("cases", "HalluSegBench's JSON list of cases.", hashed=False),  # it names predictions
+    Input("data", "Folder that mask and image paths are relative to.", "folder", pictures=True),
+)
+HUB = Published("PLAN-Lab/HalluSegBench", ("test.zip",))
+PUBLISHED_CASES = {"Overall": 1340}
+"""Cases in the released test set: what published rows are about."""
+UNPACKED, LIST = "unpacked", "cases.json"
+PICTURES = (".jpg", ".jpeg", ".png", ".webp")
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether it is a list of cases, or a folder that holds one."""
+    if outline.kind == "folder":
+        return False  # its results.json is looked at instead
+    masks = outline.fields & {"factual_image_path", "image_file", "factual_mask_path"}
+    return outline.kind == "list" and "ann_id" in outline.fields and bool(masks)
+
+
+def inspector(draft: Any) -> Any:
+    """Looks through a list of cases and their masks."""
+    from groundfault.io.inspection.lists import Replacements
+
+    return Replacements(draft, data_folder(draft.path))
 
 
 class Record(msgspec.Struct, gc=False):
@@ -225,22 +266,15 @@ def _stem(path: str) -> str:
     return os.path.splitext(_file_name(path))[0]  # noqa: PTH122 - as published
 
 
-def entry_of(case: Case, quad: Mapping[Role, Item], number: int) -> Entry:
-    """A case of a benchmark as its list would describe it."""
-    factual, counterfactual = quad[Role.FACTUAL], quad[Role.COUNTERFACTUAL]
-    return Entry(
-        number=number,
-        id=case.id,
-        image=factual.image,
-        edited_image=counterfactual.image,
-        ann_id=case.id,
-        label=case.tags.get("label", ""),
-        query=factual.query,
-        edited_query=counterfactual.query,
-        task=case.tags.get("task", ""),
-        masks=("", ""),
-        predictions=(),
-    )
+class QuadFiles(msgspec.Struct, frozen=True):
+    """Where the masks of one case are."""
+
+    record: str
+    """What messages call the case."""
+    truths: tuple[Path, ...]
+    """M_c and M'_c'."""
+    predictions: tuple[Path, ...]
+    """In the order of ROLES."""
 
 
 def find_files(
@@ -299,41 +333,45 @@ class _Folder:
         return path
 
 
-def read(cases_json: AnyPath, data_dir: AnyPath) -> Benchmark:
-    """Read the cases with their masks. Pictures are not opened: an image has its mask's size."""
-    entries = read_entries(cases_json)
-    for entry in entries:
-        _check_askable(cases_json, entry)
-    folder = _Folder(data_dir, cases_json, "--data")
+def data_folder(cases_json: Path) -> Path:
+    """Where the masks are unless told: `data` beside the list, or the list's folder."""
+    beside = cases_json.parent / "data"
+    return beside if beside.is_dir() else cases_json.parent
 
-    def mask(wanted: tuple[Entry, int]) -> RLEMask:
+
+def read(
+    cases: AnyPath, data: AnyPath | None = None, *, verify: bool = True, variant: str = EXACT
+) -> Benchmark:
+    """Read the cases with their masks. Pictures are not opened: an image has its mask's size.
+
+    Without `verify` it is read for scoring only: pictures and queries may be missing, absent masks
+    are for `read_predictions` to refuse, and `variant` says how grey values are taken.
+    """
+    cases_json = Path(cases) / "results.json" if Path(cases).is_dir() else Path(cases)
+    entries = read_entries(cases_json)
+    for entry in entries if verify else ():
+        _check_askable(cases_json, entry)
+    folder = _Folder(data or data_folder(cases_json), cases_json, "--data")
+
+    def mask(wanted: tuple[Entry, int]) -> tuple[RLEMask | None, bytes]:
         entry, which = wanted
         path = folder.path(entry.masks[which], entry.record)
-        found = read_mask(path, entry.record)
-        if found is None:
-            raise DataError(
-                path,
-                "this ground truth is not there",
-                record=entry.record,
-                remedy="check --data, or leave the case out of the list",
-            )
-        return found
+        found, digest = read_mask_and_hash(path, entry.record, variant=variant)
+        if found is None and verify:
+            raise _no_truth(path, entry.record)
+        return found, digest
 
     masks = in_order(mask, ((entry, which) for entry in entries for which in (0, 1)))
-    cases: list[Case] = []
+    found_cases: list[Case] = []
     items: list[Item] = []
     empty: list[str] = []
     for entry in entries:
-        regions = [Region(to_rle(next(masks))) for _ in (0, 1)]
-        tags = {"task": entry.task, "label": entry.label}
-        case = Case(
-            id=entry.id,
-            intervention="replacement",
-            tags={name: value for name, value in tags.items() if value},
-        )
-        cases.append(case)
+        truths = [next(masks) for _ in (0, 1)]
+        regions = [None if found is None else Region(to_rle(found)) for found, _ in truths]
+        digest = sha256(b"".join(each for _, each in truths)).hexdigest()
+        found_cases.append(_case(entry, {} if verify else {"truth_sha256": digest}))
         items += _items(entry, regions)
-        if not all(_has_pixels(region) for region in regions):
+        if verify and not all(found is not None and found.any() for found, _ in truths):
             empty.append(entry.id)
     notes = []
     if empty:
@@ -341,7 +379,96 @@ def read(cases_json: AnyPath, data_dir: AnyPath) -> Benchmark:
             f"{len(empty)} cases have an empty ground-truth mask, e.g. {empty[0]}: CMS is not "
             "defined there."
         )
-    return Benchmark(card=CARD, cases=tuple(cases), items=tuple(items), notes=tuple(notes))
+    return Benchmark(card=CARD, cases=tuple(found_cases), items=tuple(items), notes=tuple(notes))
+
+
+def _case(entry: Entry, facts: dict[str, str]) -> Case:
+    tags = {"task": entry.task, "label": entry.label}
+    return Case(
+        id=entry.id,
+        intervention="replacement",
+        tags={name: value for name, value in tags.items() if value},
+        facts=facts and {"ann_id": entry.ann_id, **facts},
+    )
+
+
+def _no_truth(path: Path, record: str) -> DataError:
+    return DataError(
+        path,
+        "this ground truth is not there",
+        record=record,
+        remedy="check --data, or leave the case out of the list",
+    )
+
+
+def read_predictions(
+    path: AnyPath,
+    benchmark: Benchmark,
+    *,
+    cases: AnyPath,
+    data: AnyPath | None = None,
+    settings: Mapping[str, object],
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Prediction]:
+    """The PNGs of a folder as predictions for a benchmark that was read from a list.
+
+    By the setting `variant`, `parity` leaves out absent files and reads colours as OpenCV does;
+    `exact` refuses an absent ground truth and, unless the setting `missing` is "empty", an absent
+    prediction. `progress` is told (cases done, cases in all).
+    """
+    cases_json = Path(cases) / "results.json" if Path(cases).is_dir() else Path(cases)
+    entries = read_entries(cases_json)
+    variant = str(settings.get("variant", EXACT))
+    files = find_files(entries, cases_json, data or data_folder(cases_json), path)
+    there = {item.id: item.target is not None for item in benchmark.items}
+
+    def masks(wanted: tuple[Entry, QuadFiles]) -> list[RLEMask | None]:
+        entry, quad = wanted
+        found = [read_mask(each, quad.record, variant=variant) for each in quad.predictions]
+        if variant == EXACT:
+            for role, truth in ((Role.FACTUAL, 0), (Role.COUNTERFACTUAL, 1)):
+                if not there[_item_id(entry, role)]:
+                    raise _no_truth(quad.truths[truth], quad.record)
+            if None in found and settings.get("missing") != "empty":
+                raise DataError(
+                    quad.predictions[found.index(None)],
+                    "this prediction is not there",
+                    record=quad.record,
+                    remedy="write it, or say with --missing empty that an absent file is an "
+                    "abstention",
+                )
+        return found
+
+    n_found = 0
+    pairs = zip(entries, files, strict=True)
+    for done, (entry, found) in enumerate(zip(entries, in_order(masks, pairs), strict=True), 1):
+        for role, mask in zip(ROLES, found, strict=True):
+            if mask is not None:
+                n_found += 1
+                yield Prediction(
+                    item_id=_item_id(entry, role),
+                    outcome=Outcome.OK,
+                    masks=(to_rle(mask),),
+                    scores=(1.0,),
+                )
+        if progress is not None:
+            progress(done, len(entries))
+    if variant == EXACT and not n_found:
+        _refuse_wrong_folder(path)
+
+
+def _refuse_wrong_folder(folder: AnyPath) -> None:
+    """A mistyped folder must not look like a model that abstains everywhere."""
+    if not any((Path(folder) / name).is_dir() for name in CORNERS.values()):
+        raise DataError(
+            folder,
+            "none of the predictions is in this folder",
+            remedy="give the folder that holds orgl_orgi, edtl_orgi, orgl_edti and edtl_edti",
+        )
+
+
+def _item_id(entry: Entry, role: Role) -> str:
+    return f"{entry.id}/{CORNERS[role]}"
 
 
 def _check_askable(file: AnyPath, entry: Entry) -> None:
@@ -360,21 +487,22 @@ def _check_askable(file: AnyPath, entry: Entry) -> None:
             )
 
 
-def _items(entry: Entry, regions: Sequence[Region]) -> Iterator[Item]:
+def _items(entry: Entry, regions: Sequence[Region | None]) -> Iterator[Item]:
     for role in ROLES:
         edited_image = role in (Role.VISUAL, Role.COUNTERFACTUAL)
         edited_query = role in (Role.TEXTUAL, Role.COUNTERFACTUAL)
         region = regions[edited_image]
-        size = region.mask["size"] if region.mask else (0, 0)
+        size = region.mask["size"] if region is not None and region.mask else (0, 0)
+        meant = edited_image == edited_query and region is not None and _has_pixels(region)
         yield Item(
-            id=f"{entry.id}/{CORNERS[role]}",
+            id=_item_id(entry, role),
             case_id=entry.id,
             role=role,
             images=(entry.edited_image if edited_image else entry.image,),
             height_px=size[0],
             width_px=size[1],
             query=entry.edited_query if edited_query else entry.query,
-            regions=(region,) if edited_image == edited_query and _has_pixels(region) else (),
+            regions=(region,) if region is not None and meant else (),
             target=region,
         )
 
@@ -383,7 +511,24 @@ def _has_pixels(region: Region) -> bool:
     return region.mask is not None and RLEMask.from_dict({**region.mask}).any()
 
 
-def write(benchmark: Benchmark, folder: AnyPath) -> None:
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by the place of their case and their role: ids may change."""
+    number = {case.id: k for k, case in enumerate(benchmark.cases)}
+    return [(number[item.case_id], item.role) for item in benchmark.items]
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Why a benchmark cannot be written so: every case must be a quad."""
+    cases: dict[str, list[Role]] = {}
+    for item in benchmark.items:
+        cases.setdefault(item.case_id, []).append(item.role)
+    for case_id, roles in cases.items():
+        if sorted(roles) != sorted(ROLES):
+            return f"case {case_id} is not a quad of two images and two queries"
+    return None
+
+
+def write(benchmark: Benchmark, folder: AnyPath) -> tuple[Path, ...]:
     """Write `results.json` and, under `data/`, the masks as PNG, in the newer release's names.
 
     `read(folder / "results.json", folder / "data")` gives the benchmark back if its case ids are
@@ -398,6 +543,7 @@ def write(benchmark: Benchmark, folder: AnyPath) -> None:
             (data / "masks" / name).mkdir(parents=True)
         records = [_record(case, quads[case.id], data) for case in benchmark.cases]
         write_json(temporary / "results.json", records)
+    return (Path(folder) / "results.json",)
 
 
 def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]:
@@ -441,3 +587,61 @@ def _write_mask(path: Path, item: Item) -> None:
         masks = [RLEMask.zeros((item.height_px, item.width_px))]
     pixels = decode(to_rle(union(masks)))
     Image.fromarray(pixels.astype(np.uint8) * 255).save(path)
+
+
+# As it is on the hub.
+
+
+def fetched(folder: Path) -> dict[str, Any]:
+    """The inputs in the folder that the set was fetched into; its archive is unpacked once."""
+    from groundfault.io.fetching import unpack
+
+    unpacked = folder / UNPACKED
+    if not (unpacked / LIST).is_file():
+        shutil.rmtree(unpacked, ignore_errors=True)
+        with new_folder(unpacked) as temporary:
+            unpack(folder / "test.zip", temporary)
+            _write_cases(folder / "test.zip", temporary)
+    return {"cases": unpacked / LIST, "data": unpacked}
+
+
+def _write_cases(archive: Path, folder: Path) -> None:
+    """One list of the cases of every part (refer_seg, reason_seg_val, reason_seg_test), whose
+    paths are relative to it; a part's name is the task of cases that state none."""
+    merged: list[dict[str, Any]] = []
+    for path in sorted(folder.rglob("data.json")):
+        part = path.parent.relative_to(folder).as_posix()
+        with open_file(path) as content:
+            try:
+                records = msgspec.json.decode(content.read(), type=list[dict[str, Any]])
+            except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                raise DataError(
+                    path, f"not a list of cases ({problem})", remedy="delete it and run again"
+                ) from None
+        merged += (_moved(record, folder, part) for record in records)
+    if not merged:
+        raise DataError(
+            archive,
+            "no data.json with cases is in it: its layout has changed",
+            remedy="unpack it by hand and give --cases and --data",
+        )
+    write_json(folder / LIST, merged)
+
+
+def _moved(record: dict[str, Any], folder: Path, part: str) -> dict[str, Any]:
+    """A record of one part as a record of the whole."""
+    moved = {
+        name: f"{part}/{value}" if _is_file(folder / part, value) else value
+        for name, value in record.items()
+    }
+    if not any(isinstance(record.get(name), str) for name in ("task", "type")):
+        moved["task"] = PurePosixPath(part).name
+    return moved
+
+
+def _is_file(folder: Path, value: object) -> bool:
+    if not isinstance(value, str) or not value.lower().endswith(PICTURES):
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        return (folder / value).is_file()
+    return False

@@ -12,30 +12,58 @@ The image is the case, as for COCO; a detector's results are addressed to the it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Image, read_annotations
-from groundfault.io.coco_categories import category_items, category_names
-from groundfault.records import Benchmark, Card
+from groundfault.io.coco import Image, read_annotations, read_coco_results
+from groundfault.io.coco_categories import address_to_categories, category_items, category_names
+from groundfault.io.inputs import Input, Layout, Outline
+from groundfault.records import Benchmark, Card, Prediction
 
-__all__ = ["CARD", "read"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "read", "read_predictions", "recognise"]
 
 AnyPath = str | PathLike[str]
 
 CARD = Card(
     name="lvis",
-    title="LVIS: Large Vocabulary Instance Segmentation, one query per category",
+    protocol="concepts",
+    title="LVIS, one query per category",
     source="lvisdataset.org, lvis_v1_*.json",
     licence="annotations CC BY 4.0; images from COCO under the Flickr terms",
     citation="Gupta et al., LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
     main_metric="cgF1",
 )
+ABOUT = "LVIS annotations"
+INPUTS = (
+    Input("annotations", "LVIS annotations as JSON."),
+    Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+LAYOUT = Layout(by_category=True, federated=True)
 
 
-def read(path: AnyPath, *, verify: bool = True) -> Benchmark:
+def recognise(outline: Outline) -> bool:
+    """Whether images list categories that were verified to be absent."""
+    fields = outline.fields
+    federated = fields & {"neg_category_ids", "not_exhaustive_category_ids"}
+    return outline.kind == "object" and bool(federated) and not fields & {"refs", "edit_type"}
+
+
+def read_predictions(
+    path: AnyPath,
+    benchmark: Benchmark,
+    *,
+    settings: Mapping[str, object],
+    progress: Callable[[int, int], None] | None = None,
+    **inputs: object,
+) -> Iterator[Prediction]:
+    """A detector's results, each addressed to the query for its image and category."""
+    return address_to_categories(read_coco_results(path, progress=progress))
+
+
+def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = True) -> Benchmark:
     """Read LVIS annotations."""
+    path = annotations
     data = read_annotations(path)
     names = category_names(path, data)
     contradictions: list[str] = []

@@ -4,40 +4,34 @@ from the most frequent ones, or from those that go with what is there.
     coco_pope_random.json  coco_pope_popular.json  coco_pope_adversarial.json
     a line per question: {"question_id": 1, "image": "….jpg", "text": "Is there …?", "label": "yes"}
 
-(Li et al., "Evaluating Object Hallucination in Large Vision-Language Models".) With yes as the
-positive answer: accuracy, precision, recall, F1, and yes_ratio, the share of "yes" among the
-answers (not among the truths). An answer that cannot be read is wrong and neither yes nor no: it
-lowers accuracy and, where yes is the truth, recall. Failed ones count nowhere. The case is the
-image.
+(Li et al., "Evaluating Object Hallucination in Large Vision-Language Models".) The case is the
+image; how the absent things were drawn is the dimension of a question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
-import numpy as np
 
 from groundfault.errors import DataError, UsageError
-from groundfault.io.foreign import sha256
-from groundfault.parsing.answers import CUT_OFF, Answered, Mode, passage, read_yes_no
-from groundfault.protocols.scored import Scored
-from groundfault.records import Card, Outcome
+from groundfault.io.foreign import sha256, within
+from groundfault.io.inputs import Input, Outline
+from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
-if TYPE_CHECKING:
-    from groundfault.protocols.scored import Floats
+__all__ = ["ABOUT", "CARD", "INPUTS", "SETTINGS", "question_files", "read", "recognise"]
 
-__all__ = ["CARD", "SETTINGS", "Pope", "PopeQuestion", "judge_answers", "metrics", "read", "score"]
-
+AnyPath = str | PathLike[str]
 SETTINGS = ("random", "popular", "adversarial")
-COLUMNS = ("tp", "fp", "tn", "fn", "unparsed.true", "unparsed.false")
+"""How absent things were drawn, from the easiest to the hardest."""
 
 CARD = Card(
     name="pope",
-    title="POPE: does a model say that absent objects are there?",
+    protocol="yes-no",
+    title="POPE",
     source="https://github.com/AoiDragon/POPE",
     licence="MIT",
     citation=(
@@ -47,52 +41,87 @@ CARD = Card(
 )
 
 
-class PopeQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a file, and which file."""
+ABOUT = "POPE's files of yes/no questions"
+INPUTS = (
+    Input(
+        "data",
+        "POPE's files, or the folder that holds them: coco_pope_random.json, …",
+        kind="folder",
+    ),
+    Input("images", "COCO's pictures.", kind="folder", pictures=True),
+)
 
+
+WITHOUT_FILES = (
+    f"They are at {CARD.source}: coco_pope_random.json, coco_pope_popular.json, "
+    "coco_pope_adversarial.json; the pictures are COCO's val2014"
+)
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether a folder holds POPE's own files."""
+    return outline.kind == "folder" and any(
+        name.endswith(f"pope_{setting}.json") for name in outline.fields for setting in SETTINGS
+    )
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
     question_id: int
     image: str
     text: str
     label: Literal["yes", "no"]
-    setting: str = ""
-
-    @property
-    def id(self) -> str:
-        """What answers call it."""
-        return f"{self.setting}:{self.question_id}"
 
 
-class Pope(msgspec.Struct, frozen=True):
-    """Questions of one setting or several."""
-
-    card: Card
-    questions: tuple[PopeQuestion, ...]
-
-
-def read(*files: str | PathLike[str]) -> Pope:
-    """Read POPE files; the setting is the last word of a file's name."""
-    questions: dict[str, PopeQuestion] = {}
-    for path in map(Path, files):
+def read(data: AnyPath | Sequence[AnyPath], images: AnyPath) -> Benchmark:
+    """Read POPE's files, or the folder that holds them, about the pictures in `images`. The
+    setting is the last word of a file's name."""
+    files = question_files(data)
+    if not Path(images).is_dir():
+        raise UsageError(f"{images}: no such folder of pictures")
+    items: dict[str, list[Item]] = {}
+    known: set[str] = set()
+    for path in files:
         setting = path.stem.rpartition("_")[2]
         if setting not in SETTINGS:
             raise UsageError(f"{path}: its name does not end in one of {', '.join(SETTINGS)}")
         for number, line in enumerate(_lines(path), start=1):
             record = f"line {number}"
-            try:
-                question = msgspec.json.decode(line, type=PopeQuestion)
-            except msgspec.DecodeError as problem:
-                remedy = "give a file as POPE publishes it, one question per line"
-                raise DataError(path, str(problem), record=record, remedy=remedy) from None
-            question = msgspec.structs.replace(question, setting=setting)
-            if question.id in questions:
-                twice = f"question {question.question_id} occurs twice"
+            item = _item(path, record, line, setting)
+            if item.id in known:
+                twice = f"question {item.id.partition(':')[2]} occurs twice"
                 raise DataError(path, twice, record=record, remedy="keep one of them")
-            questions[question.id] = question
-    if not questions:
+            known.add(item.id)
+            if item.image not in items:
+                within(images, item.image, file=path, record=record)
+            items.setdefault(item.image, []).append(item)
+    if not items:
         raise UsageError("no POPE question was given; name at least one file with questions")
-    hashes = ",".join(sha256(Path(path)) for path in files)
-    card = msgspec.structs.replace(CARD, content_hash=hashes)
-    return Pope(card, tuple(questions.values()))
+    digest = ",".join(sha256(path) for path in files)
+    return Benchmark(
+        card=msgspec.structs.replace(CARD, content_hash=digest),
+        cases=tuple(Case(id=image) for image in items),
+        items=tuple(item for of_image in items.values() for item in of_image),
+        images=str(images),
+        hashes={"benchmark": digest},
+    )
+
+
+def _item(path: Path, record: str, line: bytes, setting: str) -> Item:
+    try:
+        found = msgspec.json.decode(line, type=_Line)
+    except msgspec.DecodeError as problem:
+        remedy = "give a file as POPE publishes it, one question per line"
+        raise DataError(path, str(problem), record=record, remedy=remedy) from None
+    return Item(
+        id=f"{setting}:{found.question_id}",
+        case_id=found.image,
+        role=Role.QUESTION,
+        images=(found.image,),
+        height_px=0,
+        width_px=0,
+        query=found.text,
+        answer=Answer(type="YN", reference=found.label, dimension=setting),
+    )
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -102,130 +131,22 @@ def _lines(path: Path) -> list[bytes]:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
 
 
-def judge_answers(pope: Pope, rows: Iterable[Answered]) -> list[Answered]:
-    """The rows with what they say and whether it is so."""
-    truth = {question.id: question.label for question in pope.questions}
-    judged = []
-    for row in rows:
-        if row.item_id not in truth:
-            remedy = "give the files that the run was made with"
-            raise DataError(
-                "answers", "there is no such question", record=f"item {row.item_id}", remedy=remedy
-            )
-        if row.outcome is Outcome.FAILED:
-            judged.append(row)
-            continue
-        said = None if row.finish in CUT_OFF else read_yes_no(passage(row.text, row.mode))
-        verdict: Literal["right", "wrong"] = "right" if said == truth[row.item_id] else "wrong"
-        outcome = Outcome.UNPARSED if said is None else Outcome.OK
-        judged.append(
-            msgspec.structs.replace(
-                row,
-                outcome=outcome,
-                reason="" if said else row.reason or "says neither yes nor no",
-                parsed=said,
-                verdict=said and verdict,
-                judge="rule",
-            )
+def question_files(data: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    """The files with questions: those given, or those in the folder given."""
+    if not isinstance(data, (str, PathLike)):
+        return [Path(file) for file in data]
+    folder = Path(data)
+    if folder.is_file() or not folder.is_dir():
+        return [folder]
+    found = [folder.glob(f"*pope_{setting}.json") for setting in SETTINGS]
+    files = [path for paths in found for path in sorted(paths)]
+    if not files:
+        raise UsageError(f"{folder}: holds no coco_pope_random.json, …_popular, …_adversarial")
+    families = sorted({path.stem.rpartition("_")[0] for path in files})
+    if len(families) > 1:
+        raise DataError(
+            folder,
+            f"it holds the questions of several sets ({', '.join(families)})",
+            remedy="give a folder with the files of one, or one file",
         )
-    return judged
-
-
-def score(pope: Pope, rows: Iterable[Answered], *, mode: Mode = "std") -> Scored:
-    """Score judged answers of one mode; an entry per image and setting, clustered by image."""
-    answers = {row.item_id: row for row in rows if row.mode == mode}
-    keys = sorted({(question.image, question.setting) for question in pope.questions})
-    place = {key: k for k, key in enumerate(keys)}
-    images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in keys))}
-    ends = [(place[q.image, q.setting], q.label, answers.get(q.id)) for q in pope.questions]
-    outcomes = {outcome.value: 0 for outcome in Outcome}
-    for *_, row in ends:
-        outcomes[row.outcome if row else Outcome.FAILED] += 1
-
-    def contributions(failed_as: Callable[[str], str | None] | None) -> Floats:
-        sums = np.zeros((len(keys), len(COLUMNS)))
-        for entry, label, row in ends:
-            if row is not None and row.outcome is not Outcome.FAILED:
-                sums[entry, _column(label, row.parsed)] += 1
-            elif failed_as is not None:
-                sums[entry, _column(label, failed_as(label))] += 1
-        return sums
-
-    ways: Sequence[Callable[[str], str | None]] = (
-        lambda label: label,
-        lambda label: "no" if label == "yes" else "yes",
-        lambda label: "yes",
-        lambda label: "no",
-        lambda label: None,
-    )
-    failed = outcomes[Outcome.FAILED]
-    setting = np.array([setting for _, setting in keys], dtype=str)
-    return Scored(
-        benchmark=CARD.name,
-        settings={"mode": mode},
-        columns=lambda: {
-            "case_id": [f"{image} {setting}" for image, setting in keys],
-            "image": [image for image, _ in keys],
-            "setting": setting.tolist(),
-        },
-        contributions=contributions(None),
-        contribution_names=tuple(f"pope.{name}" for name in COLUMNS),
-        case=np.array([images[image] for image, _ in keys], np.int64),
-        rows={
-            "Overall": np.ones(len(keys), bool),
-            **{name: setting == name for name in SETTINGS if (setting == name).any()},
-        },
-        metrics=metrics,
-        support=support,
-        outcomes=outcomes,
-        imputed=tuple(map(contributions, ways)) if failed else (),
-        notes=(f"{failed} of {len(ends)} questions have no answer.",) if failed else (),
-    )
-
-
-def _column(label: str, said: str | None) -> int:
-    if said is None:
-        return 4 if label == "yes" else 5
-    if said == "yes":
-        return 0 if label == "yes" else 1
-    return 3 if label == "yes" else 2
-
-
-def metric_function(settings: Mapping[str, object]) -> Callable[[Floats], Mapping[str, Floats]]:
-    """The metrics of POPE."""
-    return metrics
-
-
-def metrics(sums: Floats) -> dict[str, Floats]:
-    """Every metric from (…, len(COLUMNS)) sums; NaN where undefined.
-
-    Two of three right "yes", one false "yes", two right "no":
-
-    >>> values = metrics(np.array([[2.0, 1, 2, 1, 0, 0]]))
-    >>> [round(float(values[m][0]), 3) for m in ("accuracy", "precision", "recall", "yes_ratio")]
-    [0.667, 0.667, 0.667, 0.5]
-    """
-    tp, fp, tn, fn, lost_true, lost_false = np.moveaxis(sums, -1, 0)
-    read, lost = tp + fp + tn + fn, lost_true + lost_false
-    return {
-        "accuracy": _ratio(tp + tn, read + lost),
-        "precision": _ratio(tp, tp + fp),
-        "recall": _ratio(tp, tp + fn + lost_true),
-        "F1": _ratio(2 * tp, 2 * tp + fp + fn + lost_true),
-        "yes_ratio": _ratio(tp + fp, read),
-        "unparsed_rate": _ratio(lost, read + lost),
-    }
-
-
-def support(sums: Floats) -> dict[str, int]:
-    """How many answers each metric is about."""
-    tp, fp, tn, fn, lost_true = (int(value) for value in sums[:5])
-    read, asked = tp + fp + tn + fn, int(sums.sum())
-    counts = {"accuracy": asked, "precision": tp + fp, "recall": tp + fn + lost_true}
-    return counts | {"F1": asked, "yes_ratio": read, "unparsed_rate": asked}
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    out = np.full(np.shape(numerator), np.nan)
-    np.divide(numerator, denominator, out=out, where=denominator > 0)
-    return out
+    return files

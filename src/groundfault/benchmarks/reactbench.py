@@ -37,8 +37,9 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
+from groundfault.io.inputs import Input, Outline
 from groundfault.io.store import new_folder, read_table, write_json
-from groundfault.records import Card
+from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,14 +50,15 @@ __all__ = [
     "LAYOUT",
     "LETTERS",
     "MOST_IN_RANGE",
-    "Exam",
-    "ExamCard",
     "Question",
     "Sample",
+    "benchmark_of",
+    "is_control",
     "read",
     "read_native",
+    "rows_of",
     "span",
-    "write",
+    "write_exam",
     "write_native",
 ]
 
@@ -97,7 +99,7 @@ _HINTS: tuple[Dimension, ...] = ("none-hint", "location-hint", "operation-hint")
 _TYPES: tuple[QuestionType, ...] = ("YN", "SA", "MC")
 _INDUCED = tuple((type_, dimension) for type_ in _TYPES for dimension in _INDUCEMENTS)
 
-LAYOUT: dict[Task, tuple[tuple[QuestionType, Dimension], ...]] = {
+LAYOUT: dict[str, tuple[tuple[QuestionType, Dimension], ...]] = {
     "erasure": _INDUCED,
     "attribute": _INDUCED,
     "tracing": (
@@ -118,7 +120,7 @@ LAYOUT: dict[Task, tuple[tuple[QuestionType, Dimension], ...]] = {
 }
 """Type and dimension of each task's questions, from Q1 on."""
 
-FACTS: dict[Task, tuple[str, ...]] = {
+FACTS: dict[str, tuple[str, ...]] = {
     "erasure": ("erased", "relation", "kept"),
     "attribute": ("object", "usual", "shown"),
     "tracing": ("operation", "object", "location"),
@@ -128,7 +130,8 @@ FACTS: dict[Task, tuple[str, ...]] = {
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model is shown, and what is known about it."""
+    """A row of samples.parquet: what a model is shown, and what is known about it. It is read as a
+    case."""
 
     id: str
     task: Task
@@ -140,7 +143,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question about a sample, with its answer."""
+    """A row of questions.parquet: one question about a sample, with its answer. It is read as an
+    item."""
 
     id: str
     sample_id: str
@@ -183,7 +187,8 @@ _OF_SAMPLE = ("task", "images", "height_px", "width_px", "facts")
 
 CARD = Card(
     name="reactbench",
-    title="ReactBench: which of four causes makes a multimodal LLM hallucinate?",
+    protocol="exam",
+    title="ReactBench",
     source="the paper's questions are not released; this is our own schema",
     licence="of each exam its own",
     citation=(
@@ -194,7 +199,21 @@ CARD = Card(
 )
 
 
-class ExamCard(msgspec.Struct, frozen=True, kw_only=True):
+ABOUT = "an exam folder: samples, questions, pictures"
+INPUTS = (Input("data", "The exam folder.", kind="folder"),)
+WITHOUT_FILES = (
+    "The paper's questions are not released, so there is nothing to fetch. Build the embedded exam "
+    "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam`; "
+    "or give another exam folder"
+)
+
+
+def recognise(outline: Outline) -> bool:
+    """Whether it is a folder with an exam's header."""
+    return outline.kind == "folder" and HEADER in outline.fields
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The content of exam.json."""
 
     format: str = FORMAT
@@ -203,14 +222,10 @@ class ExamCard(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     content_hash: str
     notes: tuple[str, ...] = ()
-
-
-class Exam(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples with their questions, which stand in the order of the samples and numbers."""
-
-    card: ExamCard
-    samples: tuple[Sample, ...]
-    questions: tuple[Question, ...]
+    title: str = ""
+    """What reports call it; "" is the paper's name."""
+    about: str = ""
+    """What a reader of the numbers must know about the data."""
 
 
 class _Version(msgspec.Struct):
@@ -219,17 +234,19 @@ class _Version(msgspec.Struct):
     name: str = ""
 
 
-def write(
+def write_exam(
     folder: AnyPath,
     samples: Sequence[Sample],
     questions: Sequence[Question],
     pictures: Mapping[str, bytes | Path],
     *,
     notes: Sequence[str] = (),
-) -> Exam:
+    title: str = "",
+    about: str = "",
+) -> Benchmark:
     """Write a folder that must not exist yet; it appears whole or not at all.
 
-    `pictures` gives each image's bytes, or the file that holds them.
+    `pictures` gives each image's bytes, or the file that holds them. Returns what `read` gives.
     """
     _check(samples, questions, Path(SAMPLES), Path(QUESTIONS))
     names = [name for sample in samples for name in sample.images]
@@ -242,19 +259,21 @@ def write(
             _put_picture(temporary / IMAGES / name, pictures[name])
         _write_rows(temporary / SAMPLES, _sample_schema(), samples)
         _write_rows(temporary / QUESTIONS, _question_schema(), questions)
-        card = ExamCard(
+        header = Header(
             counts=_counts(samples, questions),
             content_hash=_content_hash(samples, questions, temporary / IMAGES),
             notes=tuple(notes),
+            title=title,
+            about=about,
         )
-        write_json(temporary / HEADER, card)
-    return Exam(card=card, samples=tuple(samples), questions=tuple(questions))
+        write_json(temporary / HEADER, header)
+    return _of_folder(Path(folder), header, samples, questions)
 
 
-def read(folder: AnyPath) -> Exam:
-    """Read a folder that `write` made, and check that it is whole and nobody changed it."""
-    folder = Path(folder)
-    card = _read_card(folder)
+def read(data: AnyPath) -> Benchmark:
+    """Read a folder that `write_exam` made, and check that it is whole and nobody changed it."""
+    folder = Path(data)
+    header = _read_header(folder)
     samples = _read_rows(folder / SAMPLES, _sample_schema(), Sample)
     questions = _read_rows(folder / QUESTIONS, _question_schema(), Question)
     _check(samples, questions, folder / SAMPLES, folder / QUESTIONS)
@@ -270,27 +289,126 @@ def read(folder: AnyPath) -> Exam:
                     remedy=_AGAIN,
                 )
     found = _content_hash(samples, questions, folder / IMAGES)
-    if found != card.content_hash or card.counts != _counts(samples, questions):
+    if found != header.content_hash or header.counts != _counts(samples, questions):
         raise DataError(
             folder / HEADER,
-            f"it is about other content: hash {card.content_hash[:12]}…, found {found[:12]}…",
+            f"it is about other content: hash {header.content_hash[:12]}…, found {found[:12]}…",
             remedy=_AGAIN,
         )
-    return Exam(card=card, samples=samples, questions=questions)
+    return _of_folder(folder, header, samples, questions)
 
 
-def write_native(exam: Exam, folder: AnyPath) -> None:
+def _of_folder(
+    folder: Path, header: Header, samples: Sequence[Sample], questions: Sequence[Question]
+) -> Benchmark:
+    found = benchmark_of(
+        samples,
+        questions,
+        folder=folder,
+        content_hash=header.content_hash,
+        notes=header.notes,
+    )
+    card = msgspec.structs.replace(found.card, title=header.title or CARD.title, about=header.about)
+    return msgspec.structs.replace(found, card=card)
+
+
+def benchmark_of(
+    samples: Sequence[Sample],
+    questions: Sequence[Question],
+    *,
+    folder: Path | None = None,
+    content_hash: str = "",
+    notes: tuple[str, ...] = (),
+) -> Benchmark:
+    """What rows mean: a case per sample, an item per question."""
+    known = {sample.id: sample for sample in samples}
+    return Benchmark(
+        card=msgspec.structs.replace(CARD, content_hash=content_hash),
+        cases=tuple(
+            Case(id=sample.id, intervention=sample.task, facts=sample.facts) for sample in samples
+        ),
+        items=tuple(_item(question, known[question.sample_id]) for question in questions),
+        notes=notes,
+        images="" if folder is None else str(folder / IMAGES),
+        folder="" if folder is None else str(folder.resolve()),
+        hashes={"benchmark": content_hash},
+    )
+
+
+def _item(question: Question, sample: Sample) -> Item:
+    return Item(
+        id=question.id,
+        case_id=sample.id,
+        role=Role.QUESTION,
+        images=sample.images,
+        height_px=sample.height_px,
+        width_px=sample.width_px,
+        query=question.text,
+        answer=Answer(
+            type=question.type,
+            reference=question.answer,
+            options=question.options,
+            rubric=question.rubric,
+            dimension=question.dimension,
+            number=question.number,
+            polarity=question.polarity,
+        ),
+    )
+
+
+def rows_of(benchmark: Benchmark) -> tuple[list[Sample], list[Question]]:
+    """The rows that a benchmark was read from."""
+    cases = {case.id: case for case in benchmark.cases}
+    samples: dict[str, Sample] = {}
+    questions = []
+    for item in benchmark.items:
+        if item.answer is None:
+            raise UsageError(f"item '{item.id}' asks for masks; an exam asks in words")
+        case, answer = cases[item.case_id], item.answer
+        sample = {
+            "id": case.id,
+            "task": case.intervention,
+            "images": item.images,
+            "height_px": item.height_px,
+            "width_px": item.width_px,
+            "facts": case.facts,
+        }
+        question = {
+            "id": item.id,
+            "sample_id": case.id,
+            "text": item.query,
+            "answer": answer.reference,
+            **{
+                name: getattr(answer, name)
+                for name in ("number", "type", "dimension", "options", "rubric", "polarity")
+            },
+        }
+        try:
+            samples.setdefault(case.id, msgspec.convert(sample, Sample))
+            questions.append(msgspec.convert(question, Question))
+        except msgspec.ValidationError as problem:
+            raise UsageError(f"item '{item.id}' does not fit into an exam: {problem}") from None
+    return list(samples.values()), questions
+
+
+def is_control(case: Case) -> bool:
+    """Whether a case shows the unedited picture."""
+    return "control" in case.facts
+
+
+def write_native(benchmark: Benchmark, folder: AnyPath) -> None:
     """Write an exam as one JSON file per task into a folder that must not exist yet."""
-    samples = {sample.id: sample for sample in exam.samples}
+    listed, questions = rows_of(benchmark)
+    samples = {sample.id: sample for sample in listed}
     rows: dict[str, list[NativeRow]] = {}
-    for question in exam.questions:
+    for question in questions:
         sample = samples[question.sample_id]
         known = {name: getattr(sample, name) for name in _OF_SAMPLE}
         row = NativeRow(**msgspec.structs.asdict(question), **known)
         rows.setdefault(sample.task, []).append(row)
     with new_folder(folder) as temporary:
-        for task, listed in rows.items():
-            write_json(temporary / f"{task}.json", listed)
+        for task, of_task in rows.items():
+            write_json(temporary / f"{task}.json", of_task)
 
 
 def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ...]]:
@@ -311,7 +429,7 @@ def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ..
     return tuple(samples), tuple(questions)
 
 
-def _read_task(path: Path, task: Task) -> tuple[list[Sample], list[Question]]:
+def _read_task(path: Path, task: str) -> tuple[list[Sample], list[Question]]:
     samples: dict[str, Sample] = {}
     questions: list[Question] = []
     for _, rows in stream_json_list(path, NativeRow, expected="one row per question"):
@@ -340,7 +458,7 @@ def span(text: str) -> tuple[int, int] | None:
 
 
 def _counts(samples: Sequence[Sample], questions: Sequence[Question]) -> dict[str, int]:
-    tasks = Counter(sample.task for sample in samples)
+    tasks: Counter[str] = Counter(sample.task for sample in samples)
     return {
         "samples": len(samples),
         "questions": len(questions),
@@ -514,7 +632,7 @@ def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = _
 # Files.
 
 
-def _read_card(folder: Path) -> ExamCard:
+def _read_header(folder: Path) -> Header:
     path = folder / HEADER
     if not path.is_file():
         raise UsageError(f"{folder}: is not a groundfault exam folder: it has no {HEADER}")
@@ -529,7 +647,7 @@ def _read_card(folder: Path) -> ExamCard:
             f"it has format version {version.version}; this groundfault reads {FORMAT_VERSION}",
             remedy="use the version of groundfault that wrote it, or a newer one",
         )
-    return read_json_object(path, ExamCard, expected=_EXPECTED)
+    return read_json_object(path, Header, expected=_EXPECTED)
 
 
 def _sample_schema() -> pa.Schema:
@@ -581,7 +699,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_rows(path: Path, schema: pa.Schema, type_: type[T]) -> tuple[T, ...]:
-    """The records of a table, whose columns must be those that `write` gives it."""
+    """The records of a table, whose columns must be those that `write_exam` gives it."""
     table = read_table(path)
     if not table.schema.equals(schema):
         raise DataError(path, "its columns are not those of the format", remedy=_AGAIN)

@@ -21,24 +21,44 @@ from groundfault.io.coco import (
     regions_by_image,
 )
 from groundfault.io.coco_writing import write_phrases
+from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
-__all__ = ["CARD", "read", "write"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "obstacle", "read", "recognise", "write"]
 
 AnyPath = str | PathLike[str]
 
 CARD = Card(
     name="saco",
-    title="SA-Co: Segment Anything with Concepts",
+    protocol="concepts",
+    title="SA-Co",
     source="hub datasets facebook/SACo-Gold and facebook/SACo-Silver",
     licence="see the dataset cards; images under their own terms",
     citation="Carion et al., SAM 3: Segment Anything with Concepts",
     main_metric="cgF1",
 )
+ABOUT = "SA-Co annotations: image–phrase pairs"
+INPUTS = (
+    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+LAYOUT = Layout(phrases=True)
+_OTHERS = frozenset(
+    {"refs", "edit_type", "fp_source_id", "neg_category_ids", "not_exhaustive_category_ids"}
+)
 
 
-def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
+def recognise(outline: Outline) -> bool:
+    """Whether a file has image–phrase pairs and nothing that other formats add to them."""
+    fields = outline.fields
+    return outline.kind == "object" and "text_input" in fields and not fields & _OTHERS
+
+
+def read(
+    annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
+) -> Benchmark:
     """Read SA-Co annotations, one file per annotator."""
+    paths = annotations
     if not paths:
         raise UsageError("SA-Co: give at least one annotation file")
     path, data = paths[0], read_annotations(paths[0])
@@ -72,6 +92,11 @@ def read(paths: Sequence[AnyPath], *, verify: bool = True) -> Benchmark:
         categories=tuple(category.id for category in data.categories),
         notes=(scaled,) if normalised else (),
     )
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Nothing: every query is an (image, phrase) pair."""
+    return None
 
 
 def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:

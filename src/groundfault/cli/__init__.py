@@ -36,7 +36,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _print_error(message: str) -> None:
-    from groundfault.report.tables import printable
+    from groundfault.reports.tables import printable
 
     print(f"error: {printable(message)}", file=sys.stderr)
 

@@ -14,13 +14,14 @@ from groundfault.cli.options import AsJson, Command, add_commands, print_json
 
 def list_(
     kind: Annotated[
-        str, typer.Argument(help="benchmarks, metrics, models, answerers, editors, published.")
+        str,
+        typer.Argument(help="benchmarks, protocols, metrics, models, judges, editors, published."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """What there is: benchmarks, metrics, models, answerers, editors, published tables."""
-    from groundfault.report.listing import listing_tables
-    from groundfault.report.tables import show
+    """What there is: benchmarks, protocols, metrics, models, judges, editors, published tables."""
+    from groundfault.reports.listing import listing_tables
+    from groundfault.reports.tables import show
 
     tables = listing_tables(kind)
     if as_json:
@@ -38,8 +39,8 @@ def list_(
 
 def doctor(as_json: AsJson = False) -> None:
     """Is everything here that groundfault needs?"""
-    from groundfault.report.health import health_table, is_healthy
-    from groundfault.report.tables import show
+    from groundfault.reports.health import health_table, is_healthy
+    from groundfault.reports.tables import show
 
     table = health_table()
     if as_json:

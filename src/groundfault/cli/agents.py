@@ -14,8 +14,8 @@ from groundfault.cli.options import AsJson, Format, FormatOption, add_group, pri
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.io.sources import Source
-    from groundfault.report.agent_traces import Shown
+    from groundfault.records import Benchmark
+    from groundfault.reports.agent_traces import Shown
     from groundfault.runs.run import Run
 
 Data = Annotated[
@@ -38,16 +38,17 @@ def costs(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Turns, tokens and money per correct rejection, one row per run: agents and ablations."""
-    from groundfault.report.agent_traces import cost_table
-    from groundfault.report.agent_traces import costs as counted
-    from groundfault.report.tables import show
-    from groundfault.runs.run import read_predictions, read_run
+    from groundfault.reports.agent_traces import cost_table
+    from groundfault.reports.agent_traces import costs as counted
+    from groundfault.reports.tables import show
+    from groundfault.runs.recorder import read_predictions
+    from groundfault.runs.run import read_run
 
     rows = []
     for folder in runs:
         run = read_run(folder)
-        source = _source(folder, run, data, annotations, images)
-        row = counted(run.model, read_predictions(folder), source.benchmark.items)
+        benchmark = _asked(folder, run, data, annotations, images)
+        row = counted(run.model, read_predictions(folder), benchmark.items)
         if not row.episodes and not row.failed:
             raise UsageError(f"{folder}: {run.model} is no agent: its answers carry no traces")
         rows.append(row)
@@ -71,7 +72,7 @@ def steps(
     """The episodes of a run as one HTML file to step through; it opens offline."""
     from msgspec.structs import replace
 
-    from groundfault.report.agent_traces import from_folder, from_run, write_page
+    from groundfault.reports.agent_traces import from_folder, from_run, write_page
     from groundfault.runs.run import read_run
 
     wanted = set(item or ())
@@ -81,13 +82,12 @@ def steps(
         episodes = (one for one in from_folder(run) if not wanted or one.name in wanted)
     else:
         kept = read_run(run)
-        source = _source(run, kept, data, annotations, images)
-        if source.images is None:
+        benchmark = _asked(run, kept, data, annotations, images)
+        if not benchmark.images:
             raise UsageError("give the folder of the pictures with --images")
-        items = tuple(i for i in source.benchmark.items if not wanted or i.id in wanted)
+        items = tuple(i for i in benchmark.items if not wanted or i.id in wanted)
         title = kept.model
-        asked = replace(source.benchmark, items=items)
-        episodes = from_run(run, source.images, asked)
+        episodes = from_run(run, benchmark.images, replace(benchmark, items=items))
     shown = list(islice(episodes, most))
     missing = sorted(wanted - {one.name for one in shown}) if len(shown) < most else []
     if not shown or missing:
@@ -104,7 +104,7 @@ def import_(
 ) -> None:
     """Published traces as ours, each gone through again by our rules."""
     from groundfault.models.agent import differences, read_published, replay, write_trace
-    from groundfault.report.tables import Table, show
+    from groundfault.reports.tables import Table, show
 
     rows = []
     for name, trace, pictures in read_published(folder):
@@ -116,12 +116,12 @@ def import_(
     print(f"written: {out}", file=sys.stderr)
 
 
-def _source(
+def _asked(
     folder: Path, run: Run, data: str, annotations: Sequence[Path] | None, images: Path | None
-) -> Source:
+) -> Benchmark:
     """What a run was asked, where it was or as it was told."""
     from groundfault.benchmarks.folder import content_hash
-    from groundfault.io.sources import read_source
+    from groundfault.io.sources import load
 
     named = data or run.benchmark_folder
     if not named:
@@ -129,11 +129,11 @@ def _source(
             f"{folder}: does not say where {run.benchmark} is. Remedy: name it as for eval, with "
             "--data, --annotations and --images"
         )
-    source = read_source(named, annotations=annotations or (), images=images)
-    digest = source.benchmark.card.content_hash or content_hash(source.benchmark)
+    benchmark = load(named, annotations=annotations, images=images)
+    digest = benchmark.card.content_hash or content_hash(benchmark)
     if run.content_hash != digest:
         raise UsageError(f"{folder}: holds answers to other data than {named}")
-    return source
+    return benchmark
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

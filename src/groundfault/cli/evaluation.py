@@ -1,4 +1,4 @@
-"""Ask models, compare runs. What is asked in words is in `exams`."""
+"""Ask models, compare runs, report."""
 
 from __future__ import annotations
 
@@ -7,291 +7,187 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from groundfault.cli import exam_options, exams
+from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
-    TIMEOUT_S,
     AsJson,
-    Batch,
     Bootstrap,
-    Device,
-    Dtype,
-    Engine,
-    EngineOption,
+    DataOptions,
     Format,
     FormatOption,
-    Iou,
+    LoadingOptions,
     Metric,
-    Offline,
-    Probe,
     Published,
-    RayAddress,
-    Revision,
+    RunningOptions,
+    ScoringOptions,
     Seed,
+    ShowingOptions,
     Shown,
-    T,
-    Tau,
-    Timeout,
-    VariantOption,
-    Workers,
+    WordsOptions,
     add_commands,
-    finish,
     print_json,
-    resolve_settings,
     show_published,
+    show_summary,
 )
 from groundfault.errors import GroundfaultError, UsageError
 
 if TYPE_CHECKING:
     from groundfault.analysis.gates import Gate
-    from groundfault.config import ScoreSettings
-    from groundfault.interfaces import ModelOptions
-    from groundfault.io.fetching import Files, Offer
-    from groundfault.io.sources import Source
-    from groundfault.records import Benchmark, Summary
-    from groundfault.runner.work import Plan
-    from groundfault.runs.run import Run
+    from groundfault.api.evaluating import Evaluation
+    from groundfault.api.result import Result
+    from groundfault.io.fetching import Fetched, Offer
+    from groundfault.records import Benchmark
 
 
+@grouped
 def eval_(
     benchmark: Annotated[
         str,
         typer.Argument(
-            help="cafe or halluseg, which are fetched if no files are given; saco, reactbench or "
-            "pope with their files; or our own folder, of segmentation or an exam."
+            help="A name of `groundfault list benchmarks` with its files (cafe and halluseg are "
+            "fetched if none are given), or a folder of ours, of masks or of questions."
         ),
     ],
     model: Annotated[
         list[str], typer.Option("--model", help="NAME or NAME:argument of a model; repeat.")
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder for a run per model.")],
-    annotations: Annotated[
-        list[Path] | None,
-        typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
-    ] = None,
-    images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None,
-    cases: Annotated[
-        Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="halluseg: pictures and masks; reactbench, pope: questions."),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first N cases.")
-    ] = None,
-    engine: EngineOption = Engine.local,
-    workers: Workers = 0,
-    ray_address: RayAddress = "",
-    batch: Batch = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = "",
-    offline: Offline = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Fetch large sets, pay for answers, without asking.")
-    ] = False,
-    timeout: Timeout = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
-    ] = True,
-    probe: Probe = True,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>0.2', 'failed>0'; repeat."
-        ),
-    ] = None,
-    t: T = None,
-    calibration: Annotated[
-        str,
-        typer.Option("--calibration", help="Each model's t: calibrate's output, or 'published'."),
-    ] = "",
-    tau: Tau = None,
-    iou: Iou = None,
-    variant: VariantOption = None,
-    bootstrap: Bootstrap = None,
-    seed: Seed = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print events, one JSON object per line.")
-    ] = False,
-    format_: FormatOption = Format.terminal,
-    metric: Metric = None,
-    base_url: exam_options.BaseUrl = "",
-    mode: exam_options.Mode_ = None,
-    judge: exam_options.Judge_ = "",
-    judge_base_url: exam_options.JudgeUrl = "",
-    attribute: exam_options.Attribute = "",
-    card: exam_options.Card_ = None,
-    concurrency: exam_options.Concurrency = None,
-    budget: exam_options.Budget_ = "",
-    price: exam_options.Price_ = "",
-    judge_price: exam_options.JudgePrice = "",
-    fresh: exam_options.Fresh = False,
-    max_tokens: exam_options.MaxTokens = None,
-    temperature: exam_options.Temperature = "",
-    patience: exam_options.Patience_ = None,
-    published: Published = False,
+    data: DataOptions,
+    loading: LoadingOptions,
+    running: RunningOptions,
+    words: WordsOptions,
+    scoring: ScoringOptions,
+    showing: ShowingOptions,
 ) -> None:
     """Ask models everything in a benchmark, store their answers, score them."""
-    import functools
     import gc
 
-    from groundfault.analysis.calibration import operating_points
     from groundfault.analysis.gates import check_gate, parse_gate
-    from groundfault.interfaces import ModelOptions
-    from groundfault.io.sources import read_source
-    from groundfault.runner.scoring import metric_names
-    from groundfault.runner.session import folder_name
-    from groundfault.runner.work import Plan, first_cases
-    from groundfault.runs.identity import model_identity
+    from groundfault.api.evaluating import Evaluation, check_beforehand, run_folders
+    from groundfault.api.options import Options
 
-    settings = resolve_settings(
-        None, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
+    options = Options.of(
+        {**loading.options(), **running.options(), **words.options(), **scoring.options()}
     )
-    gates = [parse_gate(text) for text in fail_if or ()]
-    shown = Shown(as_json, format_, metric, published)
-    place = {"device": device, "dtype": dtype, "revision": revision, "offline": offline}
-    in_words = {
-        "--base-url": base_url,
-        "--mode": mode,
-        "--judge": judge,
-        "--judge-base-url": judge_base_url,
-        "--attribute": attribute,
-        "--card": card,
-        "--concurrency": concurrency,
-        "--budget": budget,
-        "--price": price,
-        "--judge-price": judge_price,
-        "--fresh": fresh,
-        "--max-tokens": max_tokens,
-        "--temperature": temperature,
-        "--patience": patience,
-        "--published": published,
-    }
-    in_masks = {
-        "--annotations": annotations,
-        "--cases": cases,
-        "--engine": engine is not Engine.local,
-        "--workers": workers,
-        "--ray-address": ray_address,
-        "--no-probe": not probe,
-        "--t": t,
-        "--calibration": calibration,
-        "--tau": tau,
-        "--iou": iou,
-        "--variant": variant,
-    }
-    if exams.is_asked_in_words(benchmark, data):
-        _refuse(in_masks, f"{benchmark}, which is asked in words")
-        means = exam_options.make_means(
-            base_url=base_url,
-            mode=mode,
-            judge=judge or exam_options.RULE,
-            judge_url=judge_base_url,
-            attribute=attribute,
-            card=card,
-            concurrency=concurrency,
-            patience_s=patience,
-            budget=budget,
-            price=price,
-            judge_price=judge_price,
-            fresh=fresh,
-            resume=resume,
-            yes=yes,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            timeout_s=timeout,
-            batch=batch or 4,
-            **place,
-        )
-        with interruptible():
-            marked = exams.evaluate(
-                benchmark, model, out, means, settings, shown, data=data, images=images, limit=limit
-            )
-        _check_gates(gates, marked)
-        return
-    _refuse(in_words, f"{benchmark}, which is asked for masks")
-    for spec in model:
-        _check_segmenter(spec)
-    options = ModelOptions(**place, timeout_s=timeout or TIMEOUT_S)  # type: ignore[arg-type]
-    folders = {spec: out / folder_name(spec) for spec in model}
-    if len(set(folders.values())) < len(folders):
-        raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
-    identities = {spec: model_identity(spec, options) for spec in folders}
-    source = read_source(
-        benchmark,
-        annotations=annotations or (),
-        images=images,
-        cases=cases,
-        data=data,
-        fetch=functools.partial(fetch_published, offline=offline, yes=yes),
-    )
-    asked = source.benchmark if limit is None else first_cases(source.benchmark, limit)
+    options.scoring  # noqa: B018 - refuses wrong thresholds before anything is read
+    gates = [parse_gate(text) for text in showing.fail_if or ()]
+    folders = run_folders(model, out)
+    check_beforehand(benchmark, model, options)
+    found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
+    evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
+    if showing.published and not evaluation.in_words:
+        raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
     for gate in gates:
-        check_gate(gate, metric_names(asked))
-    if calibration and t is not None:
-        raise UsageError("--calibration and --t both set the threshold; give one of them")
-    if calibration:
-        operating_points(identities, calibration, source.benchmark)  # refused before it is asked
+        check_gate(gate, evaluation.protocol, evaluation.protocol.metrics())
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
-    plan = Plan(
-        engine=engine.value,
-        workers=workers,
-        batch=batch or 0,
-        ray_address=ray_address,
-        device=device,
-        resume=resume,
-        probe=probe,
-    )
-    results: dict[str, tuple[Run, Summary]] = {}
     with interruptible():
-        for spec, folder in folders.items():
-            run, summary = _evaluate(
-                spec,
-                folder,
-                identities[spec],
-                source,
-                asked,
-                limit,
-                plan,
-                options,
-                settings,
-                shown,
-                calibration,
-            )
-            if summary is not None:
-                results[spec] = run, summary
-    unanswered = [spec for spec in folders if spec not in results]
-    if unanswered:
-        raise GroundfaultError(
-            f"{', '.join(unanswered)}: not one item was answered, so there is nothing to score; "
-            "run.json has the reasons, and the same command asks again"
-        )
+        results = _evaluate(evaluation, folders, showing.shown(), out)
     _check_gates(gates, results)
 
 
-def _refuse(given: Mapping[str, object], benchmark: str) -> None:
-    """Refuse options that mean nothing to a benchmark."""
-    for option, value in given.items():
-        if value not in (None, "", False, 0):
-            raise UsageError(f"{option} does not go with {benchmark}")
+def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) -> Benchmark:
+    """The benchmark that a name and its inputs stand for, fetched if it is a published one."""
+    import functools
+
+    from groundfault.io.sources import load
+
+    fetch = functools.partial(fetch_published, offline=offline, yes=yes)
+    return load(name, fetch=fetch, **data.inputs())
 
 
-def _check_segmenter(spec: str) -> None:
-    """Refuse a name that only answers in words, and say what fits."""
-    from groundfault import registry
+def _evaluate(
+    evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown, out: Path
+) -> dict[str, Result]:
+    """Ask all models in turn, print as they end; what could be scored."""
+    from groundfault.reports.events import RunReporter
 
-    name = spec.partition(":")[0]
-    if name in registry.names("answerers") and name not in registry.names("models"):
-        raise UsageError(
-            f"{spec} answers questions in words and finds no masks. What does: "
-            f"{', '.join(sorted(registry.names('models')))}; did you mean to ask it an exam?"
+    graders = evaluation.graders(list(folders))
+    results: dict[str, Result] = {}
+    stopped: dict[str, str] = {}
+    for spec, folder in folders.items():
+        reporter = RunReporter(spec, as_json=shown.as_json)
+        result = evaluation.run(spec, folder, reporter, graders)
+        if result is None:
+            stopped[spec] = "answered not one item, so there is nothing to score"
+            continue
+        results[spec] = result
+        run = result.run
+        if run is not None and run.stopped and not run.within_budget:
+            stopped[spec] = f"was stopped: {run.stopped}"
+        if not shown.as_json:
+            if shown.format_ is Format.terminal:
+                print(f"{spec}:")
+            show_summary(result.summary, shown)
+            if evaluation.in_words:
+                print()
+            written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
+            print(f"\nwritten: {written}", file=sys.stderr)
+    if evaluation.protocol.name == "exam" and not shown.as_json:
+        show_exam(results, shown, out)
+    for spec, reason in stopped.items():
+        print(f"error: {spec} {reason}", file=sys.stderr)
+    if stopped:
+        raise GroundfaultError(
+            "answers are kept, run.json has the reasons; the same command goes on where this one "
+            "ended"
         )
+    return results
+
+
+def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
+    """The paper's layouts of all models together, habits of answering, and a figure of causes."""
+    from groundfault.io.store import write_bytes
+    from groundfault.reports import exams as tables
+    from groundfault.reports.exam_figures import cause_figure
+    from groundfault.reports.page.drawing import standalone
+    from groundfault.reports.tables import show
+
+    def of(name: str) -> dict[str, Any]:
+        return {spec: result.more[name] for spec, result in results.items() if result.more[name]}
+
+    if not results or shown.metric:
+        return
+    scored = {spec: result.summary for spec, result in results.items()}
+    published = shown.published
+    found = [tables.overall_table(scored, published=published, brief=True)]
+    found += tables.dimension_tables(scored, published=published, brief=True)
+    if of("cot_effects"):
+        effects = {spec: result.more["cot_effects"] for spec, result in results.items()}
+        found.append(tables.cot_table(effects, published=published))  # type: ignore[arg-type]
+    found.append(tables.yes_table(scored))
+    found.append(tables.position_table(of("position_bias")))
+    causes = of("causes")
+    if causes:
+        found.append(tables.cause_table(causes, published=published))
+        found += tables.cause_tables(causes, published=published)
+    if of("corrected"):
+        found.append(tables.corrected_table(scored, of("corrected")))
+    for table in found:
+        show(table, shown.format_)
+        print()
+    if causes:
+        path = out / "sub-causes.svg"
+        write_bytes(path, standalone(cause_figure(causes)).encode())
+        print(f"figure: {path}", file=sys.stderr)
+
+
+def agreement(*, yes: bool) -> Any:
+    """Ask whoever pays; where nobody can be asked, say what to run."""
+
+    def agree(question: str, free: bool) -> None:
+        if yes or free:
+            return
+        again = shlex.join(["groundfault", *sys.argv[1:], "--yes"])
+        if not sys.stdin.isatty():
+            raise UsageError(f"nobody is there to agree to what this may cost. To ask it: {again}")
+        if not typer.confirm(question, err=True):
+            raise UsageError("called off before anything was asked")
+
+    return agree
 
 
 @contextlib.contextmanager
@@ -304,10 +200,10 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Files:
+def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
-    from groundfault.report.progress import progress
+    from groundfault.reports.progress import progress
 
     def agree(offer: Offer) -> None:
         print(offer, file=sys.stderr)
@@ -323,92 +219,14 @@ def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fi
         return fetch(name, revision, agree=agree, offline=offline, progress=advance)
 
 
-def _evaluate(
-    spec: str,
-    folder: Path,
-    identity: dict[str, str],
-    source: Source,
-    asked: Benchmark,
-    limit: int | None,
-    plan: Plan,
-    options: ModelOptions,
-    settings: ScoreSettings,
-    shown: Shown,
-    calibration: str,
-) -> tuple[Run, Summary | None]:
-    """Ask one model, score it, say how it went. Where nothing was answered there is no score."""
-    import functools
-
-    import msgspec
-
-    from groundfault import registry
-    from groundfault.analysis.calibration import operating_points
-    from groundfault.analysis.summary import summarise, write_results
-    from groundfault.io.store import read_json
-    from groundfault.protocols import replacement
-    from groundfault.records import Summary
-    from groundfault.report.live import Teller
-    from groundfault.runner.scoring import score_run
-    from groundfault.runner.session import predict
-
-    teller = Teller(spec, as_json=shown.as_json)
-    with teller.asking():
-        run = predict(
-            source.benchmark,
-            functools.partial(registry.load_model, spec, options),
-            folder,
-            name=spec,
-            images=source.images,
-            identity=identity,
-            settings={
-                **msgspec.to_builtins(options),
-                "limit": limit,
-                "dataset": source.origin,
-                "calibration": calibration,
-            },
-            benchmark_folder=source.folder,
-            asked=asked,
-            plan=plan,
-            started=teller.started,
-            progress=teller.progress,
-        )
-    teller.ended(run)
-    if run.n_items and run.outcomes["failed"] == run.n_items:
-        teller.finished(run, folder, None)
-        return run, None
-    if calibration:
-        points = operating_points({spec: run.identity}, calibration, source.benchmark)
-        settings = msgspec.structs.replace(settings, t=points[spec])
-    scored = score_run(
-        asked,
-        folder,
-        t=settings.t,
-        tau=settings.tau,
-        variant=settings.variant,
-        iou=settings.iou,
-    )
-    hashes = source.hashes or replacement.data_hashes(scored)
-    if len(asked.cases) < len(source.benchmark.cases):
-        hashes = {**hashes, "limit": str(limit)}
-    if shown.as_json:
-        summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=hashes)
-        write_results(folder, scored, summary)
-        teller.finished(run, folder, summary)
-        return run, summary
-    if shown.format_ is Format.terminal:
-        print(f"{spec}:")
-    finish(scored, settings, hashes, folder, shown)
-    return run, read_json(folder / "summary.json", Summary)
-
-
-def _check_gates(gates: Sequence[Gate], results: Mapping[str, tuple[Run, Summary]]) -> None:
+def _check_gates(gates: Sequence[Gate], results: Mapping[str, Result]) -> None:
     """Exit with 1 if any condition holds; one about an undefined number is an error."""
     from groundfault.analysis.gates import gate_value
 
     values = {
-        (gate, spec): gate_value(gate, summary, run.outcomes)
+        (gate, spec): gate_value(gate, result.summary, result.run.outcomes if result.run else {})
         for gate in gates
-        for spec, (run, summary) in results.items()
+        for spec, result in results.items()
     }
     held = [(gate, spec) for (gate, spec), value in values.items() if gate.holds(value)]
     for gate, spec in held:
@@ -432,31 +250,13 @@ def compare(
     format_: FormatOption = Format.terminal,
 ) -> None:
     """Does A really beat B? Paired bootstrap, McNemar, Holm; ties are shown as ties."""
-    from groundfault.analysis.compare import compare_runs
     from groundfault.analysis.summary import read_results
+    from groundfault.api.comparing import compare as compare_them
     from groundfault.io.store import write_json
-    from groundfault.report.comparisons import comparison_tables
-    from groundfault.report.summaries import HEADLINES, LOWER_IS_BETTER, NEITHER_IS_BETTER
-    from groundfault.report.tables import show
+    from groundfault.reports.comparisons import comparison_tables
+    from groundfault.reports.tables import show
 
-    if not runs:
-        raise UsageError("give at least two score folders to compare")
-    settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
-    summary = read_results(runs[0])[0]
-    known = summary.rows["Overall"].metrics if "Overall" in summary.rows else {}
-    headlines = [
-        name
-        for name in HEADLINES.get(summary.benchmark, ())
-        if name in known and name not in NEITHER_IS_BETTER - {"CCMS", "CCMS_mean"}
-    ]
-    found = compare_runs(
-        runs,
-        metrics=list(known) if metric == ["all"] else metric or headlines,
-        lower_is_better=LOWER_IS_BETTER,
-        rows=row,
-        resamples=settings.bootstrap,
-        seed=settings.seed,
-    )
+    found = compare_them(*runs, metrics=metric, rows=row, bootstrap=bootstrap, seed=seed).comparison
     if out is not None:
         write_json(out / "compare.json", found)
     if as_json:
@@ -469,7 +269,8 @@ def compare(
             break
     if published:
         rows = list(found.rows)
-        show_published(found.benchmark, rows, list(found.rows[rows[0]]), format_)
+        first = read_results(runs[0])[0]
+        show_published(first, rows, list(found.rows[rows[0]]), format_)
 
 
 def report(
@@ -482,14 +283,14 @@ def report(
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")
     ] = None,
+    published: Published = False,
 ) -> None:
     """One HTML file about any number of runs: opens offline, needs nothing else."""
-    from groundfault.report.page import write_figures, write_report
+    from groundfault.api.reporting import report as write
 
-    write_report(runs, out, images_from=images)
+    write(runs, out, images=images, figures=figures, published=published)
     print(f"written: {out}; open it in a browser", file=sys.stderr)
     if figures is not None:
-        write_figures(runs, figures)
         print(f"figures: {figures}", file=sys.stderr)
 
 

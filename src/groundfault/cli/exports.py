@@ -18,18 +18,20 @@ Out = Annotated[Path, typer.Option("--out", help="Folder to write; must not exis
 def inspect(exam: Exam, out: Out, images: Images = None) -> None:
     """A task file for Inspect AI."""
     from groundfault.exports.inspect_file import export_inspect
-    from groundfault.runner.exam_papers import read_paper
+    from groundfault.exports.scores import read_benchmark
 
-    written = export_inspect(read_paper(str(exam), images=images), out)
+    shown = None if images is None else str(images)
+    written = export_inspect(read_benchmark(str(exam), shown), exam, out)
     print(f"cd {written.parent} && inspect eval {written.name} -T mode=std --model …")
 
 
 def lmms_eval(exam: Exam, out: Out, images: Images = None) -> None:
     """Tasks for lmms-eval."""
     from groundfault.exports.lmms_eval import export_lmms_eval
-    from groundfault.runner.exam_papers import read_paper
+    from groundfault.exports.scores import read_benchmark
 
-    for task in export_lmms_eval(read_paper(str(exam), images=images), out):
+    shown = None if images is None else str(images)
+    for task in export_lmms_eval(read_benchmark(str(exam), shown), exam, out):
         print(f"lmms-eval eval --include_path {out} --tasks {task} --model …")
 
 

@@ -13,7 +13,9 @@ from groundfault.cli.options import AsJson, add_commands, print_json
 
 def convert(
     sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
-    to: Annotated[str, typer.Option("--to", help="folder, cafe, saco, halluseg, fprefcoco, coco.")],
+    to: Annotated[
+        str, typer.Option("--to", help="Format to write; `groundfault list benchmarks`.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     from_: Annotated[
         str | None, typer.Option("--from", help="Format of the source, if not to be detected.")
@@ -43,8 +45,8 @@ def inspect(
 ) -> None:
     """What is this file, is it sound? Exit code 2 if it is not."""
     from groundfault.io.inspection import inspect as inspect_file
-    from groundfault.report.inspections import inspection_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.inspections import inspection_tables
+    from groundfault.reports.tables import show
 
     report = inspect_file(file)
     if as_json:

@@ -5,56 +5,82 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, ClassVar
 
+import msgspec
 import typer
 
-from groundfault.cli import exam_markers, exam_options, exams
+from groundfault.cli.evaluation import agreement, show_exam
+from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
     AsJson,
+    Attribute,
     Bootstrap,
+    BudgetOption,
+    CardOption,
     Command,
+    Concurrency,
     Format,
     FormatOption,
+    JudgeOption,
+    MaxTokens,
     Metric,
+    PatienceOption,
     Published,
     Seed,
     Shown,
+    Temperature,
     add_commands,
     print_json,
-    resolve_settings,
+    show_summary,
 )
-from groundfault.errors import UsageError
-
-if TYPE_CHECKING:
-    from groundfault.judges.labelled import Labelled
-    from groundfault.runner.exam_papers import ExamPaper, PopePaper
-    from groundfault.runner.exams import ExamRun
-
-Yes = Annotated[bool, typer.Option("--yes", help="Pay for judgements without asking.")]
-Timeout = Annotated[
-    float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
-]
 
 
+class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model that judges is reached and paid."""
+
+    TITLE: ClassVar[str] = "How a model that judges is reached and paid"
+
+    judge: JudgeOption = ""
+    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = ""
+    concurrency: Concurrency = None
+    max_tokens: MaxTokens = None
+    temperature: Temperature = ""
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
+    ] = None
+    patience: PatienceOption = None
+    budget: BudgetOption = ""
+    price: Annotated[
+        str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
+    ] = ""
+    yes: Annotated[bool, typer.Option("--yes", help="Pay for judgements without asking.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """As `judge` takes them."""
+        return {
+            "judge": self.judge,
+            "base_url": self.base_url,
+            "concurrency": self.concurrency,
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+            "timeout_s": self.timeout,
+            "patience_s": self.patience,
+            "budget": self.budget or None,
+            "judge_price": self.price,
+        }
+
+
+@grouped
 def judge(
     runs: Annotated[list[Path], typer.Argument(help="Folders written by eval of one exam.")],
-    judge_: exam_options.Judge_ = exam_options.RULE,
-    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
-    attribute: exam_options.Attribute = "",
-    card: exam_options.Card_ = None,
+    judging: JudgingOptions,
+    attribute: Attribute = "",
+    card: CardOption = None,
     data: Annotated[
         Path | None, typer.Option("--data", help="The exam, if it is no longer where it was.")
     ] = None,
     images: Annotated[Path | None, typer.Option("--images", help="POPE: the pictures.")] = None,
-    concurrency: exam_options.Concurrency = None,
-    max_tokens: exam_options.MaxTokens = None,
-    temperature: exam_options.Temperature = "",
-    timeout: Timeout = None,
-    patience: exam_options.Patience_ = None,
-    budget: exam_options.Budget_ = "",
-    price: exam_options.Price_ = "",
-    yes: Yes = False,
     bootstrap: Bootstrap = None,
     seed: Seed = None,
     as_json: Annotated[
@@ -65,71 +91,35 @@ def judge(
     published: Published = False,
 ) -> None:
     """Judge and score stored answers again; no model is asked its questions again."""
-    from groundfault.cli.exam_telling import ExamTeller
-    from groundfault.judges.grading import read_exam_run
+    from groundfault.api.judging import judge as judge_again
+    from groundfault.reports.events import RunReporter
 
-    settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
-    means = exam_options.make_means(
-        base_url=base_url,
-        judge=judge_,
+    shown = Shown(as_json, format_, metric, published)
+    results = judge_again(
+        runs,
+        data=data,
+        images=images,
+        agree=agreement(yes=judging.yes),
+        reporter=lambda model: RunReporter(model, as_json=as_json, quiet=True),
         attribute=attribute,
         card=card,
-        concurrency=concurrency,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        timeout_s=timeout,
-        patience_s=patience,
-        budget=budget,
-        judge_price=price,
-        yes=yes,
+        bootstrap=bootstrap,
+        seed=seed,
+        **judging.options(),
     )
-    shown = Shown(as_json, format_, metric, published)
-    stored = {folder: read_exam_run(folder) for folder in runs}
-    papers = {folder: _paper(run, data, images) for folder, run in stored.items()}
-    if len({paper.hashes["benchmark"] for paper in papers.values()}) > 1:
-        raise UsageError("these runs are about different questions; judge them one by one")
-    n = sum(papers[folder].n_judged(run.modes) for folder, run in stored.items())
-    model = exam_markers.load_judge(means, n)
-    causes = exam_markers.load_attributing(
-        means, papers, {f: run.modes for f, run in stored.items()}
-    )
-    exam_markers.check_prices(means, model, causes)
-    marked: dict[str, exams.Marked] = {}
-    for folder, run in stored.items():
-        teller = ExamTeller(run.model, as_json=as_json)
-        found = exams.mark(folder, run, papers[folder], model, causes, means, settings, teller)
-        exams.tell(found, papers[folder], settings, shown, teller)
-        marked[_name(folder, run, marked)] = found
-    if not as_json:
-        first = papers[runs[0]]
-        exams.show_tables(first, marked, settings, shown)
+    if as_json:
+        return
+    for name, result in results.items():
+        if format_ is Format.terminal:
+            print(f"{name}:")
+        show_summary(result.summary, shown)
+        print()
+    if all(result.summary.protocol == "exam" for result in results.values()):
         for out in dict.fromkeys(folder.resolve().parent for folder in runs):
-            beside = {k: m for k, m in marked.items() if m.folder.resolve().parent == out}
-            exams.write_cause_figure(out, first, beside)
+            show_exam(results, shown, out)
 
 
-def _name(folder: Path, run: ExamRun, known: dict[str, exams.Marked]) -> str:
-    return run.model if run.model not in known else str(folder)
-
-
-def _paper(run: ExamRun, data: Path | None, images: Path | None) -> ExamPaper | PopePaper:
-    """What a run was asked, from where it was or where it is now."""
-    from groundfault.runner.exam_papers import read_paper
-
-    place = run.settings
-    where = data or Path(str(place.get("data") or run.benchmark_folder))
-    shown = images or (Path(str(place["images"])) if place.get("images") else None)
-    if not where.exists():
-        raise UsageError(f"{where}: the exam is no longer there; give it with --data")
-    limit = place.get("limit")
-    paper = read_paper(
-        run.benchmark, data=where, images=shown, limit=limit if isinstance(limit, int) else None
-    )
-    if paper.hashes["benchmark"] != run.content_hash:
-        raise UsageError(f"{where}: has other questions than this run was asked")
-    return paper
-
-
+@grouped
 def judge_card(
     labels: Annotated[
         Path,
@@ -138,7 +128,7 @@ def judge_card(
             "they are made from."
         ),
     ],
-    judge_: exam_options.Judge_ = exam_options.RULE,
+    judging: JudgingOptions,
     exam: Annotated[
         Path | None, typer.Option("--exam", help="Exam folder that the labels are about.")
     ] = None,
@@ -146,43 +136,23 @@ def judge_card(
         int | None, typer.Option("--limit", min=1, help="Only so many labels, spread evenly.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="File for the card.")] = None,
-    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
-    concurrency: exam_options.Concurrency = None,
-    max_tokens: exam_options.MaxTokens = None,
-    temperature: exam_options.Temperature = "",
-    timeout: Timeout = None,
-    patience: exam_options.Patience_ = None,
-    budget: exam_options.Budget_ = "",
-    price: exam_options.Price_ = "",
-    yes: Yes = False,
     as_json: AsJson = False,
     format_: FormatOption = Format.terminal,
 ) -> None:
     """How far can a judge be trusted? κ, α, precision and recall against labels, by task."""
+    from groundfault.api.judging import judge_card as make_card
     from groundfault.io.store import write_json
-    from groundfault.judges.card import judge_card as make_card
-    from groundfault.judges.rule import RuleJudge
-    from groundfault.report.exams import judge_table
-    from groundfault.report.tables import show
+    from groundfault.reports.exams import judge_table
+    from groundfault.reports.tables import show
 
-    means = exam_options.make_means(
-        base_url=base_url,
-        judge=judge_,
-        concurrency=concurrency,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        timeout_s=timeout,
-        patience_s=patience,
-        budget=budget,
-        judge_price=price,
-        yes=yes,
+    agree = agreement(yes=judging.yes)
+    card = make_card(
+        labels,
+        exam=exam,
+        n_labels=limit,
+        agree=agree,
+        **judging.options(),
     )
-    labelled, about = _labels(labels, exam)
-    if limit is not None and limit < len(labelled):
-        labelled = [labelled[k * len(labelled) // limit] for k in range(limit)]
-    model = exam_markers.load_judge(means, len(labelled))
-    exam_markers.check_prices(means, model)
-    card = make_card(model.judge if model else RuleJudge(), labelled, labels=about)
     if out is not None:
         write_json(out, card)
     if as_json:
@@ -191,24 +161,6 @@ def judge_card(
         show(judge_table(card), format_)
     if out is not None:
         print(f"written: {out}", file=sys.stderr)
-
-
-def _labels(labels: Path, exam: Path | None) -> tuple[list[Labelled], str]:
-    """Labelled answers, and where they come from."""
-    from groundfault.benchmarks import reactbench
-    from groundfault.io.foreign import sha256
-    from groundfault.judges.labelled import labelled_answers, read_labels
-
-    if labels.is_dir():
-        made = list(labelled_answers(reactbench.read(labels)))
-        if not made:
-            raise UsageError(
-                f"{labels}: has no short answers in words, so there is no judge to try"
-            )
-        return made, f"made from the facts of {labels.name}"
-    if exam is None:
-        raise UsageError(f"{labels}: name the exam that these labels are about with --exam DIR")
-    return read_labels(labels, reactbench.read(exam)), f"{labels.name}, {sha256(labels)[:12]}"
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

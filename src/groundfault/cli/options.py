@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
+import msgspec
 import typer
 
-from groundfault.errors import UnknownName
+from groundfault.cli.groups import GroupedCommand
+from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.config import ScoreSettings
@@ -25,7 +27,7 @@ def add_commands(app: typer.Typer, commands: Mapping[str, Command], words: Seque
     parameter of every command that it is given, which takes longer than to run most."""
     chosen = words[0] if words else ""
     for name in [chosen] if chosen in commands else commands:
-        app.command(name)(commands[name])
+        app.command(name, cls=GroupedCommand)(commands[name])
 
 
 def add_group(
@@ -64,11 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
-Annotations = Annotated[
-    list[Path],
-    typer.Option("--annotations", help="Annotation JSON; repeat for several annotators."),
+Predictions = Annotated[
+    Path,
+    typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
 ]
-Predictions = Annotated[Path, typer.Option("--predictions", help="COCO results JSON.")]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
 Tau = Annotated[
     float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
@@ -120,26 +121,35 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-TIMEOUT_S = 600.0
-Published = Annotated[
-    bool, typer.Option("--published", help="Add what the papers report, for comparison.")
+BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge", help="Of short answers: openai:NAME, vllm:URL, gemini:NAME, or rule. [rule]"
+    ),
 ]
-
-
-def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
-    import msgspec
-
-    from groundfault.config import ScoreSettings, check, load_toml
-
-    settings = load_toml(config, ScoreSettings) if config else ScoreSettings()
-    changes = {name: value for name, value in given.items() if value is not None}
-    return check(msgspec.structs.replace(settings, **changes))
-
-
-def annotation_hashes(paths: list[Path]) -> dict[str, str]:
-    from groundfault.io.foreign import sha256
-
-    return {f"annotations {k}": sha256(path) for k, path in enumerate(paths, start=1)}
+Attribute = Annotated[
+    str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
+]
+CardOption = Annotated[
+    Path | None, typer.Option("--card", help="The judge's card, to correct for its errors.")
+]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", min=1, help="Requests at a time. [96]")
+]
+BudgetOption = Annotated[
+    str, typer.Option("--budget", help="Stop at 5 (money) or '200k tokens', judges included.")
+]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Of an answer. [1024]")]
+Temperature = Annotated[
+    str, typer.Option("--temperature", help="A number, or 'none' to leave it out. [0.2]")
+]
+PatienceOption = Annotated[
+    float | None, typer.Option("--patience", min=0, help="Seconds a server may be away. [600]")
+]
+Published = Annotated[
+    bool, typer.Option("--published", help="Add what the papers report, also beside other data.")
+]
 
 
 class Shown(NamedTuple):
@@ -151,6 +161,194 @@ class Shown(NamedTuple):
     published: bool = False
 
 
+class ModeChoice(StrEnum):
+    std = "std"
+    cot = "cot"
+    both = "both"
+
+
+class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a benchmark that is named."""
+
+    TITLE: ClassVar[str] = "The files of a benchmark that is named"
+
+    annotations: Annotated[
+        list[Path] | None,
+        typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
+    ] = None
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
+    cases: Annotated[
+        Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
+    ] = None
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="halluseg: pictures and masks; reactbench, pope: questions."),
+    ] = None
+    input_: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="NAME=PATH, an input of a plug-in's benchmark; repeat."),
+    ] = None
+
+    def inputs(self) -> dict[str, Any]:
+        """What was given, by the name of the input."""
+        found = {
+            "annotations": self.annotations,
+            "images": self.images,
+            "cases": self.cases,
+            "data": self.data,
+        }
+        for text in self.input_ or ():
+            name, equals, path = text.partition("=")
+            if not equals:
+                raise UsageError(f"--input '{text}': give NAME=PATH")
+            found[name] = Path(path)
+        return {name: value for name, value in found.items() if value}
+
+
+class LoadingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is loaded or reached."""
+
+    TITLE: ClassVar[str] = "How a model is loaded or reached"
+
+    device: Device = "auto"
+    dtype: Dtype = "auto"
+    revision: Revision = ""
+    offline: Offline = False
+    timeout: Timeout = None
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Fetch large sets, pay for answers, without asking.")
+    ] = False
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        return {
+            "device": self.device,
+            "dtype": self.dtype,
+            "revision": self.revision,
+            "offline": self.offline,
+            "timeout_s": self.timeout,
+        }
+
+
+class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is carried out."""
+
+    TITLE: ClassVar[str] = "How the run is carried out"
+
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")] = (
+        None
+    )
+    engine: EngineOption = Engine.local
+    workers: Workers = 0
+    ray_address: RayAddress = ""
+    batch: Batch = None
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
+    ] = True
+    probe: Probe = True
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        return {
+            **msgspec.structs.asdict(self),
+            "engine": self.engine.value,
+            "batch": self.batch or 0,
+        }
+
+
+class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Models that answer questions in words, and who judges them."""
+
+    TITLE: ClassVar[str] = "Questions in words"
+
+    base_url: BaseUrl = ""
+    mode: Annotated[
+        ModeChoice | None,
+        typer.Option("--mode", help="std, cot (reason first), both. [both; POPE: std]"),
+    ] = None
+    judge: JudgeOption = ""
+    judge_base_url: Annotated[
+        str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
+    ] = ""
+    attribute: Attribute = ""
+    card: CardOption = None
+    concurrency: Concurrency = None
+    budget: BudgetOption = ""
+    price: Annotated[
+        str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
+    ] = ""
+    judge_price: Annotated[
+        str, typer.Option("--judge-price", help="Of judge and --attribute. [--price]")
+    ] = ""
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was asked before.")] = False
+    max_tokens: MaxTokens = None
+    temperature: Temperature = ""
+    patience: PatienceOption = None
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        found = msgspec.structs.asdict(self)
+        found["patience_s"] = found.pop("patience")
+        found["mode"] = None if self.mode is None else self.mode.value
+        found["budget"] = self.budget or None
+        return found
+
+
+class ScoringOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How predictions are scored."""
+
+    TITLE: ClassVar[str] = "How predictions are scored"
+
+    t: T = None
+    calibration: Annotated[
+        str,
+        typer.Option("--calibration", help="Each model's t: calibrate's output, or 'published'."),
+    ] = ""
+    tau: Tau = None
+    iou: Iou = None
+    variant: VariantOption = None
+    bootstrap: Bootstrap = None
+    seed: Seed = None
+
+    def options(self) -> dict[str, Any]:
+        """As `evaluate` takes them."""
+        found = msgspec.structs.asdict(self)
+        found["iou"] = None if self.iou is None else self.iou.value
+        found["variant"] = None if self.variant is None else self.variant.value
+        return found
+
+
+class ShowingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is printed, and what fails a check."""
+
+    TITLE: ClassVar[str] = "What is printed, and what fails a check"
+
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print events, one JSON object per line.")
+    ] = False
+    format_: FormatOption = Format.terminal
+    metric: Metric = None
+    published: Published = False
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>0.2', 'failed>0'; repeat."
+        ),
+    ] = None
+
+    def shown(self) -> Shown:
+        """How results are printed."""
+        return Shown(self.as_json, self.format_, self.metric, self.published)
+
+
+def resolve_settings(config: Path | None, **given: Any) -> ScoreSettings:
+    from groundfault.config import ScoreSettings, check, load_toml
+
+    settings = load_toml(config, ScoreSettings) if config else ScoreSettings()
+    changes = {name: value for name, value in given.items() if value is not None}
+    return check(msgspec.structs.replace(settings, **changes))
+
+
 def finish(
     scored: Scored, settings: ScoreSettings, data: dict[str, str], out: Path | None, shown: Shown
 ) -> None:
@@ -158,44 +356,59 @@ def finish(
     from groundfault.analysis.summary import summarise, write_results
 
     summary = summarise(scored, bootstrap=settings.bootstrap, seed=settings.seed, data=data)
-    known = summary.rows["Overall"].metrics
-    chosen = list(known) if shown.metric == ["all"] else shown.metric
-    for name in chosen or ():
-        if name not in known:
-            raise UnknownName("metric", name, known)
+    chosen_metrics(summary, shown.metric)  # refuses unknown ones before anything is written
     if out is not None:
         write_results(out, scored, summary)
     if shown.as_json:
         print_json(summary)
         return
-    _print_summary(summary, chosen, shown)
+    show_summary(summary, shown)
     if out is not None:
         print(f"\nwritten: {out / 'summary.json'}, {out / 'cases.parquet'}", file=sys.stderr)
 
 
-def _print_summary(summary: Summary, chosen: list[str] | None, shown: Shown) -> None:
-    from groundfault.report.summaries import HEADLINES, summary_table
-    from groundfault.report.tables import show
+def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | None:
+    """The names of the metrics that are asked for, by name or as tables print them; None for the
+    usual ones."""
+    from groundfault.protocols import of_summary
 
+    known = summary.rows["Overall"].metrics
+    if not asked or asked == ["all"]:
+        return list(known) if asked else None
+    protocol = of_summary(summary)
+    return [protocol.metric_named(name, known) for name in asked]
+
+
+def show_summary(summary: Summary, shown: Shown) -> None:
+    """Print the table of a result, and what the papers report if that is wanted."""
+    from groundfault.reports.summaries import summary_table
+    from groundfault.reports.tables import show
+
+    chosen = chosen_metrics(summary, shown.metric)
     show(summary_table(summary, chosen), shown.format_)
     if shown.published:
-        metrics = chosen or HEADLINES[summary.benchmark]
-        show_published(summary.benchmark, summary.rows, metrics, shown.format_)
+        show_published(summary, summary.rows, chosen, shown.format_)
 
 
 def show_published(
-    benchmark: str, rows: Collection[str], metrics: Sequence[str], format_: Format
+    summary: Summary, rows: Collection[str], metrics: Sequence[str] | None, format_: Format
 ) -> None:
-    """Print what the papers report of these rows and metrics."""
-    from groundfault.published import published_rows
-    from groundfault.report.summaries import published_table
-    from groundfault.report.tables import show
+    """Print what the papers report of these rows and metrics, and whether it is on this data."""
+    from groundfault.protocols import of_summary
+    from groundfault.published import is_published_data, rows_beside
+    from groundfault.reports.summaries import published_table
+    from groundfault.reports.tables import show
 
-    known = [row for row in published_rows(benchmark) if row.row in rows and not row.setting]
-    show(published_table(known, metrics, percent=benchmark != "halluseg"), format_)
+    protocol = of_summary(summary)
+    names = metrics or protocol.shown(summary.rows["Overall"].metrics)
+    beside = rows_beside(summary, protocol, other_data=True)
+    known = [row for row in beside if row.row in rows and not row.setting]
+    if not known:
+        print(f"no paper's results are stored for {protocol.name}", file=sys.stderr)
+        return
+    other = not is_published_data(summary)
+    show(published_table(known, [protocol.metric(n) for n in names], other_data=other), format_)
 
 
 def print_json(value: object) -> None:
-    import msgspec
-
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -1,16 +1,20 @@
-"""Score dumps of predictions, and every threshold of them."""
+"""Score dumps of predictions, and every threshold of them.
+
+There is a command per benchmark that says what it is read from; its options are those inputs and
+the settings of its protocol.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from groundfault.cli.options import (
     GRID_HELP,
-    Annotations,
     AsJson,
     Bootstrap,
     Command,
@@ -18,6 +22,7 @@ from groundfault.cli.options import (
     Format,
     FormatOption,
     Iou,
+    IouType,
     Metric,
     Missing,
     Out,
@@ -27,257 +32,198 @@ from groundfault.cli.options import (
     Shown,
     SweepBootstrap,
     SweepOut,
-    T,
-    Tau,
     TGrid,
     Variant,
     VariantOption,
     add_group,
-    annotation_hashes,
     finish,
     print_json,
     resolve_settings,
 )
-from groundfault.errors import DataError
 
 if TYPE_CHECKING:
     from groundfault.analysis.sweep import Sweep
-    from groundfault.config import ScoreSettings
-    from groundfault.matching.overlaps import Overlaps
-    from groundfault.records import Benchmark
+    from groundfault.io.inputs import Input
+    from groundfault.protocols import Protocol
+
+KINDS_OF_INPUT: dict[str, Any] = {"file": Path, "files": list[Path], "folder": Path, "text": str}
+CHOICES: dict[str, tuple[Any, str]] = {
+    "t": (float, "Score threshold: accepted is ≥ t."),
+    "tau": (float, "Overlap threshold: aligned is ≥ τ."),
+    "iou": (IouType, "What the cgF1 family compares."),
+    "variant": (Variant, "As published, or by the definitions."),
+    "missing": (Missing, "What an absent prediction means."),
+}
+"""The options of the settings that protocols have."""
+EVERY_SCORE: dict[str, tuple[Any, Any]] = {
+    "bootstrap": (Bootstrap, None),
+    "seed": (Seed, None),
+    "config": (Config, None),
+    "out": (Out, None),
+    "as_json": (AsJson, False),
+    "format_": (FormatOption, Format.terminal),
+    "metric": (Metric, None),
+    "published": (Published, False),
+}
+EVERY_SWEEP: dict[str, tuple[Any, Any]] = {
+    "iou": (Iou, None),
+    "variant": (VariantOption, None),
+    "bootstrap": (SweepBootstrap, 0),
+    "metric": (Annotated[str, typer.Option("--metric", help="What the grid shows.")], ""),
+    "row": (Annotated[str, typer.Option("--row", help="Row of the table.")], "Overall"),
+    "out": (SweepOut, None),
+    "as_json": (AsJson, False),
+    "format_": (FormatOption, Format.terminal),
+}
 
 
-def score_cafe(
-    annotations: Annotations,
-    predictions: Predictions,
-    t: T = None,
-    tau: Tau = None,
-    iou: Iou = None,
-    variant: VariantOption = None,
-    bootstrap: Bootstrap = None,
-    seed: Seed = None,
-    config: Config = None,
-    out: Out = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-    metric: Metric = None,
-    published: Published = False,
-) -> None:
-    """CAFE: the cgF1 family and the target-aware metrics, by edit type."""
-    settings = resolve_settings(
-        config, t=t, tau=tau, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
-    )
-    shown = Shown(as_json, format_, metric, published)
-    _score_phrases("cafe", annotations, predictions, settings, out, shown)
+def score_command(name: str) -> Command | None:
+    """The command that scores dumps for a benchmark; None where it is asked in words."""
+    inputs, protocol, about = _declared(name)
+    if protocol.answers != "masks":
+        return None
 
+    def command(**given: Any) -> None:
+        from groundfault.analysis.scoring import score_files
+        from groundfault.config import ScoreSettings
+        from groundfault.reports.progress import progress
 
-def score_saco(
-    annotations: Annotations,
-    predictions: Predictions,
-    t: T = None,
-    iou: Iou = None,
-    variant: VariantOption = None,
-    bootstrap: Bootstrap = None,
-    seed: Seed = None,
-    config: Config = None,
-    out: Out = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-    metric: Metric = None,
-) -> None:
-    """SA-Co: the cgF1 family, one or several annotators."""
-    settings = resolve_settings(
-        config, t=t, iou=iou, variant=variant, bootstrap=bootstrap, seed=seed
-    )
-    shown = Shown(as_json, format_, metric)
-    _score_phrases("saco", annotations, predictions, settings, out, shown)
-
-
-def score_halluseg(
-    cases: Annotated[Path, typer.Option("--cases", help="HalluSegBench's JSON list of cases.")],
-    data: Annotated[Path, typer.Option("--data", help="Folder that mask paths are relative to.")],
-    predictions: Annotated[
-        Path, typer.Option("--predictions", help="Folder with orgl_orgi/ … and their PNGs.")
-    ],
-    variant: Annotated[
-        Variant, typer.Option("--variant", help="By the definitions, or as the scripts do.")
-    ] = Variant.exact,
-    missing: Annotated[
-        Missing, typer.Option("--missing", help="What an absent prediction PNG means.")
-    ] = Missing.error,
-    bootstrap: Bootstrap = None,
-    seed: Seed = None,
-    out: Out = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-    metric: Metric = None,
-    published: Published = False,
-) -> None:
-    """HalluSegBench: overlap and confusion-mask scores of replaced objects."""
-    from groundfault.protocols import replacement
-    from groundfault.report.progress import progress
-
-    settings = resolve_settings(None, bootstrap=bootstrap, seed=seed)
-    with progress("comparing masks") as advance:
-        scored = replacement.score(
-            cases, data, predictions, variant=str(variant), missing=str(missing), progress=advance
+        usual = ScoreSettings()
+        chosen = {key: given[key] for key in protocol.settings if given.get(key) is not None}
+        settings = resolve_settings(
+            given["config"],
+            bootstrap=given["bootstrap"],
+            seed=given["seed"],
+            **{key: value for key, value in chosen.items() if key != "missing"},
         )
-    shown = Shown(as_json, format_, metric, published)
-    finish(scored, settings, replacement.data_hashes(scored), out, shown)
-
-
-def score_fprefcoco(
-    annotations: Annotations,
-    predictions: Predictions,
-    t: Annotated[float, typer.Option("--t", help="Use masks with score ≥ t.")] = 0.0,
-    bootstrap: Bootstrap = None,
-    seed: Seed = None,
-    out: Out = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-    metric: Metric = None,
-) -> None:
-    """FP-RefCOCO: See (does it exist?) and Segment (cIoU) under false premises."""
-    from groundfault.benchmarks import fprefcoco
-    from groundfault.io.coco import stream_results
-    from groundfault.protocols import referring
-    from groundfault.report.progress import progress
-
-    settings = resolve_settings(None, t=t, bootstrap=bootstrap, seed=seed)
-    benchmark = fprefcoco.read(annotations)
-    with progress("comparing masks") as advance:
-        batches = stream_results(predictions, progress=advance)
-        scored = referring.score(benchmark, batches, file=predictions, t=t)
-    finish(scored, settings, annotation_hashes(annotations), out, Shown(as_json, format_, metric))
-
-
-def compare_phrases(
-    name: str, annotations: list[Path], predictions: Path, settings: ScoreSettings
-) -> tuple[Benchmark, Overlaps]:
-    """Read both sides and compare every prediction once."""
-    from groundfault import registry
-    from groundfault.io.coco import stream_results
-    from groundfault.matching.intake import ANNOTATIONS
-    from groundfault.matching.overlaps import compare_predictions
-    from groundfault.report.progress import progress
-
-    read = registry.load("benchmarks", name).read
-    benchmark = read(annotations, verify=False)
-    try:
+        for key in protocol.settings:  # from the configuration
+            if getattr(settings, key, None) != getattr(usual, key, None):
+                chosen.setdefault(key, getattr(settings, key))
+        if "missing" in protocol.settings:
+            chosen.setdefault("missing", Missing.error)
         with progress("comparing masks") as advance:
-            overlaps = compare_predictions(
-                benchmark,
-                stream_results(predictions, progress=advance),
-                file=predictions,
-                iou=settings.iou,
-                need_target=name == "cafe",
+            scored, hashes = score_files(
+                name,
+                _given_inputs(inputs, given),
+                given["predictions"],
+                {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()},
+                progress=advance,
             )
-    except DataError as problem:
-        if problem.file != ANNOTATIONS:
-            raise
-        read(annotations)  # checks every mask and names the file and record of an unsound one
-        files = ", ".join(map(str, annotations))
-        raise DataError(
-            files, problem.problem, record=problem.record, remedy=problem.remedy
-        ) from None
-    return benchmark, overlaps
+        shown = Shown(given["as_json"], given["format_"], given["metric"], given["published"])
+        finish(scored, settings, hashes, given["out"], shown)
+
+    # a setting without a default, such as t where predictions have no scores, is no choice
+    settings = {
+        key: (_choice(key, value if key != "missing" else Missing.error.value), None)
+        for key, value in protocol.settings.items()
+        if key in CHOICES and value is not None
+    }
+    return _typed(command, f"{about}.", inputs, {**settings, **EVERY_SCORE})
 
 
-def _score_phrases(
-    name: str,
-    annotations: list[Path],
-    predictions: Path,
-    settings: ScoreSettings,
-    out: Path | None,
-    shown: Shown,
-) -> None:
-    benchmark, overlaps = compare_phrases(name, annotations, predictions, settings)
-    from groundfault.protocols import concepts
-
-    scored = concepts.score(
-        benchmark,
-        overlaps,
-        t=settings.t,
-        tau=settings.tau if name == "cafe" else None,
-        iou=settings.iou,
-        variant=settings.variant,
-    )
-    finish(scored, settings, annotation_hashes(annotations), out, shown)
+def _choice(name: str, default: object) -> Any:
+    kind, about = CHOICES[name]
+    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]")]
 
 
-def sweep_cafe(
-    annotations: Annotations,
-    predictions: Predictions,
-    t: TGrid = "0.05:0.95:0.05",
-    tau: Annotated[str, typer.Option("--tau", help=GRID_HELP)] = "0.3:0.9:0.1",
-    iou: Iou = None,
-    variant: VariantOption = None,
-    bootstrap: SweepBootstrap = 0,
-    metric: Annotated[str, typer.Option("--metric", help="What the grid shows.")] = "AFPR",
-    row: Annotated[str, typer.Option("--row", help="Overall, SM, CC or OC.")] = "Overall",
-    out: SweepOut = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-) -> None:
-    """CAFE at every t and τ: one comparison, all operating points."""
-    settings = resolve_settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
-    swept = _sweep("cafe", annotations, predictions, t, tau, settings)
-    _finish_sweep(swept, metric, row, out, Shown(as_json, format_))
+def sweep_command(name: str) -> Command | None:
+    """The command that scores dumps for a benchmark at every threshold; None where it has none."""
+    inputs, protocol, about = _declared(name)
+    if not protocol.along_t:
+        return None
 
+    def command(**given: Any) -> None:
+        from groundfault.analysis.scoring import match_files
+        from groundfault.analysis.sweep import parse_grid, sweep
+        from groundfault.reports.progress import progress
 
-def sweep_saco(
-    annotations: Annotations,
-    predictions: Predictions,
-    t: TGrid = "0.05:0.95:0.05",
-    iou: Iou = None,
-    variant: VariantOption = None,
-    bootstrap: SweepBootstrap = 0,
-    out: SweepOut = None,
-    as_json: AsJson = False,
-    format_: FormatOption = Format.terminal,
-) -> None:
-    """SA-Co at every t."""
-    settings = resolve_settings(None, iou=iou, variant=variant, bootstrap=bootstrap)
-    swept = _sweep("saco", annotations, predictions, t, None, settings)
-    _finish_sweep(swept, "cgF1", "Overall", out, Shown(as_json, format_))
-
-
-def _sweep(
-    name: str,
-    annotations: list[Path],
-    predictions: Path,
-    t: str,
-    tau: str | None,
-    settings: ScoreSettings,
-) -> Sweep:
-    from groundfault.analysis.sweep import parse_grid, sweep_phrases
-    from groundfault.report.progress import progress
-
-    t_values = parse_grid(t)
-    tau_values = parse_grid(tau) if tau is not None else (None,)
-    for t_value in t_values:
-        resolve_settings(None, t=t_value)
-    for tau_value in tau_values:
-        resolve_settings(None, tau=tau_value)
-    benchmark, overlaps = compare_phrases(name, annotations, predictions, settings)
-    with progress("sweeping") as advance:
-        return sweep_phrases(
-            benchmark,
-            overlaps,
-            t_values=t_values,
-            tau_values=tau_values,
-            iou=settings.iou,
-            variant=settings.variant,
-            bootstrap=settings.bootstrap,
-            seed=settings.seed,
-            progress=advance,
+        t_values = parse_grid(given["t"])
+        tau_values = parse_grid(given["tau"]) if "tau" in given else (None,)
+        for t in t_values:
+            resolve_settings(None, t=t)
+        for tau in tau_values:
+            resolve_settings(None, tau=tau)
+        resolved = resolve_settings(
+            None, iou=given["iou"], variant=given["variant"], bootstrap=given["bootstrap"]
         )
+        settings = {"iou": str(resolved.iou), "variant": str(resolved.variant)}
+        with progress("comparing masks") as advance:
+            found = match_files(
+                name, _given_inputs(inputs, given), given["predictions"], settings, progress=advance
+            )
+        with progress("sweeping") as advance:
+            swept = sweep(
+                found.protocol,
+                found.benchmark,
+                found.matched,
+                settings=settings,
+                t_values=t_values,
+                tau_values=tau_values,
+                bootstrap=resolved.bootstrap,
+                seed=resolved.seed,
+                progress=advance,
+            )
+        shown = Shown(given["as_json"], given["format_"])
+        _finish_sweep(swept, given["metric"], given["row"], given["out"], shown)
+
+    grids: dict[str, tuple[Any, Any]] = {"t": (TGrid, "0.05:0.95:0.05")}
+    if "tau" in protocol.settings:
+        grids["tau"] = (Annotated[str, typer.Option("--tau", help=GRID_HELP)], "0.3:0.9:0.1")
+    return _typed(command, f"{about}, at every threshold.", inputs, {**grids, **EVERY_SWEEP})
+
+
+def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
+    """What a benchmark is read from, how it is scored, and what it is."""
+    from groundfault import protocols, registry
+
+    module = registry.load("benchmarks", name)
+    card = getattr(module, "CARD", None)
+    # a folder brings its own card: whatever any protocol of masks takes may be chosen
+    protocol = protocols.find(card.protocol if card is not None else "concept-pairs")
+    about = f"{card.title}: {protocol.title.lower()}" if card is not None else module.ABOUT
+    return getattr(module, "INPUTS", ()), protocol, about
+
+
+def _given_inputs(inputs: Iterable[Input], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {each.name: given[each.name] for each in inputs if given.get(each.name) is not None}
+
+
+def _typed(
+    command: Callable[..., None],
+    about: str,
+    inputs: Iterable[Input],
+    options: Mapping[str, tuple[Any, Any]],
+) -> Command:
+    """The command with a signature that Typer can read: inputs, predictions, options."""
+    parameters = []
+    for each in (each for each in inputs if each.required or not each.pictures):
+        kind = KINDS_OF_INPUT[each.kind]
+        option = typer.Option(each.option, help=each.about)
+        needed = each.required
+        parameters.append(
+            _parameter(
+                each.name,
+                Annotated[kind if needed else kind | None, option],
+                inspect.Parameter.empty if needed else None,
+            )
+        )
+    parameters.append(_parameter("predictions", Predictions, inspect.Parameter.empty))
+    parameters += [_parameter(name, kind, default) for name, (kind, default) in options.items()]
+    command.__doc__ = about
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=kind)
 
 
 def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: Shown) -> None:
     from groundfault.io.store import write_json
-    from groundfault.report.sweeps import sweep_tables
-    from groundfault.report.tables import show
+    from groundfault.reports.sweeps import sweep_tables
+    from groundfault.reports.tables import show
 
     tables = list(sweep_tables(swept, metric=metric, row=row))
     if out is not None:
@@ -290,20 +236,40 @@ def _finish_sweep(swept: Sweep, metric: str, row: str, out: Path | None, shown: 
         print()
 
 
+def _commands(
+    words: Sequence[str], group: str, make: Callable[[str], Command | None], *, narrow: bool
+) -> dict[str, Command]:
+    """The command that the words name; else all of a group, for its help alone: those only say what
+    they are. Not every benchmark of masks has a command of a `narrow` group."""
+    from groundfault import registry
+
+    if not words or words[0] != group:
+        return {}
+    named = words[1] if len(words) > 1 else ""
+    if named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks"):
+        command = make(named)
+        return {} if command is None else {named: command}
+    return {
+        name: _described(entry.about)
+        for name, entry in registry.names("benchmarks").items()
+        if entry.answers == "masks" and (not narrow or make(name) is not None)
+    }
+
+
+def _described(about: str) -> Command:
+    def command() -> None: ...
+
+    command.__doc__ = f"{about[:1].upper()}{about[1:]}."
+    return command
+
+
 def register_score(app: typer.Typer, words: Sequence[str]) -> None:
     """Add `score` to the program."""
-    commands: dict[str, Command] = {
-        "cafe": score_cafe,
-        "saco": score_saco,
-        "halluseg": score_halluseg,
-        "fprefcoco": score_fprefcoco,
-    }
     about = "Score a dump of predictions with the metrics of a benchmark."
-    add_group(app, "score", about, commands, words)
+    add_group(app, "score", about, _commands(words, "score", score_command, narrow=False), words)
 
 
 def register_sweep(app: typer.Typer, words: Sequence[str]) -> None:
     """Add `sweep` to the program."""
     about = "Score every threshold: t, τ and their grid."
-    commands: dict[str, Command] = {"cafe": sweep_cafe, "saco": sweep_saco}
-    add_group(app, "sweep", about, commands, words)
+    add_group(app, "sweep", about, _commands(words, "sweep", sweep_command, narrow=True), words)

@@ -22,13 +22,13 @@ def train_nano(
     """Train the nano segmenters on the embedded world; go on where an earlier call stopped."""
     from groundfault.config import load_toml
     from groundfault.errors import MissingExtra
-    from groundfault.report.progress import progress
+    from groundfault.reports.progress import progress
 
     try:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("torch", "train") from None
-    from groundfault.train.nano.recipe import Recipe, cook
+    from groundfault.training.nano.recipe import Recipe, cook
 
     with progress("training") as advance:
 

@@ -131,9 +131,9 @@ def _build(
     import msgspec
 
     from groundfault.benchmarks.reactbench import write_native
-    from groundfault.report.progress import progress
+    from groundfault.reports.progress import progress
     from groundfault.world.exams import build_exam
-    from groundfault.world.presets import build
+    from groundfault.world.presets import KINDS, build
 
     if preset == "reactbench":
         with progress(preset) as advance:
@@ -150,7 +150,7 @@ def _build(
         if native is not None:
             write_native(exam, native)
         return [
-            f"{preset}: {len(exam.samples)} samples, {len(exam.questions)} questions",
+            f"{preset}: {len(exam.cases)} samples, {len(exam.items)} questions",
             f"content hash: {exam.card.content_hash}",
         ]
     if preset == "clean":  # it has none; one that was asked for is for the other presets
@@ -161,15 +161,14 @@ def _build(
         f"{preset}: {len(built.cases)} cases, {len(built.items)} items",
         f"content hash: {built.card.content_hash}",
         *(_too_weak(n, settings) if preset == "cafe" else ()),
-        *(_write_native(built, native) if native is not None else ()),
+        *(_write_native(built, KINDS[preset].native, native) if native is not None else ()),
     ]
 
 
-def _write_native(built: Benchmark, folder: Path) -> list[str]:
-    """Write a benchmark's own files; what they could not hold."""
+def _write_native(built: Benchmark, format_: str, folder: Path) -> list[str]:
+    """Write a benchmark in a published format; what that could not hold."""
     from groundfault.io.convert import write_any
 
-    format_ = built.card.name
     notes: list[str] = []
     if format_ == "cafe":
         built, notes = _without_controls(built)

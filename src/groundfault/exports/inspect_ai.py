@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import anyio.from_thread
 import anyio.to_thread
@@ -48,14 +47,22 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState, generate
 
 from groundfault.errors import UsageError
-from groundfault.exports.scores import flat_scores, modes_of, paper_at
-from groundfault.judges import AnswerJudge
+from groundfault.exports.scores import flat_scores, modes_of, read_benchmark
+from groundfault.judges import AnswerJudge, expected, grade
 from groundfault.judges.llm import LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import AnswererOptions, Asked
-from groundfault.parsing.answers import Answered, Mode
-from groundfault.records import Outcome, Prediction
-from groundfault.runner.prompts import Questionnaire
+from groundfault.llm.server import ChatOptions
+from groundfault.records import (
+    Benchmark,
+    Conversation,
+    Item,
+    Message,
+    Mode,
+    Outcome,
+    Prediction,
+    Reply,
+)
+from groundfault.runner.prompts import prompt
 
 __all__ = ["exam", "judged", "pope", "scores"]
 
@@ -84,32 +91,36 @@ def _task(name: str, folder: Path, images: Path | None, mode: str, judge: str) -
     if judge not in JUDGES:
         raise UsageError(f"no judge '{judge}'; there are {' and '.join(JUDGES)}")
     data, shown = str(folder.resolve()), str(images.resolve()) if images else None
-    paper = paper_at(data, shown)
-    options = AnswererOptions()
+    benchmark = read_benchmark(data, shown)
+    options = ChatOptions()
     return Task(
         name=f"groundfault_{name}",
-        dataset=_dataset(paper.questions(modes_of(mode))),
+        dataset=_dataset(benchmark, data, modes_of(mode)),
         solver=generate(),
         scorer=judged(data, shown, judge),
         metrics=[scores(data, shown, mode)],
         config=GenerateConfig(temperature=options.temperature, max_tokens=options.max_tokens),
-        metadata={"content_hash": paper.hashes["benchmark"], "mode": mode, "judge": judge},
+        metadata={"content_hash": benchmark.card.content_hash, "mode": mode, "judge": judge},
     )
 
 
-def _dataset(questions: Questionnaire) -> MemoryDataset:
-    samples = [_sample(asked, questions.modes) for asked in questions.asked()]
-    return MemoryDataset(samples, name=questions.benchmark, location=questions.folder)
+def _dataset(benchmark: Benchmark, data: str, modes: Sequence[Mode]) -> MemoryDataset:
+    images, several = Path(benchmark.images).resolve(), len(modes) > 1
+    samples = [
+        _sample(item, mode, images, several=several) for item in benchmark.items for mode in modes
+    ]
+    return MemoryDataset(samples, name=benchmark.card.name, location=data)
 
 
-def _sample(asked: Asked, modes: Sequence[Mode]) -> InspectSample:
-    content: list[Content] = [ContentImage(image=str(path.resolve())) for path in asked.pictures]
-    content.append(ContentText(text=asked.text))
+def _sample(item: Item, mode: Mode, images: Path, *, several: bool) -> InspectSample:
+    content: list[Content] = [ContentImage(image=str(images / name)) for name in item.images]
+    content.append(ContentText(text=prompt(item, mode)))
+    wanted = expected(item)
     return InspectSample(
-        id=asked.item_id if len(modes) == 1 else f"{asked.item_id} {asked.mode}",
+        id=f"{item.id} {mode}" if several else item.id,
         input=[ChatMessageUser(content=content)],
-        target=asked.reference,
-        metadata={"item_id": asked.item_id, "mode": asked.mode, "type": asked.kind},
+        target=wanted.reference,
+        metadata={"item_id": item.id, "mode": mode, "type": wanted.type},
     )
 
 
@@ -118,8 +129,8 @@ def judged(data: str, images: str | None = None, judge: str = "rule") -> Scorer:
     """Reads an answer and gives its verdict."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        paper = paper_at(data, images)
-        row = Answered(
+        benchmark = read_benchmark(data, images)
+        row = Prediction(
             item_id=state.metadata["item_id"],
             mode=state.metadata["mode"],
             outcome=Outcome.OK,
@@ -131,7 +142,7 @@ def judged(data: str, images: str | None = None, judge: str = "rule") -> Scorer:
         if judge == "grader":
             model = get_model(role="grader", required=True)
             decides = LlmJudge(_Grader(model), str(model))
-        (row,) = await anyio.to_thread.run_sync(paper.judge, [row], decides)
+        (row,) = await anyio.to_thread.run_sync(grade, benchmark, [row], decides)
         return _score(row)
 
     return score
@@ -144,7 +155,7 @@ def _finish(output: ModelOutput) -> str:
     return FINISH.get(ended, ended)
 
 
-def _score(row: Answered) -> Score:
+def _score(row: Prediction) -> Score:
     value = {"right": CORRECT, "wrong": INCORRECT}.get(row.verdict or "", NOANSWER)
     kept = msgspec.structs.replace(row, text="")  # the log has it
     return Score(
@@ -161,33 +172,32 @@ def scores(data: str, images: str | None = None, mode: str = "std") -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         rows = [
-            msgspec.convert((each.score.metadata or {})["answered"], Answered) for each in scores
+            msgspec.convert((each.score.metadata or {})["answered"], Prediction) for each in scores
         ]
-        return flat_scores(paper_at(data, images), rows, modes_of(mode))
+        return flat_scores(read_benchmark(data, images), rows)
 
     return compute
 
 
 class _Grader:
-    """Inspect's model as one of ours (`protocols.Answerer`), called from a worker thread."""
+    """Inspect's model as a `ChatModel` of ours, called from a worker thread."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def answer(self, conversations: Sequence[Sequence[dict[str, Any]]]) -> list[Prediction]:
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """One reply per conversation; an error of the model is raised."""
         return [self._reply(conversation) for conversation in conversations]
 
-    def _reply(self, conversation: Sequence[dict[str, Any]]) -> Prediction:
-        output = anyio.from_thread.run(self.model.generate, [_message(**m) for m in conversation])
+    def _reply(self, conversation: Conversation) -> Reply:
+        output = anyio.from_thread.run(self.model.generate, [_message(m) for m in conversation])
         outcome = Outcome.FAILED if output.error else Outcome.OK
-        text, reason = output.completion, output.error or ""
-        return Prediction(item_id="", outcome=outcome, text=text, reason=reason)
+        return Reply(outcome=outcome, text=output.completion, reason=output.error or "")
 
 
-def _message(role: str, content: str) -> ChatMessage:
-    if role == "system":
-        return ChatMessageSystem(content=content)
-    if role == "assistant":
-        return ChatMessageAssistant(content=content)
-    return ChatMessageUser(content=content)
+def _message(message: Message) -> ChatMessage:
+    if message.role == "system":
+        return ChatMessageSystem(content=message.text)
+    if message.role == "assistant":
+        return ChatMessageAssistant(content=message.text)
+    return ChatMessageUser(content=message.text)

@@ -6,9 +6,8 @@ from os import PathLike
 from pathlib import Path
 
 from groundfault import __version__
-from groundfault.benchmarks import pope
 from groundfault.io.store import new_folder
-from groundfault.runner.exam_papers import Paper
+from groundfault.records import Benchmark
 
 __all__ = ["export_inspect"]
 
@@ -31,12 +30,17 @@ def groundfault_pope(mode: str = "std") -> Task:
 """
 
 
-def export_inspect(paper: Paper, out: str | PathLike[str]) -> Path:
+def export_inspect(
+    benchmark: Benchmark, data: str | PathLike[str], out: str | PathLike[str]
+) -> Path:
     """Write the file into a folder that must not exist yet; the exam stays where it is."""
-    is_pope = paper.name == pope.CARD.name
-    name = "groundfault_pope.py" if is_pope else "groundfault_exam.py"
-    text = (_HEAD + (_POPE if is_pope else _EXAM)).format(
-        version=__version__, file=name, data=paper.place["data"], images=paper.place.get("images")
+    yes_no = benchmark.card.protocol == "yes-no"
+    name = "groundfault_pope.py" if yes_no else "groundfault_exam.py"
+    text = (_HEAD + (_POPE if yes_no else _EXAM)).format(
+        version=__version__,
+        file=name,
+        data=str(Path(data).resolve()),
+        images=str(Path(benchmark.images).resolve()),
     )
     with new_folder(out) as temporary:
         (temporary / name).write_text(text, encoding="utf-8")

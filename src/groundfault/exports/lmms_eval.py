@@ -17,19 +17,19 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from groundfault import __version__
-from groundfault.benchmarks import pope
-from groundfault.exports.scores import ModeName, flat_scores, modes_of, offered_modes, paper_at
+from groundfault.exports.scores import flat_scores, modes_of, offered_modes, read_benchmark
 from groundfault.io.store import new_folder
+from groundfault.judges import expected, grade
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.conversations import AnswererOptions, Asked
-from groundfault.parsing.answers import Answered
-from groundfault.records import Outcome
-from groundfault.runner.exam_papers import Paper
+from groundfault.llm.server import ChatOptions
+from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
+from groundfault.runner.prompts import prompt
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,7 +42,7 @@ KEPT = ("item_id", "mode", "outcome", "parsed", "verdict")
 
 
 class Questions:
-    """The functions of a task. The paper is read when the first answer is judged, not before:
+    """The functions of a task. The benchmark is read when the first answer is judged, not before:
     lmms-eval loads the written module once for every function that it names."""
 
     def __init__(
@@ -63,10 +63,10 @@ class Questions:
     def process_results(self, doc: Doc, results: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The judged answer, for every metric: each is a function of all answers, and a task takes
         those that it lists."""
-        row = Answered(
+        row = Prediction(
             item_id=doc["item_id"], mode=doc["mode"], outcome=Outcome.OK, text=results[0]
         )
-        (row,) = paper_at(*self.place).judge([row], RuleJudge())
+        (row,) = grade(read_benchmark(*self.place), [row], RuleJudge())
         kept = {name: getattr(row, name) for name in KEPT}
         return {metric: dict(kept) for metric in self.metrics}
 
@@ -74,58 +74,63 @@ class Questions:
         """From all judged answers to one number; NaN where it is undefined."""
 
         def aggregate(items: Sequence[Mapping[str, Any]]) -> float:
-            rows = tuple(msgspec.convert(dict(item), Answered) for item in items)
+            rows = tuple(msgspec.convert(dict(item), Prediction) for item in items)
             return _table(self.place, rows).get(name, math.nan)
 
         return aggregate
 
 
 @lru_cache(maxsize=4)
-def _table(place: tuple[str, str | None, str], rows: tuple[Answered, ...]) -> dict[str, float]:
+def _table(place: tuple[str, str | None, str], rows: tuple[Prediction, ...]) -> dict[str, float]:
     """Made once for all metrics."""
-    modes = tuple(dict.fromkeys(row.mode for row in rows))
-    return flat_scores(paper_at(*place), rows, modes)
+    return flat_scores(read_benchmark(*place), rows)
 
 
-def export_lmms_eval(paper: Paper, out: str | PathLike[str]) -> list[str]:
-    """Write the tasks of a paper into a folder that must not exist yet; gives their names."""
-    base = f"groundfault_{'pope' if paper.name == pope.CARD.name else 'exam'}"
-    tasks = {base if mode == "std" else f"{base}_{mode}": mode for mode in offered_modes(paper)}
+def export_lmms_eval(
+    benchmark: Benchmark, data: str | PathLike[str], out: str | PathLike[str]
+) -> list[str]:
+    """Write the tasks of a benchmark into a folder that must not exist yet; gives their names."""
+    base = f"groundfault_{'pope' if benchmark.card.protocol == 'yes-no' else 'exam'}"
+    tasks = {base if mode == "std" else f"{base}_{mode}": mode for mode in offered_modes(benchmark)}
     every: dict[str, None] = {}
     with new_folder(out) as temporary:
         for task, mode in tasks.items():
-            asked = list(paper.questions(modes_of(mode)).asked())
-            metrics = _defined_metrics(paper, asked, mode)
+            asked = [(item, each) for item in benchmark.items for each in modes_of(mode)]
+            metrics = _defined_metrics(benchmark, asked)
             every |= dict.fromkeys(metrics)
-            lines = b"".join(msgspec.json.encode(_doc(each)) + b"\n" for each in asked)
+            images = Path(benchmark.images).resolve()
+            lines = b"".join(msgspec.json.encode(_doc(*each, images)) + b"\n" for each in asked)
             (temporary / f"{task}.jsonl").write_bytes(lines)
             (temporary / f"{task}.yaml").write_text(_yaml(task, base, metrics), encoding="utf-8")
-        (temporary / f"{base}.py").write_text(_module(paper, list(every)), encoding="utf-8")
+        (temporary / f"{base}.py").write_text(
+            _module(benchmark, data, list(every)), encoding="utf-8"
+        )
     return list(tasks)
 
 
-def _doc(asked: Asked) -> dict[str, Any]:
+def _doc(item: Item, mode: Mode, images: Path) -> dict[str, Any]:
+    wanted = expected(item)
     return {
-        "item_id": asked.item_id,
-        "mode": asked.mode,
-        "type": asked.kind,
-        "text": asked.text,
-        "pictures": [str(path.resolve()) for path in asked.pictures],
-        "reference": asked.reference,
+        "item_id": item.id,
+        "mode": mode,
+        "type": wanted.type,
+        "text": prompt(item, mode),
+        "pictures": [str(images / name) for name in item.images],
+        "reference": wanted.reference,
     }
 
 
-def _defined_metrics(paper: Paper, asked: Iterable[Asked], mode: ModeName) -> list[str]:
+def _defined_metrics(benchmark: Benchmark, asked: Iterable[tuple[Item, Mode]]) -> list[str]:
     """Names of what the reference answers have a score in: a task lists its metrics beforehand."""
     rows = (
-        Answered(item_id=a.item_id, mode=a.mode, outcome=Outcome.OK, text=a.reference)
-        for a in asked
+        Prediction(item_id=item.id, mode=mode, outcome=Outcome.OK, text=expected(item).reference)
+        for item, mode in asked
     )
-    return list(flat_scores(paper, paper.judge(rows, RuleJudge()), modes_of(mode)))
+    return list(flat_scores(benchmark, grade(benchmark, rows, RuleJudge())))
 
 
 def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
-    options = AnswererOptions()
+    options = ChatOptions()
     lines = [
         f"# Written by groundfault {__version__}.",
         f"task: {task}",
@@ -157,17 +162,17 @@ def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _module(paper: Paper, metrics: Sequence[str]) -> str:
-    place = paper.place
+def _module(benchmark: Benchmark, data: str | PathLike[str], metrics: Sequence[str]) -> str:
+    images = None if benchmark.folder else str(Path(benchmark.images).resolve())
     lines = [
         f'"""Written by groundfault {__version__}: what the tasks beside this file call."""',
         "",
         "from groundfault.exports.lmms_eval import Questions",
         "",
         "questions = Questions(",
-        f"    data={place['data']!r},",
-        f"    images={place.get('images')!r},",
-        f"    content_hash={paper.hashes['benchmark']!r},",
+        f"    data={str(Path(data).resolve())!r},",
+        f"    images={images!r},",
+        f"    content_hash={benchmark.card.content_hash!r},",
         f"    metrics={tuple(metrics)!r},",
         ")",
         "doc_to_visual = questions.doc_to_visual",

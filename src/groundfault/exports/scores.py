@@ -1,19 +1,20 @@
-"""What a harness needs to know about a paper: its modes, and its scores as one flat table."""
+"""What a harness needs to know about a benchmark in words: its modes, and its scores as one flat
+table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from groundfault.benchmarks import pope
 from groundfault.errors import DataError, UsageError
-from groundfault.parsing.answers import MODES, Answered, Mode
-from groundfault.runner.exam_papers import Paper, read_paper
+from groundfault.io.sources import load
+from groundfault.protocols import of_benchmark
+from groundfault.records import MODES, Benchmark, Mode, Prediction
 
-__all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "paper_at"]
+__all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "read_benchmark"]
 
 ModeName = Literal["std", "cot", "both"]
 MAIN_ROW = "Overall"
@@ -38,29 +39,29 @@ def modes_of(name: str) -> tuple[Mode, ...]:
     raise UsageError(f"no mode '{name}'; there are std, cot and both")
 
 
-def offered_modes(paper: Paper) -> tuple[ModeName, ...]:
-    """What a paper can be asked in; POPE has no score over both modes."""
-    return ("std", "cot") if paper.name == pope.CARD.name else ("std", "cot", "both")
+def offered_modes(benchmark: Benchmark) -> tuple[ModeName, ...]:
+    """How a benchmark can be asked; yes/no questions have no score over both modes."""
+    return ("std", "cot") if benchmark.card.protocol == "yes-no" else ("std", "cot", "both")
 
 
 @lru_cache(maxsize=4)
-def paper_at(data: str, images: str | None = None, content_hash: str = "") -> Paper:
+def read_benchmark(data: str, images: str | None = None, content_hash: str = "") -> Benchmark:
     """Read an exam folder, or POPE's files with their pictures; once per process.
 
     With `content_hash`, anything but that content is refused.
     """
-    paper = read_paper(data, images=images)
-    found = paper.hashes["benchmark"]
+    benchmark = load(data, images=images)
+    found = benchmark.card.content_hash
     if content_hash and found != content_hash:
         raise DataError(
             data,
             f"it is not what was exported: hash {content_hash[:12]}…, found {found[:12]}…",
             remedy="export it again",
         )
-    return paper
+    return benchmark
 
 
-def flat_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -> dict[str, float]:
+def flat_scores(benchmark: Benchmark, predictions: Iterable[Prediction]) -> dict[str, float]:
     """Every metric of the main row by its name, the most important ones of other rows as
     `erasure_accuracy_std`; undefined ones are left out.
 
@@ -68,8 +69,9 @@ def flat_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -
     """
     sums: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
     table: dict[str, float] = {}
-    for answered in _rounds(rows):
-        scored = paper.score(answered, modes)
+    protocol = of_benchmark(benchmark)
+    for answered in _rounds(predictions):
+        scored = protocol.score(benchmark, answered)
         for row, member in scored.rows.items():
             sums[row] = sums.get(row, 0.0) + scored.contributions[member].sum(axis=0)
         metrics = scored.metrics
@@ -80,13 +82,13 @@ def flat_scores(paper: Paper, rows: Iterable[Answered], modes: Sequence[Mode]) -
     return table
 
 
-def _rounds(rows: Iterable[Answered]) -> list[list[Answered]]:
-    """The rows, split so that each part has an item at most once per mode."""
-    rounds: list[list[Answered]] = []
-    seen: dict[tuple[str, Mode], int] = {}
-    for row in rows:
-        number = seen.get((row.item_id, row.mode), 0)
-        seen[row.item_id, row.mode] = number + 1
+def _rounds(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
+    """The predictions, split so that each part has an item at most once per mode."""
+    rounds: list[list[Prediction]] = []
+    seen: dict[tuple[str, str], int] = {}
+    for row in predictions:
+        number = seen.get(row.key, 0)
+        seen[row.key] = number + 1
         if number == len(rounds):
             rounds.append([])
         rounds[number].append(row)

@@ -7,7 +7,7 @@ checked here, once, so that what comes out can be trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypedDict
 
@@ -16,27 +16,40 @@ import msgspec
 from groundfault.errors import DataError
 from groundfault.io.foreign import read_json_object, stream_json_list
 from groundfault.io.masks import CONTINUES, MAX_PIXELS, parse_mask, to_rle
-from groundfault.records import Outcome, Region, Rle
+from groundfault.records import Outcome, Prediction, Region, Rle
 
 __all__ = [
+    "EDIT_TYPES",
+    "NEGATIVE_OFFSET",
     "Annotation",
     "AnnotationFile",
+    "FileRecord",
     "Id",
     "Image",
     "Ref",
     "Result",
     "annotation_error",
     "annotator_regions",
+    "file_records",
     "image_size",
     "index_images",
     "is_compressed",
     "read_annotations",
+    "read_coco_results",
     "regions_by_image",
-    "stream_results",
 ]
 
 AnyPath = str | PathLike[str]
 Id = int | str
+
+EDIT_TYPES = {
+    "Superficial Mimicry": "SM",
+    "Context Conflict": "CC",
+    "Ontological Conflict": "OC",
+}
+"""What `edit_type` may say, and what it is called here."""
+NEGATIVE_OFFSET = 1_000_000_000
+"""By how much the id of a misleading negative may exceed its positive's."""
 
 ANNOTATIONS = "a COCO-like JSON object with images, annotations and categories"
 RESULTS = "a JSON list of COCO results: [{image_id, category_id, segmentation, score}, …]"
@@ -262,14 +275,53 @@ def _pixel_box(
     return x * scale_to.width, y * scale_to.height, width * scale_to.width, height * scale_to.height
 
 
-def stream_results(
+class FileRecord(Prediction, frozen=True, kw_only=True, gc=False):
+    """One record of a results file as a prediction, or a part of one: an item may have several.
+
+    Its mask is in whatever form the file has it, its box in whatever length; without a score
+    `scores` is empty. Whoever compares it checks it, and names it by its number.
+    """
+
+    file: str
+    number: int
+    """Place in the file."""
+
+
+def read_coco_results(
     path: AnyPath, *, progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[int, list[Result]]]:
-    """Yield (index of the first record, records) of a results file of any size.
+) -> Iterator[FileRecord]:
+    """The predictions of a results file of any size, record by record.
 
     `progress` is told (bytes read, bytes in all).
     """
-    yield from stream_json_list(path, Result, expected=RESULTS, progress=progress)
+    batches = stream_json_list(path, Result, expected=RESULTS, progress=progress)
+    return file_records(batches, path)
+
+
+def file_records(
+    batches: Iterable[tuple[int, Sequence[Result]]], path: AnyPath
+) -> Iterator[FileRecord]:
+    """Predictions from (index of the first record, records)."""
+    file, ok = str(path), Outcome.OK
+    for first, records in batches:
+        for number, record in enumerate(records, first):
+            mask, score, box = record.segmentation, record.score, record.bbox
+            found = FileRecord(
+                item_id=str(record.image_id),
+                outcome=ok,
+                masks=() if mask is None else (mask,),  # type: ignore[arg-type]
+                scores=() if score is None else (score,),
+                category_ids=(record.category_id,),
+                boxes_xywh=(box,) if box else (),  # type: ignore[arg-type]
+                file=file,
+                number=number,
+            )
+            if record.outcome is None:
+                yield found
+            else:
+                yield msgspec.structs.replace(
+                    found, outcome=record.outcome, text=record.text, reason=record.reason
+                )
 
 
 def annotator_regions(

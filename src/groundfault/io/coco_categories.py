@@ -11,9 +11,9 @@ from groundfault.errors import DataError
 from groundfault.io.coco import (
     Annotation,
     AnnotationFile,
+    FileRecord,
     Id,
     Image,
-    Result,
     annotation_error,
     image_size,
     index_images,
@@ -135,23 +135,16 @@ def _category_item(image_id: Id, category_id: int | None) -> str:
     return f"{image_id}:{category_id}"
 
 
-def address_to_categories(
-    batches: Iterable[tuple[int, Sequence[Result]]],
-) -> Iterator[tuple[int, list[Result]]]:
+def address_to_categories(predictions: Iterable[FileRecord]) -> Iterator[FileRecord]:
     """A detector's results, which name image and category, addressed to the items of
     `category_items`.
 
-    >>> [(_, [result])] = address_to_categories([(0, [Result(image_id=7, category_id=3)])])
-    >>> result.image_id
+    >>> from groundfault.records import Outcome
+    >>> one = FileRecord(item_id="7", outcome=Outcome.OK, category_ids=(3,), file="", number=0)
+    >>> [found] = address_to_categories([one])
+    >>> found.item_id
     '7:3'
     """
-    for first, records in batches:
-        yield (
-            first,
-            [
-                msgspec.structs.replace(
-                    record, image_id=_category_item(record.image_id, record.category_id)
-                )
-                for record in records
-            ],
-        )
+    for each in predictions:
+        category = each.category_ids[0] if each.category_ids else None
+        yield msgspec.structs.replace(each, item_id=_category_item(each.item_id, category))

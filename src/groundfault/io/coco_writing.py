@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from groundfault.io.coco import Id
+from groundfault.io.inputs import Layout
 from groundfault.io.masks import RLEMask, mask_box
 from groundfault.io.store import write_bytes
 from groundfault.records import Benchmark, Item, Region
+from groundfault.registry import KINDS, load
 
 __all__ = ["write_annotations", "write_phrases", "written_id"]
 
@@ -101,8 +103,7 @@ def write_phrases(
     Declared categories are kept where they are those of phrases, else there is the one that
     SA-Co has.
     """
-    of_phrases = benchmark.card.name in ("cafe", "saco", "fprefcoco")
-    categories = benchmark.categories if of_phrases else (1,)
+    categories = benchmark.categories if _are_of_phrases(benchmark) else (1,)
     category = categories[0] if categories else 1
     path = Path(path)
     n_annotators = 1 + max((len(item.alternatives) for item in benchmark.items), default=0)
@@ -140,6 +141,15 @@ def write_phrases(
         )
         written.append(file)
     return tuple(written)
+
+
+def _are_of_phrases(benchmark: Benchmark) -> bool:
+    """Whether declared categories say nothing about the queries, as in image–phrase files."""
+    name = benchmark.card.name
+    if name not in KINDS["benchmarks"]:
+        return len(benchmark.categories) < 2
+    layout: Layout | None = getattr(load("benchmarks", name), "LAYOUT", None)
+    return layout is not None and layout.phrases
 
 
 def _letter(annotator: int) -> str:

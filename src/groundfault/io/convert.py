@@ -1,50 +1,70 @@
 """Any format into any other, through Benchmark. What a format cannot hold is said, never dropped
 in silence; what makes no sense in a format is refused.
 
-    read:    cafe saco coco lvis halluseg fprefcoco folder
-    written: cafe saco coco halluseg fprefcoco folder; only folder holds everything
+Which formats there are, what tells them apart and how they are read and written, the benchmarks
+declare (`io.inputs`); only our own folder holds everything.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks import cafe, coco_instances, folder, fprefcoco, lvis, saco
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.foreign import open_file, read_json_object, stream_json_list
-from groundfault.records import Benchmark, Item, Region, Role
+from groundfault.io.inputs import Outline
+from groundfault.records import Benchmark, Item, Region
+from groundfault.registry import KINDS, load, plugins
 
 __all__ = [
-    "READABLE",
-    "WRITABLE",
-    "data_folder",
+    "KNOWN",
+    "RESULTS",
     "detect",
+    "format_of",
     "format_of_object",
     "format_of_record",
     "read_any",
+    "readable",
     "targets",
+    "writable",
     "write_any",
 ]
 
 AnyPath = str | PathLike[str]
 
-READABLE = ("cafe", "saco", "coco", "lvis", "halluseg", "fprefcoco", "folder")
-WRITABLE = ("folder", "cafe", "saco", "halluseg", "fprefcoco", "coco")
+NOWHERE = Path()
+RESULTS = "results"
+"""The format of predictions: a COCO results file."""
 KNOWN = (
     "a CAFE, SA-Co, COCO, LVIS or FP-RefCOCO annotation file, HalluSegBench's results.json, a COCO "
     "results file, or a groundfault benchmark folder"
 )
-_CORNERS = frozenset({Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL})
+
+
+def readable() -> tuple[str, ...]:
+    """The formats that can be told from others, ours first."""
+    known = (*KINDS["benchmarks"], *plugins("benchmarks"))
+    return tuple(name for name in known if hasattr(load("benchmarks", name), "recognise"))
+
+
+def writable() -> tuple[str, ...]:
+    """The formats that can be written, those first that hold everything."""
+    found = [name for name in readable() if hasattr(load("benchmarks", name), "write")]
+    return tuple(sorted(found, key=lambda name: not _is_lossless(name)))
+
+
+def _is_lossless(name: str) -> bool:
+    return bool(getattr(load("benchmarks", name), "LOSSLESS", False))
 
 
 def detect(path: AnyPath) -> str:
-    """The format of a file or folder: one of READABLE, or "results" for predictions."""
+    """The format of a file or folder: one of `readable`, or RESULTS for predictions."""
     path = Path(path)
     if path.is_dir():
         found = _format_of_folder(path)
@@ -57,12 +77,22 @@ def detect(path: AnyPath) -> str:
     return found
 
 
+def format_of(outline: Outline) -> str | None:
+    """The format that recognises what is known about a file; ours are asked first."""
+    formats = readable()
+    if outline.declared in formats:
+        return outline.declared
+    return next((name for name in formats if load("benchmarks", name).recognise(outline)), None)
+
+
 def _format_of_folder(path: Path) -> str | None:
-    if (path / folder.HEADER).is_file():
-        return "folder"
-    if (path / "results.json").is_file():
+    files = frozenset(entry.name for entry in path.iterdir())
+    found = format_of(Outline(path, "folder", files))
+    if found is not None:
+        return found
+    if "results.json" in files:
         return _format_of_list(path / "results.json")
-    if (path / "summary.json").is_file():
+    if "summary.json" in files:
         raise UsageError(
             f"{path}: holds scores, not a benchmark; look at it with: groundfault inspect"
         )
@@ -71,11 +101,11 @@ def _format_of_folder(path: Path) -> str | None:
 
 def _format_of_list(path: Path) -> str | None:
     for _, records in stream_json_list(path, dict[str, msgspec.Raw], expected=KNOWN):
-        return format_of_record(records[0]) if records else "results"
+        return format_of_record(records[0], path) if records else RESULTS
     return None
 
 
-class _Outline(msgspec.Struct):
+class _Parts(msgspec.Struct):
     """The fields that tell formats apart, undecoded."""
 
     info: Any = None
@@ -85,19 +115,21 @@ class _Outline(msgspec.Struct):
 
 
 def _format_of_json_object(path: Path) -> str | None:
-    outline = read_json_object(path, _Outline, expected=KNOWN)
-    declared = outline.info.get("format") if isinstance(outline.info, dict) else None
+    parts = read_json_object(path, _Parts, expected=KNOWN)
+    declared = parts.info.get("format") if isinstance(parts.info, dict) else None
     fields = {
-        name for image in outline.images for name, raw in image.items() if bytes(raw) != b"null"
+        name for image in parts.images for name, raw in image.items() if bytes(raw) != b"null"
     }
-    if outline.refs:
+    if parts.refs:
         fields.add("refs")
-    for annotation in outline.annotations[:1]:
+    for annotation in parts.annotations[:1]:
         fields |= {f"annotations.{name}" for name in msgspec.json.decode(annotation, type=dict)}
-    return format_of_object(fields, declared)
+    return format_of_object(fields, declared, path)
 
 
-def format_of_object(fields: Iterable[str], declared: object = None) -> str | None:
+def format_of_object(
+    fields: Iterable[str], declared: object = None, path: Path = NOWHERE
+) -> str | None:
     """The format of an annotation file from the fields of its `images`, "refs" if it has those,
     and "annotations.…" for the fields of its annotations; `declared` is what our writers note.
 
@@ -106,34 +138,20 @@ def format_of_object(fields: Iterable[str], declared: object = None) -> str | No
     >>> format_of_object({"id", "annotations.category_id"})
     'coco'
     """
-    fields = set(fields)
-    if declared in READABLE:
-        return str(declared)
-    if "refs" in fields:
-        return "fprefcoco"
-    if "edit_type" in fields:
-        return "cafe"
-    if fields & {"neg_category_ids", "not_exhaustive_category_ids"}:
-        return "lvis"
-    if "text_input" in fields:
-        return "fprefcoco" if "fp_source_id" in fields else "saco"
-    return "coco" if "annotations.category_id" in fields else None
+    noted = declared if isinstance(declared, str) else ""
+    return format_of(Outline(path, "object", frozenset(fields), noted))
 
 
-def format_of_record(fields: Iterable[str]) -> str | None:
+def format_of_record(fields: Iterable[str], path: Path = NOWHERE) -> str | None:
     """The format of a JSON list from the fields of a record.
 
     >>> format_of_record({"image_id", "score", "segmentation"})
     'results'
     """
-    fields = set(fields)
-    if {"ref_id", "sentences"} <= fields:
-        return "fprefcoco"
-    if "ann_id" in fields and fields & {"factual_image_path", "image_file", "factual_mask_path"}:
-        return "halluseg"
+    fields = frozenset(fields)
     if "image_id" in fields and fields & {"segmentation", "bbox", "score", "outcome"}:
-        return "results"
-    return None
+        return RESULTS
+    return format_of(Outline(path, "list", fields))
 
 
 def read_any(
@@ -143,74 +161,31 @@ def read_any(
 ) -> Benchmark:
     """Read a benchmark of any format, detected from its first file unless given.
 
-    Several files are several annotators (saco, cafe), refs and instances (fprefcoco), or, where
-    no image is in two of them, CAFE's subsets. `data_dir` is where HalluSegBench's masks are; by
-    default the folder `data` beside the list, or the list's own.
+    The files are the first input that the format declares; `data_dir` is its input `data`, where
+    it has one.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     if not paths:
         raise UsageError(f"nothing to read; give {KNOWN}")
     name = detect(paths[0]) if format is None else format
-    if name == "results":
+    if name == RESULTS:
         raise UsageError(f"{paths[0]}: holds predictions; give the benchmark they were made for")
-    if name == "cafe":
-        return _read_cafe(paths)
-    if name == "saco":
-        return saco.read(paths)
-    if name == "fprefcoco":
-        return fprefcoco.read(paths)
-    if name not in READABLE:
-        raise UnknownName("format", name, READABLE)
-    if len(paths) > 1:
+    if name not in readable():
+        raise UnknownName("format", name, readable())
+    module = load("benchmarks", name)
+    first, *others = module.INPUTS
+    if first.kind != "files" and len(paths) > 1:
         raise UsageError(f"{name} is read from one file or folder, not from {len(paths)}")
-    if name == "coco":
-        return coco_instances.read(paths[0])
-    if name == "lvis":
-        return lvis.read(paths[0])
-    if name == "halluseg":
-        return _read_halluseg(Path(paths[0]), data_dir)
-    return folder.read(paths[0])
-
-
-def _read_halluseg(path: Path, data_dir: AnyPath | None) -> Benchmark:
-    from groundfault.benchmarks import halluseg  # reads pictures: Pillow only when needed
-
-    cases_json = path / "results.json" if path.is_dir() else path
-    return halluseg.read(cases_json, data_dir or data_folder(cases_json))
-
-
-def data_folder(cases_json: Path) -> Path:
-    """Where HalluSegBench's masks are unless told: `data` beside the list, or the list's folder."""
-    beside = cases_json.parent / "data"
-    return beside if beside.is_dir() else cases_json.parent
-
-
-def _read_cafe(paths: Sequence[AnyPath]) -> Benchmark:
-    """Annotators' files together, or subsets one after the other."""
-    ids = [_image_ids(path) for path in paths] if len(paths) > 1 else []
-    if len(paths) == 1 or len(set().union(*ids)) < sum(map(len, ids)):
-        return cafe.read(paths)
-    parts = [cafe.read([path]) for path in paths]
-    return Benchmark(
-        card=parts[0].card,
-        cases=tuple(case for part in parts for case in part.cases),
-        items=tuple(item for part in parts for item in part.items),
-        categories=tuple(dict.fromkeys(c for part in parts for c in part.categories)),
-        notes=(
-            f"{len(paths)} files with no image in common were joined as subsets of one benchmark.",
-            *(note for part in parts for note in part.notes),
-        ),
-    )
-
-
-def _image_ids(path: AnyPath) -> set[str]:
-    images = read_json_object(path, _Outline, expected=KNOWN).images
-    return {str(msgspec.json.decode(image["id"])) for image in images if "id" in image}
+    inputs: dict[str, Any] = {first.name: paths if first.kind == "files" else paths[0]}
+    if data_dir is not None and any(each.name == "data" for each in others):
+        inputs["data"] = data_dir
+    benchmark: Benchmark = module.read(**inputs)
+    return benchmark
 
 
 def targets(benchmark: Benchmark) -> tuple[str, ...]:
-    """The formats that a benchmark can be written in."""
-    return tuple(name for name in WRITABLE if _obstacle(benchmark, name) is None)
+    """The formats that a benchmark can be written in, ours first."""
+    return tuple(name for name in writable() if _obstacle(benchmark, name) is None)
 
 
 def write_any(
@@ -224,86 +199,39 @@ def write_any(
     """Write a benchmark and return what the format could not hold, one note each: what was
     written is read again and compared.
 
-    `out` is a JSON file, or a folder for folder and halluseg. `split` adds CAFE's file per
-    subset; `images_from` has the pictures copied into a folder.
+    `out` is a file or a folder, as the format has it. `split` adds a file per subset, where the
+    format has such; `images_from` has the pictures copied, where it holds them.
     """
-    if format not in WRITABLE:
-        raise UnknownName("format to write", format, WRITABLE)
-    if split and format != "cafe":
-        raise UsageError(f"only cafe has a file per subset; leave split out for {format}")
-    if images_from is not None and format != "folder":
-        raise UsageError(f"only folder holds images; leave images_from out for {format}")
+    if format not in writable():
+        raise UnknownName("format to write", format, writable())
+    options: dict[str, Any] = {"split": True} if split else {}
+    if images_from is not None:
+        options["images_from"] = images_from
+    for option, what in (("split", "has a file per subset"), ("images_from", "holds images")):
+        able = [
+            n for n in writable() if option in signature(load("benchmarks", n).write).parameters
+        ]
+        if option in options and format not in able:
+            raise UsageError(f"only {', '.join(able)} {what}; leave {option} out for {format}")
     obstacle = _obstacle(benchmark, format)
     if obstacle is not None:
-        possible = ", ".join(targets(benchmark))
-        raise UsageError(f"it cannot be written as {format}: {obstacle}. Possible: {possible}.")
-    if format == "folder":
-        folder.write(benchmark, out, images_from=images_from)
+        possible_targets = ", ".join(targets(benchmark))
+        raise UsageError(
+            f"it cannot be written as {format}: {obstacle}. Possible: {possible_targets}."
+        )
+    written = load("benchmarks", format).write(benchmark, out, **options)
+    if _is_lossless(format):
         return ()
-    after = _write_and_read(benchmark, format, out, split)
-    return tuple(_differences(benchmark, after, format))
-
-
-def _write_and_read(benchmark: Benchmark, format: str, out: AnyPath, split: bool) -> Benchmark:
-    if format == "cafe":
-        return cafe.read(cafe.write(benchmark, out, split=split))
-    if format == "saco":
-        return saco.read(saco.write(benchmark, out))
-    if format == "fprefcoco":
-        return fprefcoco.read(fprefcoco.write(benchmark, out))
-    if format == "coco":
-        return coco_instances.read(*coco_instances.write(benchmark, out))
-    from groundfault.benchmarks import halluseg
-
-    halluseg.write(benchmark, out)
-    return _read_halluseg(Path(out), None)
+    return tuple(_differences(benchmark, read_any(list(written), format), format))
 
 
 def _obstacle(benchmark: Benchmark, format: str) -> str | None:
     """Why a benchmark makes no sense in a format; None where it does."""
-    if format == "folder":
-        return None
-    if not benchmark.items:
+    module = load("benchmarks", format)
+    if not benchmark.items and not _is_lossless(format):
         return "it has no queries"
-    if format == "halluseg":
-        return _no_quads(benchmark)
-    if format in ("cafe", "fprefcoco") and any(item.role in _CORNERS for item in benchmark.items):
-        return "its cases are about two images each"
-    wordless = next((item for item in benchmark.items if not item.query), None)
-    if format == "coco" and wordless is not None:
-        return f"query {wordless.id} has no words to name a category"
-    return _no_pairs(benchmark) if format == "cafe" else None
-
-
-def _no_quads(benchmark: Benchmark) -> str | None:
-    for case_id, items in _by_case(benchmark).items():
-        if len(items) != len(_CORNERS) or {item.role for item in items} != _CORNERS:
-            return f"case {case_id} is not a quad of two images and two queries"
-    return None
-
-
-def _no_pairs(benchmark: Benchmark) -> str | None:
-    known = {*cafe.EDIT_TYPES.values(), ""}
-    for case in benchmark.cases:
-        if case.intervention not in known:
-            return f"'{case.intervention}' (case {case.id}) is none of CAFE's edit types"
-    cases = _by_case(benchmark)
-    for case_id, items in cases.items():
-        roles = [item.role for item in items]
-        if roles[0] is not Role.POSITIVE or Role.POSITIVE in roles[1:]:
-            return f"case {case_id} is not one positive followed by its negatives"
-        if len({item.image for item in items}) > 1:
-            return f"case {case_id} is about several images"
-    if all(len(items) == 1 for items in cases.values()):
-        return "no case has a misleading negative"
-    return None
-
-
-def _by_case(benchmark: Benchmark) -> dict[str, list[Item]]:
-    cases: dict[str, list[Item]] = {}
-    for item in benchmark.items:
-        cases.setdefault(item.case_id, []).append(item)
-    return cases
+    found: str | None = module.obstacle(benchmark) if hasattr(module, "obstacle") else None
+    return found
 
 
 def _differences(before: Benchmark, after: Benchmark, format: str) -> Iterator[str]:
@@ -359,12 +287,9 @@ _SAME: dict[str, Callable[[Item, Item], bool]] = {
 
 def _keys(benchmark: Benchmark, format: str) -> list[Any]:
     """What an item is recognised by when a file is read again."""
-    if format == "halluseg":
-        number = {case.id: k for k, case in enumerate(benchmark.cases)}
-        return [(number[item.case_id], item.role) for item in benchmark.items]
-    if format == "coco":
-        return [(item.image, item.query) for item in benchmark.items]
-    return [item.id for item in benchmark.items]
+    own: Callable[[Benchmark], list[Any]] | None
+    own = getattr(load("benchmarks", format), "keys", None)
+    return [item.id for item in benchmark.items] if own is None else own(benchmark)
 
 
 def _one(region: Region | None) -> tuple[Region, ...]:

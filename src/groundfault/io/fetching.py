@@ -17,45 +17,27 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import msgspec
 
-from groundfault.errors import DataError, GroundfaultError, UnknownName, UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io import hub
-from groundfault.io.foreign import open_file
-from groundfault.io.store import new_folder, read_json, write_bytes, write_json
+from groundfault.io.inputs import Published
+from groundfault.io.store import read_json, write_bytes, write_json
 from groundfault.registry import load
 
-__all__ = ["LARGE_BYTES", "SETS", "Files", "Offer", "cache_folder", "fetch"]
+__all__ = ["LARGE_BYTES", "PICTURES", "Fetched", "Offer", "cache_folder", "fetch", "unpack"]
 
 LARGE_BYTES = 100_000_000
 """A larger download is asked about."""
 MAIN = "main"
 MANIFEST = "manifest.json"
-UNPACKED = "unpacked"
-CASES = "cases.json"
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 MOST_TIMES_LARGER = 20
 """Pictures hardly shrink in an archive: one that grows more than this is a bomb."""
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-
-
-class Published(NamedTuple):
-    """Where a set is."""
-
-    repo: str
-    wanted: tuple[str, ...]
-    """Patterns of the files that an evaluation needs."""
-    revision: str = ""
-    """The commit that everybody gets; without one, the first that is fetched is kept."""
-
-
-SETS = {
-    "cafe": Published("teemosliang/CAFE", ("CAFEval2026*.json", "CAFEval2026_imgs/*")),
-    "halluseg": Published("PLAN-Lab/HalluSegBench", ("test.zip",)),
-}
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +59,11 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Files(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the parts of a set are, as `eval` takes them."""
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetched set is read from."""
 
-    annotations: tuple[Path, ...] = ()
-    images: Path | None = None
-    cases: Path | None = None
-    data: Path | None = None
+    inputs: dict[str, Any]
+    """By the names that its benchmark declares."""
     origin: str
     """repo@commit"""
 
@@ -103,15 +83,16 @@ def fetch(
     agree: Callable[[Offer], None],
     offline: bool = False,
     progress: hub.Progress | None = None,
-) -> Files:
+) -> Fetched:
     """The files of a published set; what is not there yet is fetched, if `agree` does not raise.
 
     `revision` is a commit, branch or tag. Without one it is the commit that was fetched first
     (or last as `main`), so that a later upload does not change numbers unnoticed.
     """
-    if name not in SETS:
-        raise UnknownName("published set", name, SETS)
-    published = SETS[name]
+    benchmark = load("benchmarks", name)
+    published: Published | None = getattr(benchmark, "HUB", None)
+    if published is None:
+        raise UsageError(f"{name} is not on the hub; give its files as options")
     place = cache_folder() / "data" / published.repo.replace("/", "--")
     with _one_at_a_time(place):
         wanted = revision or published.revision or _pinned(place) or MAIN
@@ -122,7 +103,10 @@ def fetch(
             )
         if wanted == MAIN:
             write_bytes(place / "pinned", f"{snapshot.commit}\n".encode())
-        return _files(name, snapshot, place / snapshot.commit)
+        return Fetched(
+            inputs=benchmark.fetched(place / snapshot.commit),
+            origin=f"{snapshot.repo}@{snapshot.commit}",
+        )
 
 
 def _fetched(
@@ -200,24 +184,7 @@ def _known(place: Path, revision: str) -> hub.Snapshot | None:
     return read_json(manifest, hub.Snapshot)
 
 
-def _files(name: str, snapshot: hub.Snapshot, folder: Path) -> Files:
-    origin = f"{snapshot.repo}@{snapshot.commit}"
-    if name == "cafe":
-        return Files(
-            annotations=(folder / "CAFEval2026_annotations.json",),
-            images=folder / "CAFEval2026_imgs",
-            origin=origin,
-        )
-    unpacked = folder / UNPACKED
-    if not (unpacked / CASES).is_file():
-        shutil.rmtree(unpacked, ignore_errors=True)
-        with new_folder(unpacked) as temporary:
-            _unpack(folder / "test.zip", temporary)
-            _write_cases(folder / "test.zip", temporary)
-    return Files(cases=unpacked / CASES, data=unpacked, origin=origin)
-
-
-def _unpack(archive: Path, folder: Path) -> None:
+def unpack(archive: Path, folder: Path) -> None:
     """Pictures and lists of an archive. What has a strange name is refused, nothing is skipped
     silently but files of other kinds."""
     try:
@@ -255,48 +222,6 @@ def _refuse_tricks(archive: Path, member: ZipInfo) -> None:
             record=f"member {name!r}",
             remedy="nothing was unpacked; do not trust this archive",
         )
-
-
-def _write_cases(archive: Path, folder: Path) -> None:
-    """One list of the cases of every part (refer_seg, reason_seg_val, reason_seg_test), whose
-    paths are relative to it; a part's name is the task of cases that state none."""
-    merged: list[dict[str, Any]] = []
-    for path in sorted(folder.rglob("data.json")):
-        part = path.parent.relative_to(folder).as_posix()
-        with open_file(path) as content:
-            try:
-                records = msgspec.json.decode(content.read(), type=list[dict[str, Any]])
-            except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-                raise DataError(
-                    path, f"not a list of cases ({problem})", remedy="delete it and run again"
-                ) from None
-        merged += (_moved(record, folder, part) for record in records)
-    if not merged:
-        raise DataError(
-            archive,
-            "no data.json with cases is in it: its layout has changed",
-            remedy="unpack it by hand and give --cases and --data",
-        )
-    write_json(folder / CASES, merged)
-
-
-def _moved(record: dict[str, Any], folder: Path, part: str) -> dict[str, Any]:
-    """A record of one part as a record of the whole."""
-    moved = {
-        name: f"{part}/{value}" if _is_file(folder / part, value) else value
-        for name, value in record.items()
-    }
-    if not any(isinstance(record.get(name), str) for name in ("task", "type")):
-        moved["task"] = PurePosixPath(part).name
-    return moved
-
-
-def _is_file(folder: Path, value: object) -> bool:
-    if not isinstance(value, str) or not value.lower().endswith(PICTURES):
-        return False
-    with contextlib.suppress(OSError, ValueError):
-        return (folder / value).is_file()
-    return False
 
 
 @contextlib.contextmanager

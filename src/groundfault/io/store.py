@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "arrow_table",
     "atomic_file",
     "check_vacant",
     "locked",
     "new_folder",
+    "read_columns",
     "read_json",
     "read_table",
     "write_bytes",
@@ -169,12 +171,19 @@ def _write_with_arrow(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table({name: _arrow_array(column) for name, column in columns.items()})
+    table = arrow_table(columns)
     if metadata:
         table = table.replace_schema_metadata(dict(metadata))
     with atomic_file(path) as temporary:
         strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
         pq.write_table(table, temporary, compression="zstd", use_dictionary=strings)
+
+
+def arrow_table(columns: Mapping[str, Any]) -> pa.Table:
+    """Equally long columns (arrays, lists, or anything with `to_arrow`) as one table."""
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_array(column) for name, column in columns.items()})
 
 
 def _arrow_array(column: Any) -> pa.Array:
@@ -191,12 +200,27 @@ def _arrow_array(column: Any) -> pa.Array:
 
 def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a Parquet table."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = Path(path)
-    try:
+    with _reading(Path(path)):
         return pq.read_table(path, columns=None if columns is None else list(columns))
+
+
+def read_columns(path: AnyPath) -> list[str]:
+    """The names of a Parquet table's columns."""
+    import pyarrow.parquet as pq
+
+    with _reading(Path(path)):
+        names: list[str] = pq.read_schema(path).names
+        return names
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (pa.ArrowException, OSError, KeyError) as problem:

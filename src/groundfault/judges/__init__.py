@@ -1,9 +1,9 @@
 """Judging: from what a model said to right or wrong.
 
-Yes/no, options, numbers and ranges are read by rule (`answers`) and compared with the truth. Short
-answers in words go to a judge: `rule.RuleJudge`, without a model, or `llm.LlmJudge`. What cannot be
-read, or what the judge cannot decide, becomes `unparsed`; what it refuses to judge is `unjudged`.
-Failed rows pass through as they are.
+Yes/no, options, numbers and ranges are parsed by rule and compared with the truth. Short answers in
+words go to a judge: `rule.RuleJudge`, without a model, or `llm.LlmJudge`. What cannot be parsed, or
+what the judge cannot decide, becomes `unparsed`; what it refuses to judge is `unjudged`. Failed
+predictions pass through as they are.
 
 Everything is worked out anew from the stored text, so a run can be judged again by another judge.
 """
@@ -15,20 +15,15 @@ from typing import Protocol
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import MOST_IN_RANGE, Exam, Question, Sample, span
+from groundfault.benchmarks.reactbench import MOST_IN_RANGE, span
 from groundfault.errors import DataError
-from groundfault.parsing.answers import (
-    CUT_OFF,
-    Answered,
-    Verdict,
-    is_refusal,
-    passage,
-    read_number,
-    read_option,
-    read_range,
-    read_yes_no,
-)
-from groundfault.records import Outcome
+from groundfault.parsing.choices import parse_choice
+from groundfault.parsing.numbers import parse_number, parse_range
+from groundfault.parsing.passages import CUT_OFF, passage
+from groundfault.parsing.wording import is_refusal
+from groundfault.parsing.yes_no import parse_yes_no
+from groundfault.protocols.words import expected
+from groundfault.records import Answer, Benchmark, Case, Item, Outcome, Prediction, Verdict
 
 __all__ = [
     "BY_RULE",
@@ -36,21 +31,29 @@ __all__ = [
     "Judgement",
     "ShortAnswer",
     "by_item",
+    "expected",
+    "grade",
     "is_judged_in_words",
-    "judge_answers",
-    "read_answer",
+    "parse_prediction",
     "verdict_by_rule",
 ]
 
 BY_RULE = "rule"
+COUNTING = "counting"
+"""The task whose short answers are numbers."""
 
 
 class ShortAnswer(msgspec.Struct, frozen=True):
     """What a judge is shown. The pictures are not: their facts and the rubric stand for them."""
 
-    sample: Sample
-    question: Question
+    case: Case
+    item: Item
     text: str
+
+    @property
+    def expected(self) -> Answer:
+        """What the question expects."""
+        return expected(self.item)
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -76,27 +79,29 @@ class AnswerJudge(Protocol):
         ...
 
 
-def judge_answers(exam: Exam, rows: Iterable[Answered], judge: AnswerJudge) -> list[Answered]:
-    """The rows with `parsed`, `verdict` and `judge`, in their order."""
-    known = by_item(exam)
-    judged: list[Answered] = []
+def grade(
+    benchmark: Benchmark, predictions: Iterable[Prediction], judge: AnswerJudge
+) -> list[Prediction]:
+    """The predictions with `parsed`, `verdict` and `judge`, in their order."""
+    known = by_item(benchmark)
+    judged: list[Prediction] = []
     asked: dict[tuple[str, str], ShortAnswer] = {}
     waiting: dict[tuple[str, str], list[int]] = {}
-    for row in rows:
-        if row.item_id not in known:
+    for prediction in predictions:
+        if prediction.item_id not in known:
             raise DataError(
                 "answers",
-                "the exam has no such question",
-                record=f"item {row.item_id}",
-                remedy="give the exam that the run was made with",
+                "the benchmark has no such question",
+                record=f"item {prediction.item_id}",
+                remedy="give the benchmark that the run was made with",
             )
-        sample, question = known[row.item_id]
-        row = _read(row, sample, question)
-        if row.outcome is Outcome.OK and is_judged_in_words(sample, question):
-            key = (question.id, row.parsed or "")  # the same words are judged once
-            asked[key] = ShortAnswer(sample, question, key[1])
+        case, item = known[prediction.item_id]
+        prediction = _parsed(prediction, case, item)
+        if prediction.outcome is Outcome.OK and is_judged_in_words(case, item):
+            key = (item.id, prediction.parsed or "")  # the same words are judged once
+            asked[key] = ShortAnswer(case, item, key[1])
             waiting.setdefault(key, []).append(len(judged))
-        judged.append(row)
+        judged.append(prediction)
     judgements = judge.judge_all(list(asked.values())) if asked else ()
     for key, judgement in zip(asked, judgements, strict=True):
         for place in waiting[key]:
@@ -104,73 +109,88 @@ def judge_answers(exam: Exam, rows: Iterable[Answered], judge: AnswerJudge) -> l
     return judged
 
 
-def by_item(exam: Exam) -> Mapping[str, tuple[Sample, Question]]:
-    """Item id → sample and question."""
-    samples = {sample.id: sample for sample in exam.samples}
-    return {question.id: (samples[question.sample_id], question) for question in exam.questions}
+def by_item(benchmark: Benchmark) -> Mapping[str, tuple[Case, Item]]:
+    """Item id → case and item."""
+    cases = {case.id: case for case in benchmark.cases}
+    return {item.id: (cases[item.case_id], item) for item in benchmark.items}
 
 
-def is_judged_in_words(sample: Sample, question: Question) -> bool:
+def is_judged_in_words(case: Case, item: Item) -> bool:
     """Whether a question is for a judge; numbers and ranges are not."""
-    return question.type == "SA" and sample.task != "counting"
+    return expected(item).type == "SA" and case.intervention != COUNTING
 
 
-def read_answer(sample: Sample, question: Question, text: str) -> str | None:
-    """What a passage answers to a question, in the form of `Answered.parsed`."""
-    if question.type == "YN":
-        return read_yes_no(text, negated=question.polarity == "negated")
-    if question.type == "MC":
-        return read_option(text, question.options)
-    if sample.task != "counting":
+def parse_prediction(case: Case, item: Item, text: str) -> str | None:
+    """What a passage answers to a question, in the form of `Prediction.parsed`."""
+    wanted = expected(item)
+    if wanted.type == "YN":
+        return parse_yes_no(text, negated=wanted.polarity == "negated")
+    if wanted.type == "MC":
+        return parse_choice(text, wanted.options)
+    if case.intervention != COUNTING:
         return None if is_refusal(text) or not text.strip() else text
-    number = read_number(text)
-    if question.dimension == "exact" or number is not None:
+    number = parse_number(text)
+    if wanted.dimension == "exact" or number is not None:
         return None if number is None else str(number)
-    found = read_range(text)
+    found = parse_range(text)
     return None if found is None else f"{found[0]}-{found[1]}"
 
 
-def verdict_by_rule(sample: Sample, question: Question, parsed: str) -> Verdict:
+def verdict_by_rule(case: Case, item: Item, parsed: str) -> Verdict:
     """Of a question that needs no judge. A range holds several numbers, at most MOST_IN_RANGE."""
-    if sample.task != "counting" or question.type != "SA":
-        return "right" if parsed == question.answer else "wrong"
-    count, found = int(sample.facts["count"]), span(parsed)
+    wanted = expected(item)
+    if case.intervention != COUNTING or wanted.type != "SA":
+        return "right" if parsed == wanted.reference else "wrong"
+    count, found = _count(case), span(parsed)
     if found is None:
         return "wrong"
     low, high = found
-    fits = low == high if question.dimension == "exact" else 0 < high - low < MOST_IN_RANGE
+    fits = low == high if wanted.dimension == "exact" else 0 < high - low < MOST_IN_RANGE
     return "right" if fits and low <= count <= high else "wrong"
 
 
-def _read(row: Answered, sample: Sample, question: Question) -> Answered:
+def _count(case: Case) -> int:
+    """How many things there are, by the facts of a case."""
+    found = span(case.facts.get("count", ""))
+    if found is None or found[0] != found[1]:
+        raise DataError(
+            "the benchmark",
+            "it is about counting, and its facts do not give the 'count', a whole number",
+            record=f"case {case.id}",
+            remedy="give every case of counting its count",
+        )
+    return found[0]
+
+
+def _parsed(row: Prediction, case: Case, item: Item) -> Prediction:
     if row.outcome is Outcome.FAILED:
         return row
     problem = _unreadable(row)
     said = "" if problem else passage(row.text, row.mode)
-    parsed = None if problem else read_answer(sample, question, said)
+    parsed = None if problem else parse_prediction(case, item, said)
     if parsed is None:
         return msgspec.structs.replace(
             row,
             outcome=Outcome.UNPARSED,
-            reason=problem or _why_not(said),
+            reason=problem or _why_not(said, expected(item).type),
             parsed=None,
             verdict=None,
             judge="",
             judge_text="",
         )
-    by_rule = not is_judged_in_words(sample, question)
+    by_rule = not is_judged_in_words(case, item)
     return msgspec.structs.replace(
         row,
         outcome=Outcome.OK,
         reason="",
         parsed=parsed,
-        verdict=verdict_by_rule(sample, question, parsed) if by_rule else None,
+        verdict=verdict_by_rule(case, item, parsed) if by_rule else None,
         judge=BY_RULE if by_rule else "",
         judge_text="",
     )
 
 
-def _unreadable(row: Answered) -> str:
+def _unreadable(row: Prediction) -> str:
     """Why there is nothing to read."""
     if row.finish in CUT_OFF:
         return "cut off before its end"
@@ -179,13 +199,17 @@ def _unreadable(row: Answered) -> str:
     return ""
 
 
-def _why_not(said: str) -> str:
+def _why_not(said: str, type_: str) -> str:
     if not said:
         return "no answer after its reasoning"
-    return "a refusal" if is_refusal(said) else "says nothing that can be read as an answer"
+    if is_refusal(said):
+        return "a refusal"
+    return (
+        "says neither yes nor no" if type_ == "YN" else "says nothing that can be read as an answer"
+    )
 
 
-def _judged(row: Answered, judgement: Judgement, name: str) -> Answered:
+def _judged(row: Prediction, judgement: Judgement, name: str) -> Prediction:
     if judgement.refused:
         return msgspec.structs.replace(
             row, verdict="unjudged", judge=name, judge_text=judgement.refused

@@ -28,14 +28,13 @@ from groundfault.analysis.statistics import (
     bootstrap_sums,
     percentile_interval,
 )
-from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample, Task
+from groundfault.benchmarks.reactbench import LAYOUT, Task
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
 from groundfault.judges.labelled import Labelled
 from groundfault.judges.llm import JudgeDown
 from groundfault.metrics import exam as metric
-from groundfault.parsing.answers import Verdict
 from groundfault.protocols.scored import by_case
-from groundfault.records import Estimate
+from groundfault.records import Answer, Case, Estimate, Item, Role, Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +90,7 @@ def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str 
     judgements = judge.judge_all([each.answer for each in labelled])
     _check_willing(judge, judgements)
     pairs = [
-        (each.answer.sample.task, each.verdict, judgement.verdict)
+        (each.answer.case.intervention, each.verdict, judgement.verdict)
         for each, judgement in zip(labelled, judgements, strict=True)
         if not judgement.refused
     ]
@@ -309,22 +308,24 @@ def _canary(
     type_, dimension = LAYOUT[task][number - 1]
     name = f"canary-{task}"
     images = (f"{name}.png",) if task != "tracing" else (f"{name}-1.png", f"{name}-2.png")
-    sample = Sample(id=name, task=task, images=images, height_px=1, width_px=1, facts=facts)
-    asked, reference, rubric = _ASKED[task, number]
-    question = Question(
+    question, reference, rubric = _QUESTIONS[task, number]
+    item = Item(
         id=f"{name}:Q{number}",
-        sample_id=name,
-        number=number,
-        type=type_,
-        dimension=dimension,
-        text=asked,
-        answer=reference,
-        rubric=rubric,
+        case_id=name,
+        role=Role.QUESTION,
+        images=images,
+        height_px=1,
+        width_px=1,
+        query=question,
+        answer=Answer(
+            type=type_, reference=reference, rubric=rubric, dimension=dimension, number=number
+        ),
     )
-    return Labelled(ShortAnswer(sample, question, text), verdict)
+    case = Case(id=name, intervention=task, facts=facts)
+    return Labelled(ShortAnswer(case, item, text), verdict)
 
 
-_ASKED: Mapping[tuple[Task, int], tuple[str, str, str]] = {
+_QUESTIONS: Mapping[tuple[Task, int], tuple[str, str, str]] = {
     ("erasure", 5): (
         "What is on the table? Describe it.",
         "Nothing at all: the table is bare.",

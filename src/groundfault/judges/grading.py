@@ -1,4 +1,5 @@
-"""Stored answers judged, attributed to sub-causes, and scored; nobody is asked the questions again.
+"""Stored predictions in words graded, attributed to sub-causes, and scored; no model is asked its
+questions again.
 
 Each step reads a run folder and leaves its result there, so that a judge that is down, or another
 judge later, costs no answer.
@@ -16,23 +17,21 @@ import numpy as np
 
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.errors import UsageError
-from groundfault.io.store import read_json, write_json
-from groundfault.judges import causes, is_judged_in_words
+from groundfault.interfaces import ChatModel, Checkpointed
+from groundfault.io.store import locked, write_json
+from groundfault.judges import AnswerJudge, by_item, causes, expected, grade, is_judged_in_words
 from groundfault.judges.card import Canaried, JudgeCard, corrected_scores
 from groundfault.judges.llm import JudgeDown, LlmJudge
 from groundfault.judges.rule import RuleJudge
-from groundfault.llm.client import Conversing
-from groundfault.llm.conversations import Served
-from groundfault.llm.cost import Taken
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import Usage
 from groundfault.metrics import exam as metric
-from groundfault.parsing.answers import Answered
 from groundfault.protocols.exam import CONTROL
 from groundfault.protocols.scored import Scored
-from groundfault.records import Estimate, Outcome, Summary
-from groundfault.runner.exam_papers import ExamPaper, Paper
-from groundfault.runner.exams import Answerer, ExamRun, Marker
-from groundfault.runs import answers
-from groundfault.runs.run import write_run
+from groundfault.records import MODES, Benchmark, Estimate, Outcome, Prediction, Summary
+from groundfault.runs.recorder import read_predictions, replace_predictions
+from groundfault.runs.run import RUN, Grader, Run, read_run, write_run
+from groundfault.runs.shards import shards
 
 if TYPE_CHECKING:
     from groundfault.protocols.scored import Floats
@@ -42,38 +41,39 @@ __all__ = [
     "attribute_run",
     "correct_run",
     "distribution_of",
-    "judge_run",
-    "kept_answers",
-    "read_exam_run",
-    "score_run",
+    "grade_run",
+    "kept_predictions",
+    "n_judged",
+    "read_run_in_words",
+    "score_graded",
 ]
 
 AnyPath = str | PathLike[str]
-RULE = Marker(name=RuleJudge.name, cost=0.0)
+NOTHING = Usage(0, 0.0)
 
 
 class ModelJudge:
     """A model that judges; canaries, and only they, are always asked anew."""
 
-    def __init__(self, spec: str, asked: Conversing, anew: Conversing) -> None:
-        self.spec, self.asked, self.anew = spec, asked, anew
-        self.judge = LlmJudge(asked, spec)
+    def __init__(self, spec: str, model: ChatModel, anew: ChatModel) -> None:
+        self.spec, self.model, self.anew = spec, model, anew
+        self.judge = LlmJudge(model, spec)
 
     def canaried(self) -> Canaried:
         """The judge with canaries."""
         return Canaried(self.judge, anew=LlmJudge(self.anew, self.spec))
 
     @property
-    def taken(self) -> Taken:
-        """By all judgements so far, canaries included."""
-        return self.asked.purse.taken + self.anew.purse.taken
+    def usage(self) -> Usage:
+        """Of all judgements so far, canaries included."""
+        return usage_of(self.model) + usage_of(self.anew)
 
-    def marker(self, canaried: Canaried | None = None) -> Marker:
+    def grader(self, canaried: Canaried | None = None) -> Grader:
         """What a run notes about it."""
-        found = Marker(
+        found = Grader(
             name=self.judge.name,
             prompt_hash=self.judge.prompt_hash,
-            server=server_of(self.asked.answerer),
+            server=server_of(self.model),
         )
         if canaried is None:
             return found
@@ -86,20 +86,25 @@ class ModelJudge:
         )
 
 
-def server_of(answerer: Answerer) -> str:
+def usage_of(model: ChatModel) -> Usage:
+    """What a model's replies took so far; one in this process takes nothing."""
+    return model.cost.usage if isinstance(model, ChatClient) else NOTHING
+
+
+def server_of(model: ChatModel) -> str:
     """Where a model is, or which checkpoints it is made of."""
-    if isinstance(answerer, Served):
-        return answerer.url
-    return "+".join(getattr(answerer, "checkpoints", ()))
+    if isinstance(model, ChatClient):
+        return model.server.url
+    return "+".join(model.checkpoints) if isinstance(model, Checkpointed) else ""
 
 
-def read_exam_run(folder: AnyPath) -> ExamRun:
+def read_run_in_words(folder: AnyPath) -> Run:
     """The run.json of a run that was asked in words."""
     folder = Path(folder)
-    if not (folder / "run.json").is_file():
-        raise UsageError(f"{folder}: is no run: it has no run.json")
-    run = read_json(folder / "run.json", ExamRun)
-    if not answers.shards(folder):
+    if not (folder / RUN).is_file():
+        raise UsageError(f"{folder}: is no run: it has no {RUN}")
+    run = read_run(folder)
+    if not run.modes or not shards(folder):
         raise UsageError(f"{folder}: holds no answers in words; give a run of an exam")
     if run.state == "running":
         raise UsageError(f"{folder}: was cut short; run its eval command again, then judge it")
@@ -108,145 +113,161 @@ def read_exam_run(folder: AnyPath) -> ExamRun:
     return run
 
 
-def kept_answers(folder: AnyPath, run: ExamRun, paper: Paper) -> list[Answered]:
-    """The answers of a run to what it was last asked, in the order of the questions."""
-    place = {one.key: k for k, one in enumerate(paper.questions(run.modes).asked())}
-    rows = [row for row in answers.read_answers(folder) if (row.item_id, row.mode) in place]
-    return sorted(rows, key=lambda row: place[row.item_id, row.mode])
+def kept_predictions(folder: AnyPath, run: Run, benchmark: Benchmark) -> list[Prediction]:
+    """The predictions of a run to what it was last asked, in the order of the questions."""
+    place: dict[tuple[str, str], int] = {
+        key: k
+        for k, key in enumerate((item.id, mode) for item in benchmark.items for mode in run.modes)
+    }
+    found = [each for each in read_predictions(folder) if each.key in place]
+    return sorted(found, key=lambda each: place[each.key])
 
 
-def judge_run(
-    folder: AnyPath, run: ExamRun, paper: Paper, judge: ModelJudge | None = None
-) -> tuple[ExamRun, list[Answered]]:
-    """Give every stored answer its verdict, by rule or by a model, and note who gave it.
+def n_judged(benchmark: Benchmark, n_modes: int) -> int:
+    """Answers that a judge decides about, at most."""
+    return n_modes * sum(is_judged_in_words(*found) for found in by_item(benchmark).values())
+
+
+def grade_run(
+    folder: AnyPath,
+    run: Run,
+    benchmark: Benchmark,
+    judge: ModelJudge | AnswerJudge | None = None,
+) -> tuple[Run, list[Prediction]]:
+    """Give every stored answer its verdict, by rule or by a judge, and note who gave it.
 
     A model that has judged all of them before is not asked again.
     """
     folder = Path(folder)
-    with answers.locked(folder):
-        rows = kept_answers(folder, run, paper)
-        if judge is not None and _is_judged_by(judge, run, rows):
-            return run, rows
-        if judge is None:
-            rows, marker = paper.judge(rows, RuleJudge()), RULE
+    with locked(folder):
+        kept = kept_predictions(folder, run, benchmark)
+        if isinstance(judge, ModelJudge):
+            if _is_graded_by(judge, run, kept):
+                return run, kept
+            graded, grader = _graded_by(judge, benchmark, kept)
         else:
-            rows, marker = _judged_by(judge, paper, rows)
-        rows = [_without_stale_cause(row) for row in rows]
-        answers.replace_answers(folder, rows)
-        run = msgspec.structs.replace(run, judged=marker, outcomes=_outcomes(rows))
+            judge = judge or RuleJudge()
+            graded = grade(benchmark, kept, judge)
+            grader = Grader(name=judge.name, cost=0.0)
+        graded = [_without_stale_cause(each) for each in graded]
+        replace_predictions(folder, graded)
+        run = msgspec.structs.replace(run, judged=grader, outcomes=_outcomes(graded))
         write_run(folder, run)
-    return run, rows
+    return run, graded
 
 
-def _judged_by(
-    judge: ModelJudge, paper: Paper, rows: Iterable[Answered]
-) -> tuple[list[Answered], Marker]:
-    canaried, before = judge.canaried(), judge.taken
-    judged = paper.judge(rows, canaried)
-    marker = _with_cost(judge.marker(canaried), judge.taken - before)
-    unjudged = sum(row.verdict == "unjudged" for row in judged)
-    return judged, msgspec.structs.replace(marker, unjudged=unjudged)
+def _graded_by(
+    judge: ModelJudge, benchmark: Benchmark, predictions: Iterable[Prediction]
+) -> tuple[list[Prediction], Grader]:
+    canaried, before = judge.canaried(), judge.usage
+    graded = grade(benchmark, predictions, canaried)
+    grader = _with_cost(judge.grader(canaried), judge.usage - before)
+    unjudged = sum(each.verdict == "unjudged" for each in graded)
+    return graded, msgspec.structs.replace(grader, unjudged=unjudged)
 
 
-def _with_cost(marker: Marker, taken: Taken) -> Marker:
-    return msgspec.structs.replace(marker, tokens=taken.tokens, cost=taken.cost)
+def _with_cost(grader: Grader, usage: Usage) -> Grader:
+    return msgspec.structs.replace(grader, tokens=usage.tokens, cost=usage.cost)
 
 
-def _is_judged_by(judge: ModelJudge, run: ExamRun, rows: Sequence[Answered]) -> bool:
-    marker, before = judge.marker(), run.judged
-    if before is None or marker.name != before.name or marker.server != before.server:
+def _is_graded_by(judge: ModelJudge, run: Run, predictions: Sequence[Prediction]) -> bool:
+    now, before = judge.grader(), run.judged
+    if before is None or now.name != before.name or now.server != before.server:
         return False
-    if marker.prompt_hash != before.prompt_hash or judge.asked.fresh:
+    fresh = isinstance(judge.model, ChatClient) and judge.model.fresh
+    if now.prompt_hash != before.prompt_hash or fresh:
         return False
-    return all(row.verdict is not None for row in rows if row.outcome is Outcome.OK)
+    return all(each.verdict is not None for each in predictions if each.outcome is Outcome.OK)
 
 
-def _outcomes(rows: Iterable[Answered]) -> dict[str, int]:
+def _outcomes(predictions: Iterable[Prediction]) -> dict[str, int]:
     counts = {outcome.value: 0 for outcome in Outcome}
-    for row in rows:
-        counts[row.outcome.value] += 1
+    for each in predictions:
+        counts[each.outcome.value] += 1
     return counts
 
 
-def _is_attributable(row: Answered) -> bool:
-    return row.mode == "cot" and row.verdict == "wrong"
+def _is_attributable(prediction: Prediction) -> bool:
+    return prediction.mode == "cot" and prediction.verdict == "wrong"
 
 
-def _without_stale_cause(row: Answered) -> Answered:
+def _without_stale_cause(prediction: Prediction) -> Prediction:
     """An answer that another judge no longer finds wrong has no cause."""
-    if not row.cause_by or _is_attributable(row):
-        return row
-    return msgspec.structs.replace(row, cause=None, cause_by="", cause_text="")
+    if not prediction.cause_by or _is_attributable(prediction):
+        return prediction
+    return msgspec.structs.replace(prediction, cause=None, cause_by="", cause_text="")
 
 
 def attribute_run(
     folder: AnyPath,
-    run: ExamRun,
-    paper: Paper,
-    rows: Sequence[Answered],
+    run: Run,
+    benchmark: Benchmark,
+    predictions: Sequence[Prediction],
     spec: str,
-    asked: Conversing,
-) -> tuple[ExamRun, list[Answered]]:
+    model: ChatModel,
+) -> tuple[Run, list[Prediction]]:
     """Have a model name the sub-cause of every wrong chain of thought; it sees the pictures, unless
     it is blind."""
-    if not isinstance(paper, ExamPaper):
-        raise UsageError(f"sub-causes are those of ReactBench's tasks; {paper.name} has none")
+    _check_has_causes(benchmark)
     folder = Path(folder)
-    images = None if spec.startswith("blind:") else paper.images
-    before = asked.purse.taken
-    with answers.locked(folder):
+    images = None if spec.startswith("blind:") else benchmark.images
+    before = usage_of(model)
+    with locked(folder):
         try:
-            found = causes.attribute(paper.exam, rows, asked, spec, images=images)
+            found = causes.attribute(benchmark, predictions, model, spec, images=images)
         except JudgeDown as problem:
             hint = "" if images is None else f"; if it reads no pictures, name it as blind:{spec}"
             raise UsageError(f"{problem}{hint}") from None
-        by_item = {each.item_id: each for each in found}
-        rows = [
+        by_id = {each.item_id: each for each in found}
+        attributed = [
             msgspec.structs.replace(
-                row,
-                cause=by_item[row.item_id].cause,
+                each,
+                cause=by_id[each.item_id].cause,
                 cause_by=spec,
-                cause_text=by_item[row.item_id].text,
+                cause_text=by_id[each.item_id].text,
             )
-            if _is_attributable(row)
-            else row
-            for row in rows
+            if _is_attributable(each)
+            else each
+            for each in predictions
         ]
-        marker = Marker(
-            name=spec,
-            prompt_hash=causes.prompt_hash(),
-            server=server_of(asked.answerer),
-        )
-        marker = _with_cost(marker, asked.purse.taken - before)
-        answers.replace_answers(folder, rows)
-        run = msgspec.structs.replace(run, attributed=marker)
+        grader = Grader(name=spec, prompt_hash=causes.prompt_hash(), server=server_of(model))
+        grader = _with_cost(grader, usage_of(model) - before)
+        replace_predictions(folder, attributed)
+        run = msgspec.structs.replace(run, attributed=grader)
         write_run(folder, run)
-    return run, list(rows)
+    return run, attributed
 
 
-def score_run(
+def _check_has_causes(benchmark: Benchmark) -> None:
+    if any(case.intervention not in causes.CAUSES for case in benchmark.cases):
+        raise UsageError(
+            f"sub-causes are those of ReactBench's tasks; {benchmark.card.name} has none"
+        )
+
+
+def score_graded(
     folder: AnyPath,
-    run: ExamRun,
-    paper: Paper,
-    rows: Sequence[Answered],
+    run: Run,
+    benchmark: Benchmark,
+    scored: Scored,
     *,
     bootstrap: int,
     seed: int,
-) -> tuple[Scored, Summary]:
-    """Score judged answers and write summary.json and cases.parquet."""
-    scored = paper.score(rows, run.modes)
-    summary = summarise(scored, bootstrap=bootstrap, seed=seed, data=paper.hashes)
+    hashes: dict[str, str],
+) -> Summary:
+    """Summarise scored answers and write summary.json and cases.parquet."""
+    summary = summarise(scored, bootstrap=bootstrap, seed=seed, data=hashes)
     warnings = run.judged.warnings if run.judged else ()
     summary = msgspec.structs.replace(summary, notes=(*summary.notes, *warnings))
     write_results(folder, scored, summary)
-    return scored, summary
+    return summary
 
 
 def correct_run(
     folder: AnyPath,
-    run: ExamRun,
-    paper: Paper,
-    rows: Sequence[Answered],
+    run: Run,
+    benchmark: Benchmark,
+    predictions: Sequence[Prediction],
     scored: Scored,
     card: JudgeCard,
     *,
@@ -254,18 +275,20 @@ def correct_run(
     seed: int,
 ) -> dict[str, dict[str, Estimate]]:
     """Scores corrected for the judge's error, by its card; also written to corrected.json."""
-    if not isinstance(paper, ExamPaper) or run.judged is None:
-        raise UsageError(f"{paper.name} is read by rule; there is no judge to correct for")
-    marker = run.judged
-    if (card.judge, card.prompt_hash) != (marker.name, marker.prompt_hash):
+    if not n_judged(benchmark, 1) or run.judged is None:
+        raise UsageError(
+            f"{benchmark.card.name} is parsed by rule; there is no judge to correct for"
+        )
+    grader = run.judged
+    if (card.judge, card.prompt_hash) != (grader.name, grader.prompt_hash):
         raise UsageError(
             f"the card is about the judge {card.judge} (prompts {card.prompt_hash[:12] or 'none'}),"
-            f" and {folder} was judged by {marker.name} ({marker.prompt_hash[:12] or 'none'}); "
+            f" and {folder} was judged by {grader.name} ({grader.prompt_hash[:12] or 'none'}); "
             "make a card of that one with groundfault judge-card"
         )
     found = corrected_scores(
         scored.contributions,
-        _judged_counts(paper, rows, marker.name),
+        _judged_counts(benchmark, predictions, grader.name),
         scored.case,
         {name: member for name, member in scored.rows.items() if name != CONTROL},
         card,
@@ -276,26 +299,25 @@ def correct_run(
     return found
 
 
-def _judged_counts(paper: ExamPaper, rows: Iterable[Answered], judge: str) -> Floats:
-    """(samples, modes × tasks) short answers in words that a judge decided about."""
-    samples = paper.samples
-    place = {sample: k for k, sample in enumerate(samples)}
-    asked = {question.id: question for question in paper.exam.questions}
-    counts = np.zeros((len(samples), len(metric.MODES), len(metric.TASKS)))
-    for row in rows:
-        question = asked[row.item_id]
-        sample = samples[question.sample_id]
-        decided = row.judge == judge and row.verdict != "unjudged"
-        if decided and is_judged_in_words(sample, question):
-            mode, task = metric.MODES.index(row.mode), metric.TASKS.index(sample.task)
-            counts[place[sample.id], mode, task] += 1
-    return counts.reshape(len(samples), -1)
+def _judged_counts(benchmark: Benchmark, predictions: Iterable[Prediction], judge: str) -> Floats:
+    """(cases, modes × tasks) short answers in words that a judge decided about."""
+    place = {case.id: k for k, case in enumerate(benchmark.cases)}
+    known = by_item(benchmark)
+    counts = np.zeros((len(place), len(MODES), len(metric.TASKS)))
+    for each in predictions:
+        case, item = known[each.item_id]
+        decided = each.judge == judge and each.verdict != "unjudged"
+        if decided and expected(item).type == "SA" and is_judged_in_words(case, item):
+            mode, task = MODES.index(each.mode), metric.TASKS.index(case.intervention)
+            counts[place[case.id], mode, task] += 1
+    return counts.reshape(len(place), -1)
 
 
-def distribution_of(paper: ExamPaper, rows: Iterable[Answered]) -> causes.Distribution:
+def distribution_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> causes.Distribution:
     """Task → label → how many wrong chains of thought were attributed to it."""
-    samples = paper.samples
-    task = {q.id: samples[q.sample_id].task for q in paper.exam.questions}
+    task = {item_id: case.intervention for item_id, (case, _) in by_item(benchmark).items()}
     return causes.distribution(
-        causes.Attributed(row.item_id, task[row.item_id], row.cause) for row in rows if row.cause_by
+        causes.Attributed(each.item_id, task[each.item_id], each.cause)
+        for each in predictions
+        if each.cause_by
     )

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Exam, Question, Sample
+from groundfault.benchmarks.reactbench import is_control
 from groundfault.errors import DataError, UsageError
-from groundfault.judges import ShortAnswer, by_item, is_judged_in_words
-from groundfault.parsing.answers import Verdict
+from groundfault.judges import ShortAnswer, by_item, expected, is_judged_in_words
+from groundfault.records import Answer, Benchmark, Case, Verdict
 
 __all__ = ["Labelled", "labelled_answers", "read_labels"]
 
@@ -39,21 +39,21 @@ class _Label(msgspec.Struct):
     verdict: Verdict
 
 
-def read_labels(path: str | PathLike[str], exam: Exam) -> list[Labelled]:
+def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelled]:
     """Labels by people, one JSON object per line."""
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
-    known = by_item(exam)
+    known = by_item(benchmark)
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             label = msgspec.json.decode(line, type=_Label)
-            sample, question = known[label.item_id]
-            if not is_judged_in_words(sample, question):
+            case, item = known[label.item_id]
+            if not is_judged_in_words(case, item):
                 raise ValueError(f"{label.item_id} needs no judge: it is no short answer in words")
         except (ValueError, KeyError) as problem:  # msgspec's are ValueErrors
             what = f"the exam has no item {problem}" if isinstance(problem, KeyError) else problem
@@ -63,28 +63,28 @@ def read_labels(path: str | PathLike[str], exam: Exam) -> list[Labelled]:
                 record=f"line {number}",
                 remedy='give JSON lines with "item_id", "text" and "verdict", right or wrong',
             ) from None
-        found.append(Labelled(ShortAnswer(sample, question, label.text), label.verdict))
+        found.append(Labelled(ShortAnswer(case, item, label.text), label.verdict))
     if not found:
         raise UsageError(f"{path}: holds not one label")
     return found
 
 
-def labelled_answers(exam: Exam) -> Iterator[Labelled]:
+def labelled_answers(benchmark: Benchmark) -> Iterator[Labelled]:
     """Right and wrong answers to every question that a judge is needed for."""
-    for sample, question in by_item(exam).values():
-        if is_judged_in_words(sample, question) and "control" not in sample.facts:
-            right, wrong = _wordings(sample, question)
+    for case, item in by_item(benchmark).values():
+        if is_judged_in_words(case, item) and not is_control(case):
+            right, wrong = _wordings(case, expected(item))
             for verdict, texts in (("right", right), ("wrong", wrong)):
                 for text in texts:
                     label: Verdict = "right" if verdict == "right" else "wrong"
-                    yield Labelled(ShortAnswer(sample, question, text), label)
+                    yield Labelled(ShortAnswer(case, item, text), label)
 
 
-def _wordings(sample: Sample, question: Question) -> tuple[Sequence[str], Sequence[str]]:
-    facts, number = sample.facts, question.number
-    if sample.task == "erasure":
-        return _erasure(facts, question)
-    if sample.task == "attribute":
+def _wordings(case: Case, wanted: Answer) -> tuple[Sequence[str], Sequence[str]]:
+    facts, number = case.facts, wanted.number
+    if case.intervention == "erasure":
+        return _erasure(facts, number)
+    if case.intervention == "attribute":
         return _attribute(facts, number)
     return _where(facts) if number == 9 else _tracing(facts)
 
@@ -93,7 +93,7 @@ def _a(name: str) -> str:
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
-def _erasure(facts: dict[str, str], question: Question) -> tuple[list[str], list[str]]:
+def _erasure(facts: dict[str, str], number: int) -> tuple[list[str], list[str]]:
     name, kept = facts["erased"], facts["kept"]
     place, colour = facts.get("location", f"next to the {kept}"), facts.get("colour", "grey")
     absent = [
@@ -104,7 +104,7 @@ def _erasure(facts: dict[str, str], question: Question) -> tuple[list[str], list
         f"There isn't {_a(name)} in this picture.",
         f"One might expect {_a(name)} {place}, but there is none.",
     ]
-    if question.number == 7:
+    if number == 7:
         right = [
             *absent,
             f"The picture shows no {name}, so it has no colour.",
@@ -127,7 +127,7 @@ def _erasure(facts: dict[str, str], question: Question) -> tuple[list[str], list
         f"It is hard to see, but it looks like {_a(name)}.",
         f"{_a(name).capitalize()} that is not very large stands there.",
     ]
-    if question.number == 8:
+    if number == 8:
         right = [
             "Neither.",
             "None of them.",

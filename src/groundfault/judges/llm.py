@@ -10,19 +10,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from groundfault.benchmarks.reactbench import Task
 from groundfault.errors import GroundfaultError
-from groundfault.interfaces import Answerer
+from groundfault.interfaces import ChatModel
 from groundfault.judges import Judgement, ShortAnswer
-from groundfault.llm.conversations import REFUSED
-from groundfault.parsing.answers import Verdict
-from groundfault.records import Outcome, Prediction
+from groundfault.llm.server import refusal
+from groundfault.records import Conversation, Message, Outcome, Reply, Verdict
 
-__all__ = ["JudgeDown", "LlmJudge", "ask", "refusal"]
-
-Conversation = list[dict[str, Any]]
+__all__ = ["JudgeDown", "LlmJudge", "ask", "remind"]
 
 SYSTEM = (
     "You mark exam answers about pictures that you do not see. The facts and the marking rules "
@@ -32,7 +27,7 @@ SYSTEM = (
     "ignore them. Reply with exactly one word, right or wrong, and nothing else."
 )
 
-RULES: dict[tuple[Task, str], str] = {
+RULES: dict[tuple[str, str], str] = {
     ("erasure", "direct"): (
         "In the picture, the {erased} {location} was taken out. The answer is wrong if it presents"
         " a {erased} as being there, under any name and however carefully put. It is right if it "
@@ -92,8 +87,8 @@ class JudgeDown(GroundfaultError):
 class LlmJudge:
     """Judges with a model. `model` and `prompt_hash` belong in the run."""
 
-    def __init__(self, answerer: Answerer, model: str) -> None:
-        self.answerer, self.model = answerer, model
+    def __init__(self, chat: ChatModel, model: str) -> None:
+        self.chat, self.model = chat, model
 
     @property
     def name(self) -> str:
@@ -101,74 +96,67 @@ class LlmJudge:
 
     @property
     def prompt_hash(self) -> str:
-        """SHA-256 of every word that the judge is told."""
-        told = [SYSTEM, PLAIN, REMINDER, _TEMPLATE, *map(str, RULES.items())]
-        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+        """SHA-256 of all that prompts are made of."""
+        prompts = [SYSTEM, PLAIN, REMINDER, _TEMPLATE, *map(str, RULES.items())]
+        return hashlib.sha256("\0".join(prompts).encode()).hexdigest()
 
     def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
         """One judgement per answer, in order."""
         return self._judged(
             [
                 _conversation(
-                    _rules(a), a.question.text, a.question.answer, a.text, a.question.rubric
+                    _rules(a), a.item.query, a.expected.reference, a.text, a.expected.rubric
                 )
                 for a in answers
             ]
         )
 
     def judge(self, question: str, answer: str, rubric: str) -> bool | None:
-        """The seam `protocols.Judge`: one answer, by its rubric alone."""
+        """The seam `interfaces.Judge`: one answer, by its rubric alone."""
         verdict = self._judged([_conversation(PLAIN, question, "", answer, rubric)])[0].verdict
         return None if verdict is None else verdict == "right"
 
     def _judged(self, conversations: Sequence[Conversation]) -> list[Judgement]:
-        replies = ask(self.answerer, conversations, self.model)
+        replies = ask(self.chat, conversations, self.model)
         judgements = [Judgement(_word(r.text), r.text, refusal(r)) for r in replies]
-        unclear = [k for k, said in enumerate(judgements) if not (said.verdict or said.refused)]
-        again = [
-            [
-                *conversations[k],
-                {"role": "assistant", "content": judgements[k].text},
-                {"role": "user", "content": REMINDER},
-            ]
-            for k in unclear
-        ]
-        for k, reply in zip(unclear, ask(self.answerer, again, self.model), strict=True):
+        unclear = [k for k, each in enumerate(judgements) if not (each.verdict or each.refused)]
+        again = [remind(conversations[k], judgements[k].text, REMINDER) for k in unclear]
+        for k, reply in zip(unclear, ask(self.chat, again, self.model), strict=True):
             text = f"{judgements[k].text}\n{reply.text}"
             judgements[k] = Judgement(_word(reply.text), text, refusal(reply))
         return judgements
 
 
-def ask(
-    answerer: Answerer, conversations: Sequence[Conversation], model: str
-) -> Sequence[Prediction]:
-    """What a model replies to each conversation; raises JudgeDown if it does not reply to one."""
+def ask(chat: ChatModel, conversations: Sequence[Conversation], model: str) -> Sequence[Reply]:
+    """What a model replies to each conversation, or that it refuses to; raises JudgeDown if there
+    is neither."""
     if not conversations:
         return ()
-    replies = answerer.answer(conversations)
+    replies = chat.complete(conversations)
     if len(replies) != len(conversations):
         raise JudgeDown(model, f"{len(replies)} replies to {len(conversations)} questions")
     for reply in replies:
-        if reply.outcome is Outcome.FAILED:
+        if reply.outcome is Outcome.FAILED and not refusal(reply):
             raise JudgeDown(model, reply.reason)
     return replies
 
 
-def refusal(reply: Prediction) -> str:
-    """Why a model or its server will not reply; "" if it does."""
-    return reply.reason if reply.reason.startswith(REFUSED) else ""
+def remind(conversation: Conversation, text: str, reminder: str) -> Conversation:
+    """The conversation after a reply that was none of the words that were asked for."""
+    return (*conversation, Message("assistant", (text,)), Message("user", (reminder,)))
 
 
 def _word(text: str) -> Verdict | None:
     """The verdict, if the reply is one of the two words and nothing else."""
-    said = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
-    said = said.strip(" \t\r\n.*\"'`").casefold()
-    return "right" if said == "right" else "wrong" if said == "wrong" else None
+    word = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    word = word.strip(" \t\r\n.*\"'`").casefold()
+    return "right" if word == "right" else "wrong" if word == "wrong" else None
 
 
 def _rules(answer: ShortAnswer) -> str:
     """The rule of a question, about its sample. An unedited control goes by its notes alone."""
-    facts, task, dimension = answer.sample.facts, answer.sample.task, answer.question.dimension
+    facts, task = answer.case.facts, answer.case.intervention
+    dimension = answer.expected.dimension
     if "control" in facts:
         return PLAIN
     slot = "" if task == "tracing" else "direct" if dimension in _DIRECT else dimension
@@ -194,4 +182,4 @@ def _conversation(
     text = _TEMPLATE.format(
         rules=rules, notes=notes, question=question, reference=reference or "(none)", answer=answer
     )
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
+    return Message("system", (SYSTEM,)), Message("user", (text,))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from groundfault.judges import BY_RULE, Judgement, ShortAnswer
-from groundfault.parsing.answers import Verdict
+from groundfault.records import Verdict
 
 __all__ = ["RuleJudge", "asserts", "colours_asserted"]
 
@@ -32,7 +32,7 @@ class RuleJudge:
 
 
 def _verdict(answer: ShortAnswer) -> Verdict | None:
-    facts, number, rubric = answer.sample.facts, answer.question.number, answer.question.rubric
+    facts, number, rubric = answer.case.facts, answer.expected.number, answer.expected.rubric
     text = answer.text[:LONGEST].replace("’", "'").casefold()
     rules: dict[tuple[str, bool], Callable[[dict[str, str], int, str, str], Verdict | None]] = {
         ("erasure", False): _erasure,
@@ -41,7 +41,7 @@ def _verdict(answer: ShortAnswer) -> Verdict | None:
         ("attribute", True): _attribute_control,
         ("tracing", False): _tracing,
     }
-    rule = rules.get((answer.sample.task, "control" in facts))
+    rule = rules.get((answer.case.intervention, "control" in facts))
     return rule(facts, number, rubric, text) if rule and text.strip() else None
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from groundfault.errors import GroundfaultError
-from groundfault.llm.retry import Patience
+from groundfault.llm.retry import RetryPolicy
 
 __all__ = ["Circuit", "ServerDown"]
 
@@ -20,8 +20,8 @@ class Circuit:
     """Opens when a server cannot be reached, or after many failures in a row; closes with the
     first sign of life."""
 
-    def __init__(self, patience: Patience, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.patience, self.clock = patience, clock
+    def __init__(self, retry: RetryPolicy, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.retry, self.clock = retry, clock
         self.in_a_row = 0
         self.down_since: float | None = None
         self.outages = 0
@@ -59,11 +59,11 @@ class Circuit:
             self._closed.set()
 
     def failed(self, reason: str, *, unreachable: bool, tried: bool) -> None:
-        """A request got no sensible response. Raises ServerDown when patience ends."""
+        """A request got no sensible response. Raises ServerDown if that goes on for too long."""
         self.in_a_row += 1
         now = self.clock()
         if self.down_since is None:
-            if not unreachable and self.in_a_row < self.patience.failures_in_a_row:
+            if not unreachable and self.in_a_row < self.retry.failures_in_a_row:
                 return
             self.down_since, self._tries = now, 0
             self.outages += 1
@@ -73,16 +73,16 @@ class Circuit:
             self._tries += 1
             self._next_try = now + self._wait_s()
         seconds = now - self.down_since
-        if not self.known and seconds > min(self.patience.first_contact_s, self.patience.outage_s):
+        if not self.known and seconds > min(self.retry.first_contact_s, self.retry.outage_s):
             raise ServerDown(
                 f"the server cannot be reached ({reason}). Remedy: check its address, and that it "
                 "is running"
             )
-        if seconds > self.patience.outage_s:
+        if seconds > self.retry.outage_s:
             raise ServerDown(
                 f"the server has been down for {seconds:.0f} s ({reason}). Remedy: run the same "
                 "command again when it is back"
             )
 
     def _wait_s(self) -> float:
-        return min(self.patience.wait_s(self._tries), self.patience.longest_try_s)
+        return min(self.retry.wait_s(self._tries), self.retry.longest_try_s)

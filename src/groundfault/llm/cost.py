@@ -1,4 +1,4 @@
-"""What a run may cost, what it will likely cost, and what it has cost."""
+"""Cost: what a run may cost, what it will likely cost, and what it has cost."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from collections.abc import Iterable
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.llm.conversations import Asked, Reply
+from groundfault.records import Conversation, Reply
 
 __all__ = [
-    "Allowance",
     "Budget",
     "BudgetUsedUp",
-    "Estimate",
+    "CostEstimate",
+    "CostTracker",
+    "EpisodeCost",
     "Price",
-    "Purse",
-    "estimate",
-    "likely_tokens",
+    "SharedBudget",
+    "Usage",
+    "estimate_cost",
+    "guess_tokens",
     "parse_budget",
     "parse_price",
 ]
@@ -27,8 +29,6 @@ __all__ = [
 CHARACTERS_PER_TOKEN = 4
 PICTURE_TOKENS = 1000
 """A middle value: servers count 250 to 2,500 for a picture of 640 × 480 to 1,500 × 1,000."""
-WORDS = {"std": 30, "cot": 300}
-"""Tokens of a usual answer."""
 ROUNDING = 1e-9
 _SCALES = {"": 1, "k": 1e3, "m": 1e6}
 _BUDGET = re.compile(r"[$€]?(\d+(?:\.\d*)?|\.\d+)([km]?)\s*(tokens?|usd|eur|[$€])?", re.I)
@@ -55,7 +55,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.tokens} tokens" if self.tokens is not None else f"{self.money:g} of money"
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class CostEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """What is left to ask, before it is asked. Tokens are guessed from lengths and counts."""
 
     requests: int
@@ -75,14 +75,14 @@ def parse_price(text: str) -> Price:
     Price(tokens_in=0.4, tokens_out=1.6)
     """
     try:
-        given, asked = (float(part) for part in text.split("/"))
-        if given < 0 or asked < 0:
+        tokens_in, tokens_out = (float(part) for part in text.split("/"))
+        if tokens_in < 0 or tokens_out < 0:
             raise ValueError
     except ValueError:
         raise UsageError(
             f"price '{text}': give IN/OUT in money per million tokens, as in 0.4/1.6"
         ) from None
-    return Price(given, asked)
+    return Price(tokens_in, tokens_out)
 
 
 def parse_budget(text: str) -> Budget:
@@ -99,21 +99,26 @@ def parse_budget(text: str) -> Budget:
     return Budget(money=amount)
 
 
-def likely_tokens(asked: Asked) -> tuple[int, int]:
-    """A guess at what a request takes and gives."""
-    given = len(asked.text) // CHARACTERS_PER_TOKEN + PICTURE_TOKENS * len(asked.pictures)
-    return given, WORDS[asked.mode]
+def guess_tokens(conversation: Conversation) -> int:
+    """About how many tokens a conversation has, from its characters and pictures.
+
+    >>> from groundfault.records import Message
+    >>> guess_tokens((Message("user", ("x" * 400,)),))
+    100
+    """
+    characters = sum(len(message.text) for message in conversation)
+    pictures = sum(len(message.pictures) for message in conversation)
+    return characters // CHARACTERS_PER_TOKEN + PICTURE_TOKENS * pictures
 
 
-def estimate(
-    asked: Iterable[Asked], *, max_tokens: int, price: Price | None, stored: int = 0
-) -> Estimate:
-    """What asking these will likely take, and at most."""
+def estimate_cost(
+    requests: Iterable[tuple[int, int]], *, max_tokens: int, price: Price | None, stored: int = 0
+) -> CostEstimate:
+    """What requests will likely take, and at most; of each, the guessed tokens in and out."""
     n = tokens_in = tokens_out = 0
-    for one in asked:
-        given, written = likely_tokens(one)
+    for given, written in requests:
         n, tokens_in, tokens_out = n + 1, tokens_in + given, tokens_out + min(written, max_tokens)
-    return Estimate(
+    return CostEstimate(
         requests=n,
         stored=stored,
         tokens_in=tokens_in,
@@ -125,18 +130,19 @@ def estimate(
 
 
 class BudgetUsedUp(GroundfaultError):
-    """There was not enough for all that whoever marks answers should have replied to."""
+    """The budget did not suffice for all that had to be asked."""
 
     def __init__(self, used_up: str, n_replies: int, n_asked: int) -> None:
         super().__init__(
-            f"{used_up}: {n_replies} of {n_asked} replies came from who marks the answers, and "
-            "nothing is scored by a part of them. All are kept: the same command again, or with a "
-            "larger --budget, pays only for the rest"
+            f"{used_up}: {n_replies} of {n_asked} replies came, and nothing is scored by a part of "
+            "them. All are kept: the same command again, or with a larger --budget, pays only for "
+            "the rest"
         )
 
 
-class Allowance:
-    """A budget that several purses live on: of the models that are asked and of their judges."""
+class SharedBudget:
+    """A budget that several cost trackers draw on: those of the models that are asked and of their
+    judges."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -150,100 +156,180 @@ class Allowance:
         return (cost or 0.0) if self.in_money else tokens
 
 
-class Taken(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True):
     """What replies took.
 
-    >>> Taken(900, 0.5) - Taken(400, 0.2) + Taken(100, None)
-    Taken(tokens=600, cost=None)
+    >>> Usage(900, 0.5) - Usage(400, 0.2) + Usage(100, None)
+    Usage(tokens=600, cost=None)
     """
 
     tokens: int
     cost: float | None
     """None where a price is not known."""
 
-    def __add__(self, more: Taken) -> Taken:
+    def __add__(self, more: Usage) -> Usage:
         tokens = self.tokens + more.tokens
         if self.cost is None or more.cost is None:
-            return Taken(tokens, None)
-        return Taken(tokens, self.cost + more.cost)
+            return Usage(tokens, None)
+        return Usage(tokens, self.cost + more.cost)
 
-    def __sub__(self, before: Taken) -> Taken:
-        return self + Taken(-before.tokens, None if before.cost is None else -before.cost)
+    def __sub__(self, before: Usage) -> Usage:
+        return self + Usage(-before.tokens, None if before.cost is None else -before.cost)
 
 
-class Purse:
-    """What was spent, and whether there is enough for one more.
+class _Admission:
+    """Lets things begin that cost something (requests, episodes) while the budget lasts.
 
-    A request is begun if what was spent, what is under way and the request itself fit into the
-    budget, each request counted as the mean of those before. So a run ends within a request or
-    two of its budget. The first one always goes: it says what a request takes. `aside`, in the
-    budget's unit, is kept for what each reply will cost further, which is its judging.
+    One more may begin if what was spent, what is under way and itself fit into the budget, each
+    counted as the mean of those that ended. The first one always begins, alone: it says what one
+    takes. `reserve` is kept for what each of them will cost later.
     """
 
-    def __init__(
-        self, budget: Budget | Allowance | None, price: Price | None, *, aside: float = 0.0
-    ) -> None:
-        self.allowance = Allowance(budget) if isinstance(budget, Budget) else budget
-        self.price, self.aside = price, aside
-        self.tokens_in = self.tokens_out = self.requests = 0
-        self.cost: float | None = 0.0
-        """None as soon as a reply's price is not known."""
+    def __init__(self, budget: SharedBudget | None, *, reserve: float = 0.0) -> None:
+        self.budget, self.reserve = budget, reserve
+        self.ended = 0
+        """How many of them ended and cost something."""
         self.spent = 0.0
-        """Of the budget, in its unit."""
+        """By those that ended, in the budget's unit."""
+        self.unfinished = 0.0
+        """What those under way have spent so far."""
         self.under_way = 0
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
 
-    @property
-    def budget(self) -> Budget | None:
-        """What it lives on, alone or with others."""
-        return None if self.allowance is None else self.allowance.budget
-
-    @property
-    def taken(self) -> Taken:
-        """By all replies so far."""
-        return Taken(self.tokens_in + self.tokens_out, self.cost)
-
-    async def take(self) -> bool:
-        """Begin a request; False if there is not enough for it."""
-        while self.allowance is not None and not self._enough(self.allowance):
+    async def begin(self) -> bool:
+        """Begin one, perhaps after others have ended; False if there is not enough for it."""
+        while self.budget is not None and not self._is_enough(self.budget):
             if not self.under_way:
                 return False
-            self._changed.clear()
-            await self._changed.wait()
+            ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(ended)
+            await ended
         self.under_way += 1
         return True
 
-    def _enough(self, allowance: Allowance) -> bool:
-        if not self.requests:
-            return not self.under_way and allowance.spent < allowance.limit
+    def _is_enough(self, budget: SharedBudget) -> bool:
+        spent = budget.spent - self.unfinished
+        if not self.ended:
+            return not self.under_way and spent < budget.limit
         begun = self.under_way + 1
-        mean = self.spent / self.requests
-        kept = self.aside * (self.requests + begun)
-        return allowance.spent + mean * begun + kept <= allowance.limit * (1 + ROUNDING)
+        mean = self.spent / self.ended
+        reserved = self.reserve * (self.ended + begun)
+        return spent + mean * begun + reserved <= budget.limit * (1 + ROUNDING)
 
-    def give_back(self) -> None:
-        """A request that was begun has ended, with or without a reply."""
+    def end(self) -> None:
+        """One that was begun has ended."""
         self.under_way -= 1
-        self._changed.set()
+        waiting, self._waiting = self._waiting, []
+        for ended in waiting:
+            if not ended.done():
+                ended.set_result(None)
 
-    def pay(self, asked: Asked, reply: Reply) -> None:
+
+class CostTracker:
+    """What was spent, and whether there is enough for one more request, or for one more episode.
+
+    A run ends within a request or two of its budget, or within an episode where requests belong to
+    episodes. `reserve`, in the budget's unit, is kept for what each reply will cost further, which
+    is its judging.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | SharedBudget | None = None,
+        price: Price | None = None,
+        *,
+        reserve: float = 0.0,
+    ) -> None:
+        self.shared = SharedBudget(budget) if isinstance(budget, Budget) else budget
+        self.price = price
+        self.tokens_in = self.tokens_out = self.requests = 0
+        self.cost: float | None = 0.0
+        """None as soon as a reply's price is not known."""
+        self._requests = _Admission(self.shared, reserve=reserve)
+        self._episodes = _Admission(self.shared)
+
+    @property
+    def budget(self) -> Budget | None:
+        """What it may spend, alone or with others."""
+        return None if self.shared is None else self.shared.budget
+
+    @property
+    def spent(self) -> float:
+        """What its own replies took of the budget, in the budget's unit."""
+        return self._requests.spent
+
+    @property
+    def usage(self) -> Usage:
+        """What all replies so far took."""
+        return Usage(self.tokens_in + self.tokens_out, self.cost)
+
+    async def begin_request(self) -> bool:
+        """Begin a request; False if there is not enough for it."""
+        return await self._requests.begin()
+
+    def end_request(self) -> None:
+        """A request that was begun has ended, with or without a reply."""
+        self._requests.end()
+
+    def episode(self) -> EpisodeCost:
+        """The cost of requests that are of use only together."""
+        return EpisodeCost(self._episodes)
+
+    def add(
+        self, conversation: Conversation, reply: Reply, episode: EpisodeCost | None = None
+    ) -> None:
         """Count a reply; where the server does not say its tokens, they are guessed."""
-        guessed_in, _ = likely_tokens(asked)
         written = len(reply.text) // CHARACTERS_PER_TOKEN
-        tokens_in = guessed_in if reply.tokens_in is None else reply.tokens_in
+        tokens_in = guess_tokens(conversation) if reply.tokens_in is None else reply.tokens_in
         tokens_out = written if reply.tokens_out is None else reply.tokens_out
         cost = self.cost_of(reply.cost, tokens_in, tokens_out)
         self.requests += 1
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
         self.cost = None if self.cost is None or cost is None else self.cost + cost
-        if self.allowance is not None:
-            amount = self.allowance.amount(tokens_in + tokens_out, cost)
-            self.spent += amount
-            self.allowance.spent += amount
+        amount = 0.0
+        if self.shared is not None:
+            amount = self.shared.amount(tokens_in + tokens_out, cost)
+            self.shared.spent += amount
+        self._requests.ended += 1
+        self._requests.spent += amount
+        if episode is not None:
+            episode.add(amount)
 
-    def cost_of(self, said: float | None, tokens_in: int, tokens_out: int) -> float | None:
-        """What the server says, or by price, or None."""
-        if said is not None:
-            return said
+    def cost_of(self, stated: float | None, tokens_in: int, tokens_out: int) -> float | None:
+        """The cost that the server states, or the cost by price, or None."""
+        if stated is not None:
+            return stated
         return None if self.price is None else self.price.of(tokens_in, tokens_out)
+
+
+class EpisodeCost:
+    """An episode's part of the budget: its first request is sent only if the budget will likely pay
+    for all of them."""
+
+    def __init__(self, admission: _Admission) -> None:
+        self._admission = admission
+        self.begun = False
+        self._amounts: list[float] = []
+
+    async def begin(self) -> bool:
+        """Begin the episode, if it was not begun yet; False if there is not enough for it."""
+        if not self.begun:
+            self.begun = await self._admission.begin()
+        return self.begun
+
+    def add(self, amount: float) -> None:
+        """One of its replies took so much of the budget."""
+        self._amounts.append(amount)
+        self._admission.unfinished += amount
+
+    def end(self) -> None:
+        """The episode is over. One that paid for nothing does not tell what an episode takes."""
+        if not self.begun:
+            return
+        if self._amounts:
+            self._admission.ended += 1
+            self._admission.spent += sum(self._amounts)
+            self._admission.unfinished -= sum(self._amounts)
+        self._admission.end()
+        self.begun = False

@@ -10,14 +10,14 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["OwnLoop", "run_to_end"]
+__all__ = ["EventLoopThread", "run_coroutine"]
 
 T = TypeVar("T")
 GRACE_S = 10.0
-"""For conversations to end when the caller is interrupted."""
+"""For coroutines to end when the caller is interrupted."""
 
 
-class OwnLoop:
+class EventLoopThread:
     """Runs coroutines for callers that wait. Its thread starts with the first of them."""
 
     def __init__(self) -> None:
@@ -55,26 +55,26 @@ class OwnLoop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
-                    target=_hold, args=(self._loop,), name="conversations", daemon=True
+                    target=_run_loop, args=(self._loop,), name="conversations", daemon=True
                 )
                 self._thread.start()
             return self._loop
 
 
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """What a coroutine gives: in this thread if no loop runs here, else in one of its own."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    loop = OwnLoop()
+    loop = EventLoopThread()
     try:
         return loop.run(work)
     finally:
         loop.close()
 
 
-def _hold(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()

@@ -3,7 +3,10 @@ GEMINI_API_KEY (or GOOGLE_API_KEY).
 
 Plain REST instead of the google-genai SDK: the two calls it would save are below, while its own
 connections and retries would take pictures, time-outs, money and the response store out of the
-loop's hands. The key travels in a header, never in the address.
+client's hands. The key travels in a header, never in the address.
+
+Tool calls stay in the words: Gemini's own come with signatures of the model's thoughts that have to
+be sent back, which the record of an episode could not replay.
 """
 
 from __future__ import annotations
@@ -17,20 +20,19 @@ from urllib.parse import quote
 import msgspec
 
 from groundfault.errors import UsageError
-from groundfault.llm.conversations import (
+from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
-    AnswererOptions,
-    Asked,
-    Picture,
+    ChatOptions,
     Refused,
-    Reply,
+    Tool,
     Trouble,
     Unsound,
-    said,
+    make_reply,
 )
+from groundfault.records import Conversation, Message, Reply
 
-__all__ = ["GeminiModel", "gemini"]
+__all__ = ["GeminiServer", "gemini"]
 
 GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -47,22 +49,23 @@ FILTERS = frozenset(
 )
 
 
-def gemini(argument: str, options: AnswererOptions) -> GeminiModel:
+def gemini(argument: str, options: ChatOptions) -> GeminiServer:
     """`gemini:NAME`"""
     if not argument:
         raise UsageError("gemini: name the model, as in gemini:gemini-2.5-flash")
     key = (os.environ.get("GEMINI_API_KEY") or os.environ.get("GOOGLE_API_KEY") or "").strip()
     if not key and not options.base_url:
         raise UsageError(f"gemini:{argument}: GEMINI_API_KEY is not set in the environment")
-    return GeminiModel(argument, options.base_url or GOOGLE, key, options)
+    return GeminiServer(argument, options.base_url or GOOGLE, key, options)
 
 
-class GeminiModel:
+class GeminiServer:
     """A Gemini model."""
 
     free = False
+    takes_tools = False
 
-    def __init__(self, model: str, base_url: str, key: str, options: AnswererOptions) -> None:
+    def __init__(self, model: str, base_url: str, key: str, options: ChatOptions) -> None:
         self.model = model
         self.url = f"{base_url.rstrip('/')}/models/{quote(model)}:generateContent"
         self._key = key
@@ -80,27 +83,21 @@ class GeminiModel:
         """The key."""
         return (self._key,) if self._key else ()
 
-    def body(self, asked: Asked, pictures: Sequence[Picture]) -> bytes:
-        """The conversation; of its last turn, the pictures first."""
-        parts: list[dict[str, Any]] = [
-            {"inlineData": {"mimeType": picture.mime, "data": _string(picture.base64)}}
-            for picture in pictures
+    def body(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
+        """The conversation, its system messages apart."""
+        system = [part for m in conversation if m.role == "system" for part in _parts(m)]
+        contents = [
+            {"role": "user" if m.role == "user" else "model", "parts": _parts(m)}
+            for m in conversation
+            if m.role != "system"
         ]
-        parts.append({"text": asked.text})
-        turns = [turn for turn in asked.before if turn.role != "system"]
-        contents: list[dict[str, Any]] = [
-            {"role": "user" if t.role == "user" else "model", "parts": [{"text": t.text}]}
-            for t in turns
-        ]
-        contents.append({"role": "user", "parts": parts})
-        system = [{"text": turn.text} for turn in asked.before if turn.role == "system"]
-        told = {"systemInstruction": {"parts": system}} if system else {}
+        first = {"systemInstruction": {"parts": system}} if system else {}
         return msgspec.json.encode(
-            {**told, "contents": contents, "generationConfig": self._drawing}
+            {**first, "contents": contents, "generationConfig": self._drawing}
         )
 
-    def reply(self, body: bytes) -> Reply:
-        """The first candidate, without its thoughts."""
+    def parse(self, body: bytes) -> Reply:
+        """The first candidate; its thoughts are the reasoning."""
         try:
             response = _decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -115,12 +112,13 @@ class GeminiModel:
         candidate = response.candidates[0] if response.candidates else _Candidate()
         finish = candidate.finish_reason or blocked
         parts = candidate.content.parts if candidate.content else []
-        return said(
+        return make_reply(
             "".join(part.text for part in parts if not part.thought),
             FINISHES.get(finish, finish.lower()),
             filtered=bool(blocked) or finish in FILTERS,
             tokens_in=usage.prompt_token_count,
             tokens_out=usage.written,
+            reasoning="".join(part.text for part in parts if part.thought),
         )
 
     def problem(self, status: int, body: bytes) -> Refused | Trouble:
@@ -179,6 +177,16 @@ class _Response(msgspec.Struct, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Response).decode
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    """Words and pictures in order."""
+    return [
+        {"text": part}
+        if isinstance(part, str)
+        else {"inlineData": {"mimeType": part.mime, "data": _string(part.base64)}}
+        for part in message.parts
+    ]
 
 
 def _string(base64: bytes) -> msgspec.Raw:

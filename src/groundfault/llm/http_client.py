@@ -1,4 +1,4 @@
-"""Carries requests to a server until a sensible response comes back, or patience ends.
+"""The HTTP client: sends a request until a sensible response comes back, or its retries end.
 
 The client is aiohttp: of those measured (bench/asking.py) it is the one that is fast and also does
 TLS, proxies and limits. Bodies under way are bounded in bytes together, responses one by one.
@@ -10,14 +10,18 @@ import asyncio
 import contextlib
 import io
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra
 from groundfault.llm.circuit import Circuit
-from groundfault.llm.conversations import Refused, Reply, Served, Unsound
-from groundfault.llm.retry import Patience, retry_after_s
+from groundfault.llm.event_loop import run_coroutine
+from groundfault.llm.retry import RetryPolicy, retry_after_s
+from groundfault.llm.server import Refused, Server, Unsound
+from groundfault.records import Reply
 
-__all__ = ["Courier", "Delivered", "GaveUp", "Stopping"]
+__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
 
 LARGEST_RESPONSE = 8 << 20
 """An answer of 1,024 tokens is 4 kB; what is larger than this is not one."""
@@ -26,24 +30,24 @@ LARGE_BODY = 1 << 20
 """From here on a body is handed over as a file, which aiohttp sends in pieces."""
 SHORTEST_SECRET = 8
 """Bytes. A shorter one ("x", as local servers take it) is none, and would be found in answers."""
-BUSY = 429
+OK, BUSY = 200, 429
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class GaveUp(GroundfaultError):
-    """One question got no sensible response."""
+    """One request got no sensible response."""
 
 
 class Stopping(GroundfaultError):
-    """The run stops; this question was not asked, or not again."""
+    """The run stops; this request was not sent, or not again."""
 
 
-class Delivered(NamedTuple):
-    """A response with its reading."""
+class Response(NamedTuple):
+    """A response, and the reply that it holds."""
 
     body: bytes
     reply: Reply
-    latency_s: float
+    seconds: float
 
 
 class _Setback(NamedTuple):
@@ -51,91 +55,88 @@ class _Setback(NamedTuple):
 
     reason: str
     counts: bool
-    """Whether the question may be to blame."""
+    """Whether the request may be to blame."""
     wait_s: float | None = None
     """As the server asked; None is our own growing wait."""
 
 
-class Courier:
+class HttpClient:
     """A client of one server. Used as `async with`, in one event loop."""
 
-    def __init__(self, served: Served, patience: Patience, *, concurrency: int) -> None:
-        self.served, self.patience = served, patience
+    def __init__(self, server: Server, retry: RetryPolicy, *, concurrency: int) -> None:
+        self.server, self.retry = server, retry
         self.stopping = asyncio.Event()
-        self.circuit = Circuit(patience)
+        self.circuit = Circuit(retry)
         self.retries = 0
         self._concurrency = concurrency
-        known = (secret.encode() for secret in served.secrets())
+        known = (secret.encode() for secret in server.secrets())
         self._secrets = tuple(secret for secret in known if len(secret) >= SHORTEST_SECRET)
         self._under_way = 0
         self._left = asyncio.Event()
 
-    async def __aenter__(self) -> Courier:
-        try:
-            import aiohttp
-        except ModuleNotFoundError:
-            raise MissingExtra("aiohttp", "asking") from None
+    async def __aenter__(self) -> HttpClient:
+        aiohttp = _aiohttp()
         self._unreachable = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
         self._broken = (aiohttp.ClientError, OSError)  # TimeoutError is an OSError
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._concurrency),
-            headers=self.served.headers(),
+            headers=self.server.headers(),
             timeout=aiohttp.ClientTimeout(
-                total=self.patience.timeout_s, sock_connect=self.patience.connect_s
+                total=self.retry.timeout_s, sock_connect=self.retry.connect_s
             ),
-            proxy=_proxy(self.served.url),
+            proxy=_proxy(self.server.url),
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def deliver(self, body: bytes) -> Delivered:
-        """Ask until there is an answer; raises Refused, GaveUp, ServerDown or Stopping."""
+    async def post(self, body: bytes) -> Response:
+        """Send a request until there is a reply; raises Refused, GaveUp, ServerDown or Stopping."""
         while self._under_way and self._under_way + len(body) > UNDER_WAY_BYTES:
             self._left.clear()
             await self._left.wait()
         self._under_way += len(body)
         try:
-            return await self._persist(body)
+            return await self._post_with_retries(body)
         finally:
             self._under_way -= len(body)
             self._left.set()
 
-    async def _persist(self, body: bytes) -> Delivered:
+    async def _post_with_retries(self, body: bytes) -> Response:
         counted, began = 0, time.monotonic()
         for setbacks in range(1_000_000):
             found = await self._attempt(body)
-            if isinstance(found, Delivered):
+            if isinstance(found, Response):
                 return found
             self.retries += 1
             counted += found.counts
             seconds = time.monotonic() - began
-            if counted >= self.patience.attempts:
+            if counted >= self.retry.attempts:
                 raise GaveUp(f"{found.reason}, {counted} times")
-            if not found.counts and seconds > self.patience.outage_s:
+            if not found.counts and seconds > self.retry.outage_s:
                 raise GaveUp(f"{found.reason}, for {seconds:.0f} s")
             await self._sleep(
-                self.patience.wait_s(setbacks)
+                self.retry.wait_s(setbacks)
                 if found.wait_s is None
-                else self.patience.granted_s(found.wait_s)
+                else self.retry.granted_s(found.wait_s)
             )
         raise GaveUp("asked a million times")
 
-    async def _attempt(self, body: bytes) -> Delivered | _Setback:
+    async def _attempt(self, body: bytes) -> Response | _Setback:
         tries = await self.circuit.passage(self.stopping)
         try:
             if self.stopping.is_set():
                 raise Stopping("the run was stopped before it was answered")
-            return await self._once(body, tries)
+            return await self._post_once(body, tries)
         finally:
             if tries:
                 self.circuit.tried()
 
-    async def _once(self, body: bytes, tries: bool) -> Delivered | _Setback:
+    async def _post_once(self, body: bytes, tries: bool) -> Response | _Setback:
         started = time.perf_counter()
         try:
-            status, wait_s, content = await self._post(body)
+            status, wait_s, content = await self._send(body)
         except self._broken as problem:
             unreachable = isinstance(problem, self._unreachable)
             reason = self._reason(problem)
@@ -146,11 +147,11 @@ class Courier:
             if content is None:
                 return _Setback(f"the response is larger than {LARGEST_RESPONSE >> 20} MB", True)
             try:
-                reply = self.served.reply(content)
+                reply = self.server.parse(content)
             except Unsound as problem:
                 return _Setback(str(problem), True)
-            return Delivered(content, reply, time.perf_counter() - started)
-        meant = self.served.problem(status, content or b"")
+            return Response(content, reply, time.perf_counter() - started)
+        meant = self.server.problem(status, content or b"")
         if status < 500:
             self.circuit.alive()
         else:
@@ -159,11 +160,11 @@ class Courier:
             raise meant
         return _Setback(str(meant), status != BUSY, meant.wait_s if wait_s is None else wait_s)
 
-    async def _post(self, body: bytes) -> tuple[int, float | None, bytes | None]:
+    async def _send(self, body: bytes) -> tuple[int, float | None, bytes | None]:
         """Status, seconds that Retry-After asks for, and content; None if it is too large."""
         data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         async with self._session.post(
-            self.served.url, data=data, allow_redirects=False
+            self.server.url, data=data, allow_redirects=False
         ) as response:
             wait_s = retry_after_s(response.headers.get("Retry-After"))
             content = bytearray()
@@ -189,11 +190,40 @@ class Courier:
 
     def _reason(self, problem: Exception) -> str:
         if isinstance(problem, self._unreachable) and isinstance(problem, TimeoutError):
-            return f"no connection within {self.patience.connect_s:g} s"
+            return f"no connection within {self.retry.connect_s:g} s"
         if isinstance(problem, TimeoutError):
-            return f"no whole response within {self.patience.timeout_s:g} s"
+            return f"no whole response within {self.retry.timeout_s:g} s"
         words = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
         return self._without_secrets(words.encode()).decode()
+
+
+def get(url: str, headers: Mapping[str, str], *, timeout_s: float) -> bytes:
+    """What an address holds, asked for once. It is not looked for elsewhere: a redirect might carry
+    the key to another host. Raises OSError."""
+    return run_coroutine(_get(url, headers, timeout_s))
+
+
+async def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    aiohttp = _aiohttp()
+    limits = aiohttp.ClientTimeout(total=timeout_s)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limits, headers=headers, proxy=_proxy(url)) as session,
+            session.get(url, allow_redirects=False) as response,
+        ):
+            if response.status != OK:
+                raise OSError(f"HTTP {response.status}")
+            content: bytes = await response.content.read(LARGEST_RESPONSE)
+            return content
+    except aiohttp.ClientError as problem:
+        raise OSError(str(problem) or type(problem).__name__) from None
+
+
+def _aiohttp() -> Any:
+    try:
+        return import_module("aiohttp")
+    except ModuleNotFoundError:
+        raise MissingExtra("aiohttp", "asking") from None
 
 
 def _proxy(url: str) -> str | None:

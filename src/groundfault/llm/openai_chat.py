@@ -5,8 +5,10 @@
                            a key, if it wants one, in VLLM_API_KEY
 
 Only the protocol is here, as pure functions: the `openai` SDK would bring its own connections and
-retries, and takes four times the CPU of all of ours (bench/asking.py). Pictures come first, then
-the words.
+retries, and takes four times the CPU of all of ours (bench/asking.py).
+
+In a conversation, tool calls stand in the text form (`parsing.tool_calls`). Where tools are given,
+they are sent as the server's own calls and results.
 """
 
 from __future__ import annotations
@@ -19,26 +21,27 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.llm.conversations import (
+from groundfault.llm.http_client import get
+from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
-    AnswererOptions,
-    Asked,
-    Picture,
+    ChatOptions,
     Refused,
-    Reply,
+    Tool,
     Trouble,
     Unsound,
-    said,
+    make_reply,
 )
+from groundfault.parsing.tool_calls import split_call
+from groundfault.records import Conversation, Message, Picture, Reply, ToolCall
 
-__all__ = ["ChatServer", "openai", "vllm"]
+__all__ = ["OpenAIServer", "openai", "vllm"]
 
 OPENAI = "https://api.openai.com/v1"
 NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
 
 
-def openai(argument: str, options: AnswererOptions) -> ChatServer:
+def openai(argument: str, options: ChatOptions) -> OpenAIServer:
     """`openai:NAME`"""
     if not argument:
         raise UsageError("openai: name the model, as in openai:gpt-5-mini")
@@ -49,10 +52,10 @@ def openai(argument: str, options: AnswererOptions) -> ChatServer:
             f"openai:{argument}: OPENAI_API_KEY is not set. Set it in the environment, or name a "
             "server without keys with --base-url"
         )
-    return ChatServer(argument, base, key, "OPENAI_API_KEY", options)
+    return OpenAIServer(argument, base, key, "OPENAI_API_KEY", options)
 
 
-def vllm(argument: str, options: AnswererOptions) -> ChatServer:
+def vllm(argument: str, options: ChatOptions) -> OpenAIServer:
     """`vllm:URL` or `vllm:URL#NAME`"""
     base, _, name = argument.partition("#")
     if not base.startswith(("http://", "https://")):
@@ -61,11 +64,13 @@ def vllm(argument: str, options: AnswererOptions) -> ChatServer:
         base = base.rstrip("/") + "/v1"
     key = os.environ.get("VLLM_API_KEY", "").strip()
     name = name or _only_model(base, key, min(options.timeout_s, 30.0))
-    return ChatServer(name, base, key, "VLLM_API_KEY", options, free=True)
+    return OpenAIServer(name, base, key, "VLLM_API_KEY", options, free=True)
 
 
-class ChatServer:
+class OpenAIServer:
     """A model of a server that speaks the chat protocol."""
+
+    takes_tools = True
 
     def __init__(
         self,
@@ -73,7 +78,7 @@ class ChatServer:
         base_url: str,
         key: str,
         key_variable: str,
-        options: AnswererOptions,
+        options: ChatOptions,
         *,
         free: bool = False,
     ) -> None:
@@ -105,19 +110,16 @@ class ChatServer:
         """The key."""
         return (self._key,) if self._key else ()
 
-    def body(self, asked: Asked, pictures: Sequence[Picture]) -> bytes:
+    def body(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
         """The conversation; keys in a fixed order."""
-        content: list[dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": _data_url(picture)}} for picture in pictures
-        ]
-        content.append({"type": "text", "text": asked.text})
-        messages: list[dict[str, Any]] = [
-            {"role": turn.role, "content": turn.text} for turn in asked.before
-        ]
-        messages.append({"role": "user", "content": content if pictures else asked.text})
-        return msgspec.json.encode({"model": self.model, "messages": messages, **self._drawing})
+        messages = _with_calls(conversation) if tools else list(map(_message, conversation))
+        request = {"model": self.model, "messages": messages, **self._drawing}
+        if tools:
+            functions = [{"type": "function", "function": tool} for tool in tools]
+            request |= {"tools": functions, "tool_choice": "required"}
+        return msgspec.json.encode(request)
 
-    def reply(self, body: bytes) -> Reply:
+    def parse(self, body: bytes) -> Reply:
         """The first choice."""
         try:
             completion = _decode(body)
@@ -127,14 +129,15 @@ class ChatServer:
             raise Unsound("the response has no choices")
         choice = completion.choices[0]
         usage = _usage(completion.usage)
-        refusal = choice.message.refusal or ""
-        return said(
+        return make_reply(
             choice.message.words,
             choice.finish_reason or "",
-            refusal=refusal,
+            refusal=choice.message.refusal or "",
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             cost=usage.cost,
+            reasoning=choice.message.thoughts,
+            tool_calls=_tool_calls(choice.message.tool_calls),
         )
 
     def problem(self, status: int, body: bytes) -> Refused | Trouble:
@@ -174,6 +177,10 @@ class _Part(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: str | list[_Part] | None
     refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    """vLLM and DeepSeek write the one, OpenRouter and newer vLLM the other."""
+    tool_calls: msgspec.Raw = msgspec.Raw()
 
     @property
     def words(self) -> str:
@@ -181,6 +188,21 @@ class _Message(msgspec.Struct):
         if isinstance(self.content, list):
             return "".join(part.text for part in self.content)
         return self.content or ""
+
+    @property
+    def thoughts(self) -> str:
+        """The reasoning beside the words, if it is there as text."""
+        found = (self.reasoning_content, self.reasoning)
+        return next((text for text in found if isinstance(text, str) and text), "")
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Call(msgspec.Struct):
+    function: _Function
 
 
 class _Choice(msgspec.Struct):
@@ -247,6 +269,65 @@ def _unsound(body: bytes, problem: Exception) -> str:
     return f"the response is not JSON: {problem}"
 
 
+def _tool_calls(raw: msgspec.Raw) -> tuple[ToolCall, ...]:
+    """The server's own calls, or none where they cannot be read."""
+    try:
+        calls = msgspec.json.decode(raw, type=list[_Call] | None) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    return tuple(
+        ToolCall(call.function.name, _as_json(call.function.arguments)) for call in calls or ()
+    )
+
+
+def _as_json(arguments: str | dict[str, Any] | None) -> str:
+    """Servers differ: most give the JSON as a string, some the object itself, some nothing."""
+    if isinstance(arguments, str):
+        return arguments
+    return msgspec.json.encode(arguments or {}).decode()
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """Plain words where there is no picture, else its parts in order."""
+    content: str | list[dict[str, Any]] = message.text
+    if message.pictures:
+        content = list(map(_part, message.parts))
+    return {"role": message.role, "content": content}
+
+
+def _part(part: str | Picture) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image_url", "image_url": {"url": _data_url(part)}}
+
+
+def _with_calls(conversation: Conversation) -> list[dict[str, Any]]:
+    """Tool calls in the text form as the server's own calls and results.
+
+    A result's pictures follow in a user's message: results are words only. A reply that was no
+    single call stays as it is, and its correction a user's message.
+    """
+    found: list[dict[str, Any]] = []
+    called = ""
+    for number, message in enumerate(conversation):
+        if message.role == "assistant":
+            thought, call = split_call(message.text)
+            called = f"call_{number}" if call else ""
+            if call:
+                function = {"name": call.name, "arguments": call.arguments}
+                calls = [{"id": called, "type": "function", "function": function}]
+                found.append({"role": "assistant", "content": thought, "tool_calls": calls})
+                continue
+        elif message.role == "user" and called:
+            found.append({"role": "tool", "tool_call_id": called, "content": message.text})
+            called = ""
+            if message.pictures:
+                found.append({"role": "user", "content": list(map(_part, message.pictures))})
+            continue
+        found.append(_message(message))
+    return found
+
+
 def _data_url(picture: Picture) -> msgspec.Raw:
     """A JSON string; base64 and MIME types need no escaping, so it is not searched for any."""
     return msgspec.Raw(b'"data:%b;base64,%b"' % (picture.mime.encode(), picture.base64))
@@ -258,15 +339,11 @@ def _host(url: str) -> str:
 
 def _only_model(base_url: str, key: str, timeout_s: float) -> str:
     """The model that a server has."""
-    import urllib.request
-
-    request = urllib.request.Request(f"{base_url.rstrip('/')}/models")
-    if key:
-        request.add_header("Authorization", f"Bearer {key}")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as response:
-            models = msgspec.json.decode(response.read(1 << 20), type=_Models).data
-    except (OSError, ValueError, msgspec.DecodeError) as problem:
+        content = get(f"{base_url.rstrip('/')}/models", headers, timeout_s=timeout_s)
+        models = msgspec.json.decode(content, type=_Models).data
+    except (OSError, ValueError) as problem:  # msgspec's are ValueErrors
         raise GroundfaultError(
             f"{base_url}: does not say which models it has ({problem}). Remedy: start the server, "
             f"or name the model with vllm:{base_url}#NAME"

@@ -11,12 +11,11 @@ from binascii import b2a_base64
 from collections import OrderedDict
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
 
 from groundfault.errors import DataError
-from groundfault.llm.conversations import Picture
+from groundfault.records import Picture
 
-__all__ = ["Loaded", "Pictures", "picture_bytes"]
+__all__ = ["PictureCache", "make_picture", "picture_bytes"]
 
 LARGEST_BYTES = 15 << 20
 """Of a file that is sent as it is: 20 MB in base64, which the common servers take."""
@@ -25,39 +24,34 @@ KEPT_BYTES = 32 << 20
 QUALITY = 95
 
 
-class Loaded(NamedTuple):
-    """An encoded picture and a stand-in that is the same exactly if the picture is."""
+def make_picture(mime: str, content: bytes) -> Picture:
+    """A picture from the bytes of its file."""
+    digest = hashlib.sha256(content).hexdigest()
+    return Picture(mime, b2a_base64(content, newline=False), digest)
 
-    picture: Picture
-    stand_in: Picture
 
-
-class Pictures:
-    """Encoded pictures, the latest ones kept."""
+class PictureCache:
+    """Pictures read from files; the latest ones are kept."""
 
     def __init__(self, *, kept_bytes: int = KEPT_BYTES) -> None:
         self.kept_bytes, self.size = kept_bytes, 0
-        self.known: OrderedDict[Path, Loaded] = OrderedDict()
+        self.known: OrderedDict[Path, Picture] = OrderedDict()
         self.rewritten = 0
         """Pictures that could not be sent as they are."""
 
-    def load(self, path: Path) -> Loaded:
-        """A picture, encoded the first time that it is asked for."""
+    def load(self, path: Path) -> Picture:
+        """A picture, read and encoded the first time that it is asked for."""
         found = self.known.get(path)
         if found is not None:
             self.known.move_to_end(path)
             return found
         mime, content, rewritten = picture_bytes(path)
         self.rewritten += rewritten
-        digest = hashlib.sha256(content).hexdigest()
-        found = Loaded(
-            Picture(mime, b2a_base64(content, newline=False)), Picture(mime, digest.encode())
-        )
-        self.known[path] = found
-        self.size += len(found.picture.base64)
+        found = self.known[path] = make_picture(mime, content)
+        self.size += len(found.base64)
         while self.size > self.kept_bytes and len(self.known) > 1:
             _, dropped = self.known.popitem(last=False)
-            self.size -= len(dropped.picture.base64)
+            self.size -= len(dropped.base64)
         return found
 
 

@@ -24,30 +24,49 @@ from pathlib import Path
 from typing import NamedTuple
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.llm.conversations import Asked, Picture, Served
+from groundfault.llm.server import Server, Tool
+from groundfault.records import Conversation, Message, Picture
 
-__all__ = ["Responses", "Stored", "default_place", "request_key"]
+__all__ = ["ResponseStore", "StoredResponse", "default_place", "request_key"]
 
 BUSY_S = 60.0
 CHECKPOINT_PAGES = 8000
 """Of 4 kB; each checkpoint waits for the disk."""
 
 
-class Stored(NamedTuple):
+class StoredResponse(NamedTuple):
     """A response as it came."""
 
     body: bytes
-    latency_s: float
+    seconds: float
 
 
-def request_key(served: Served, asked: Asked, stand_ins: Sequence[Picture]) -> bytes:
+def request_key(server: Server, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
     """SHA-256 of where a request goes and of its body, with pictures by their hashes.
 
-    A picture is hashed once, not with every question about it.
+    A picture is hashed once, not with every request that shows it.
     """
-    digest = hashlib.sha256(served.url.encode() + b"\n")
-    digest.update(served.body(asked, stand_ins))
+    digest = hashlib.sha256(server.url.encode() + b"\n")
+    digest.update(server.body(tuple(map(_by_hash, conversation)), tools))
     return digest.digest()
+
+
+def _by_hash(message: Message) -> Message:
+    if not any(isinstance(part, Picture) for part in message.parts):
+        return message
+    return Message(
+        message.role,
+        tuple(
+            Picture(part.mime, (part.sha256 or _sha256(part)).encode())
+            if isinstance(part, Picture)
+            else part
+            for part in message.parts
+        ),
+    )
+
+
+def _sha256(picture: Picture) -> str:
+    return hashlib.sha256(picture.content).hexdigest()
 
 
 def default_place() -> Path:
@@ -59,8 +78,8 @@ def default_place() -> Path:
     return Path(cache) / "groundfault" / "responses.sqlite"
 
 
-class Responses:
-    """The file; `with` closes it."""
+class ResponseStore:
+    """A file of responses by request; `with` closes it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
@@ -89,7 +108,7 @@ class Responses:
         self._answered: list[bytes] = []
         """Claims that end when what is new is written."""
 
-    def __enter__(self) -> Responses:
+    def __enter__(self) -> ResponseStore:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -100,18 +119,18 @@ class Responses:
             self._database.close()
             os.close(self._claims)
 
-    def get(self, key: bytes) -> Stored | None:
+    def get(self, key: bytes) -> StoredResponse | None:
         """The response to a request."""
         if key in self._new:
-            return Stored(*self._new[key][1:3])
+            return StoredResponse(*self._new[key][1:3])
         found = self._database.execute(
             "SELECT body, latency_s FROM responses WHERE key = ?", (key,)
         ).fetchone()
-        return None if found is None else Stored(*found)
+        return None if found is None else StoredResponse(*found)
 
-    def put(self, key: bytes, body: bytes, latency_s: float) -> bool:
+    def put(self, key: bytes, body: bytes, seconds: float) -> bool:
         """Keep a response, in place of an earlier one; True if it is the first since `flush`."""
-        self._new[key] = (key, body, latency_s, time.time())
+        self._new[key] = (key, body, seconds, time.time())
         return len(self._new) == 1
 
     def flush(self) -> None:

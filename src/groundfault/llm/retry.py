@@ -1,4 +1,4 @@
-"""How long to wait for what."""
+"""How long to wait for a server, and how often to ask again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-__all__ = ["Patience", "retry_after_s"]
+__all__ = ["RetryPolicy", "retry_after_s"]
 
 _chance = random.Random()
 """For jitter only: nothing that is measured depends on it."""
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one server's client."""
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How a client deals with a server that is slow, busy, broken or down."""
 
     timeout_s: float = 120.0
     """For one request, from its first byte to the last of its response."""

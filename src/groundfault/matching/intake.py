@@ -1,6 +1,6 @@
-"""Results addressed to items: who is meant, how it ended, is the mask sound.
+"""Predictions addressed to items: which item is meant, how it ended, whether the mask is sound.
 
-What comparing masks and answering referring queries share about a results file.
+What comparing masks and answering referring queries share.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Result
+from groundfault.io.coco import FileRecord
 from groundfault.io.masks import RLEMask, parse_mask
-from groundfault.records import Item, Outcome
+from groundfault.records import Item, Outcome, Prediction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +28,13 @@ __all__ = [
     "UNPARSED",
     "Intake",
     "failure_notes",
+    "parts",
 ]
 
 ANNOTATIONS = "annotations"
 """Stands for the file in errors about masks that were read without checking them."""
+PREDICTIONS = "predictions"
+"""Stands for the file in errors about predictions that come from none."""
 FAILED, UNPARSED, ABSTAINED, OK = 0, 1, 2, 3
 OUTCOME_CODE = {
     Outcome.FAILED: FAILED,
@@ -44,60 +47,57 @@ _SILENT = -1
 
 
 class Intake:
-    """Keeps track of a results file while its records arrive."""
+    """Keeps track of predictions while they arrive, whole or in parts."""
 
-    def __init__(
-        self, items: Sequence[Item], file: str, *, asked: tuple[str, str], remedy: str
-    ) -> None:
+    def __init__(self, items: Sequence[Item], *, asked: tuple[str, str], remedy: str) -> None:
         self.items = items
-        self.file = file
+        self.file = PREDICTIONS
+        """Where those come from that belong to no item."""
         self.one, self.many = asked
         """What messages call an item, as in ("a query", "queries")."""
         self.remedy = remedy
-        """What to do if no record belongs to any item."""
+        """What to do if no prediction belongs to any item."""
         self.position = {item.id: number for number, item in enumerate(items)}
         self.outcome = np.full(len(items), _SILENT, dtype=np.int8)
         self.examples: list[str] = []
         self.n_records = self.n_unknown = self.n_outside_unit = 0
 
-    def note_unknown(self, index: int, record: Result) -> None:
-        """A record for something that the annotations do not have."""
+    def note_unknown(self, prediction: Prediction) -> None:
+        """A prediction for something that the annotations do not have."""
         self.n_unknown += 1
         if len(self.examples) < 3:
-            self.examples.append(_name(index, record))
+            self.file = _file(prediction)
+            self.examples.append(_name(prediction))
 
-    def note_outcome(self, index: int, record: Result, place: int, outcome: int) -> None:
-        """How an item ended; all its records must agree."""
+    def note_outcome(self, prediction: Prediction, place: int, outcome: int) -> None:
+        """How an item ended; all its parts must agree."""
         before = int(self.outcome[place])
         if before not in (_SILENT, outcome):
             raise self.error(
-                index,
-                record,
+                prediction,
                 f"it says '{OUTCOME_NAMES[outcome]}' where an earlier record of the same item "
                 f"says '{OUTCOME_NAMES[before]}'",
                 "give each item one outcome",
             )
         self.outcome[place] = outcome
 
-    def error(self, index: int, record: Result, problem: str, remedy: str) -> DataError:
-        """The error of one record."""
-        return DataError(self.file, problem, record=_name(index, record), remedy=remedy)
+    def error(self, prediction: Prediction, problem: str, remedy: str) -> DataError:
+        """The error of one prediction."""
+        return DataError(_file(prediction), problem, record=_name(prediction), remedy=remedy)
 
-    def mask(self, index: int, record: Result, item: Item) -> RLEMask:
-        """A record's mask, in any form, at the size of its image."""
-        if record.segmentation is None:
+    def mask(self, prediction: Prediction, k: int, item: Item) -> RLEMask:
+        """The mask at a place of a prediction, in any form, at the size of its image."""
+        if k >= len(prediction.masks):
             raise self.error(
-                index,
-                record,
+                prediction,
                 "it has no segmentation",
                 'give a mask as RLE or polygons, or say "outcome": "abstained"',
             )
         try:
-            return parse_mask(record.segmentation, item.height_px, item.width_px)
+            return parse_mask(prediction.masks[k], item.height_px, item.width_px)
         except ValueError as problem:
             raise self.error(
-                index,
-                record,
+                prediction,
                 f"unsound mask: {problem}",
                 "encode the mask again at the size of its image",
             ) from None
@@ -145,5 +145,17 @@ def failure_notes(outcomes: Mapping[str, int], n_silent: int, asked: str) -> lis
     return notes
 
 
-def _name(index: int, record: Result) -> str:
-    return f"record {index} (image_id {record.image_id})"
+def parts(prediction: Prediction) -> int:
+    """How many masks (or boxes, of a dump without masks) a prediction has; a record of a file is
+    always one part, even where it lacks something."""
+    return 1 if type(prediction) is FileRecord else len(prediction.scores)
+
+
+def _file(prediction: Prediction) -> str:
+    return prediction.file if isinstance(prediction, FileRecord) else PREDICTIONS
+
+
+def _name(prediction: Prediction) -> str:
+    if isinstance(prediction, FileRecord):
+        return f"record {prediction.number} (image_id {prediction.item_id})"
+    return f"item {prediction.item_id}"

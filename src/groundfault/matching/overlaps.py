@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from os import PathLike
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Result
+from groundfault.io.coco import FileRecord
 from groundfault.io.masks import CONTINUES, RLEMask, box_iou, iou_matrix, mask_box
-from groundfault.matching.intake import ANNOTATIONS, OK, OUTCOME_CODE, Intake
-from groundfault.records import Benchmark, Item, Outcome, Region
+from groundfault.matching.intake import ABSTAINED, ANNOTATIONS, OK, OUTCOME_CODE, Intake, parts
+from groundfault.records import Benchmark, Item, Outcome, Prediction, Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 __all__ = ["Overlaps", "Truth", "compare_predictions"]
+
+BATCH_PREDICTIONS = 2048
+"""Compared at a time: few enough to be forgotten, many enough to be sorted by item."""
 
 
 class Truth(msgspec.Struct, frozen=True, eq=False):
@@ -70,21 +73,29 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False):
 
 def compare_predictions(
     benchmark: Benchmark,
-    batches: Iterable[tuple[int, Sequence[Result]]],
+    predictions: Iterable[Prediction],
     *,
-    file: str | PathLike[str],
     iou: str = "segm",
     need_target: bool = True,
 ) -> Overlaps:
-    """Compare a stream of results with a benchmark.
+    """Compare a stream of predictions, whole or in parts, with a benchmark.
 
     `iou` says what the instance metrics compare, masks ("segm") or boxes ("bbox"); the target
     overlap always compares masks and is left out unless `need_target`.
     """
-    table = _Table(benchmark, str(file), iou == "bbox", need_target)
-    for first, records in batches:
-        table.add(first, records)
+    table = _Table(benchmark, iou == "bbox", need_target)
+    stream = iter(predictions)
+    while batch := list(islice(stream, BATCH_PREDICTIONS)):
+        table.add(batch)
     return table.finish()
+
+
+_Mask = tuple[Prediction, int]
+"""A prediction, and the place of one mask in it."""
+
+
+def _box_at(prediction: Prediction, k: int) -> Sequence[float] | None:
+    return prediction.boxes_xywh[k] if k < len(prediction.boxes_xywh) else None
 
 
 class _Part(msgspec.Struct, eq=False):
@@ -104,7 +115,7 @@ class _Part(msgspec.Struct, eq=False):
 class _Table:
     """Grows batch by batch."""
 
-    def __init__(self, benchmark: Benchmark, file: str, boxes: bool, need_target: bool) -> None:
+    def __init__(self, benchmark: Benchmark, boxes: bool, need_target: bool) -> None:
         self.benchmark = benchmark
         self.boxes = boxes
         self.need_target = need_target
@@ -113,7 +124,6 @@ class _Table:
         self.declared = frozenset(benchmark.categories)
         self.intake = Intake(
             items,
-            file,
             asked=("an image", "images"),
             remedy="check that predictions and annotations are of the same benchmark",
         )
@@ -123,28 +133,34 @@ class _Table:
         self.n_undeclared = 0
         self.boxes_normalised = False
 
-    def add(self, first: int, records: Sequence[Result]) -> None:
-        """Compare one batch, whose first record has the given index in the file."""
-        intake, position = self.intake, self.intake.position
-        intake.n_records += len(records)
-        numbers, places = [], []
-        for number, record in enumerate(records):
-            place = position.get(str(record.image_id))
+    def add(self, predictions: Sequence[Prediction]) -> None:
+        """Compare one batch."""
+        intake, position, ok = self.intake, self.intake.position, Outcome.OK
+        places: list[int] = []
+        masks: list[_Mask] = []
+        for prediction in predictions:
+            place = position.get(prediction.item_id)
             if place is None:
-                intake.note_unknown(first + number, record)
-            elif record.outcome is None or record.outcome is Outcome.OK:
-                numbers.append(number)
+                intake.note_unknown(prediction)
+            elif prediction.outcome is not ok:
+                intake.note_outcome(prediction, place, OUTCOME_CODE[prediction.outcome])
+            elif type(prediction) is FileRecord:  # most of all predictions: no further question
                 places.append(place)
-            else:
-                intake.note_outcome(first + number, record, place, OUTCOME_CODE[record.outcome])
-        if numbers:
+                masks.append((prediction, 0))
+            elif n := parts(prediction):
+                places += [place] * n
+                masks += [(prediction, k) for k in range(n)]
+                intake.n_records += n - 1
+            else:  # an answer without any mask
+                intake.note_outcome(prediction, place, ABSTAINED)
+        intake.n_records += len(predictions)
+        if masks:
             item = np.array(places)
             order = np.argsort(item, kind="stable")
-            found = [(first + numbers[k], records[numbers[k]]) for k in order.tolist()]
-            self.parts.append(self._compare(item[order], found))
+            self.parts.append(self._compare(item[order], [masks[k] for k in order.tolist()]))
 
-    def _compare(self, item: Ints, found: Sequence[tuple[int, Result]]) -> _Part:
-        """Overlaps of (index in the file, record), sorted by item."""
+    def _compare(self, item: Ints, found: Sequence[_Mask]) -> _Part:
+        """Overlaps of masks sorted by item."""
         n = len(found)
         part = _Part(
             item=item,
@@ -157,50 +173,51 @@ class _Table:
         )
         outcome = self.intake.outcome
         for row in np.flatnonzero(~np.isin(outcome[item], (-1, OK)))[:1]:
-            index, record = found[row]
-            self.intake.note_outcome(index, record, int(item[row]), OK)
+            self.intake.note_outcome(found[row][0], int(item[row]), OK)
         outcome[item] = OK
-        items, places = self.benchmark.items, item.tolist()
+        items, places, reference = self.benchmark.items, item.tolist(), self.reference
+        masks = self._masks(found, places)
+        for row, mask in enumerate(masks if self.boxes else ()):
+            part.boxes_xywh[row] = self._box(*found[row], mask)
+            part.box_given[row] = bool(_box_at(*found[row]))
         start = 0
         while start < n:
-            sole = self.reference[places[start]]
+            place = places[start]
+            sole = reference[place]
             stop = start + 1
             if sole is None:
-                while stop < n and places[stop] == places[start]:
+                while stop < n and places[stop] == place:
                     stop += 1
+                self._compare_item(items[place], masks[start:stop], part, start)
             else:  # p⁺ and p⁻ of a case share their reference: one call for both
-                while stop < n and self.reference[places[stop]] is sole:
+                while stop < n and reference[places[stop]] is sole:
                     stop += 1
-            masks = self._masks(found[start:stop], places[start:stop])
-            if self.boxes:
-                for row, mask in enumerate(masks, start):
-                    part.boxes_xywh[row] = self._box(*found[row], mask)
-                    part.box_given[row] = bool(found[row][1].bbox)
-            if sole is None:
-                self._compare_item(items[places[start]], masks, part, start)
-            elif self.need_target or not self.boxes:
-                part.target_iou[start:stop] = self._iou(masks, [sole])[:, 0]
+                if self.need_target or not self.boxes:
+                    part.target_iou[start:stop] = self._iou(masks[start:stop], [sole])[:, 0]
             start = stop
         return part
 
-    def _scores(self, found: Sequence[tuple[int, Result]]) -> Floats:
-        scores = [record.score for _, record in found]
-        if None in scores:
-            index, record = found[scores.index(None)]
-            raise self.intake.error(index, record, "it has no score", "give every prediction one")
-        values = np.array(scores, np.float64)
+    def _scores(self, found: Sequence[_Mask]) -> Floats:
+        try:
+            values = np.array([prediction.scores[k] for prediction, k in found], np.float64)
+        except IndexError:
+            bare = next(prediction for prediction, k in found if k >= len(prediction.scores))
+            raise self.intake.error(bare, "it has no score", "give every prediction one") from None
         for row in np.flatnonzero(~np.isfinite(values))[:1]:
-            index, record = found[row]
-            raise self.intake.error(index, record, "its score is not finite", "give a finite score")
+            raise self.intake.error(found[row][0], "its score is not finite", "give a finite score")
         self.intake.n_outside_unit += int(((values < 0) | (values > 1)).sum())
         return values
 
-    def _declared(self, found: Sequence[tuple[int, Result]]) -> NDArray[np.bool_]:
+    def _declared(self, found: Sequence[_Mask]) -> NDArray[np.bool_]:
         """Which predictions have a category that the annotations declare (or none at all)."""
-        known = {record.category_id for _, record in found} - self.declared - {None}
-        if not known or not self.declared:
+        if not self.declared:
             return np.ones(len(found), bool)
-        declared = np.array([record.category_id not in known for _, record in found])
+        unknown = {p.category_ids[k] if p.category_ids else None for p, k in found}
+        unknown -= self.declared | {None}
+        if not unknown:
+            return np.ones(len(found), bool)
+        declared = np.array([not p.category_ids or p.category_ids[k] not in unknown
+                             for p, k in found])  # fmt: skip
         self.n_undeclared += int((~declared).sum())
         return declared
 
@@ -242,39 +259,35 @@ class _Table:
             + ("" if self.need_target else ", or compare boxes with --iou bbox"),
         )
 
-    def _masks(
-        self, found: Sequence[tuple[int, Result]], places: Sequence[int]
-    ) -> list[RLEMask | None]:
+    def _masks(self, found: Sequence[_Mask], places: Sequence[int]) -> list[RLEMask | None]:
         """Parsed masks. The usual form goes straight to the parser: this is the hottest loop."""
         masks: list[RLEMask | None] = []
-        for (index, record), place in zip(found, places, strict=True):
-            rle: Any = record.segmentation
+        size, from_dict = self.size, RLEMask.from_dict
+        for (prediction, k), place in zip(found, places, strict=True):
             try:
-                if rle["size"] == self.size[place] and rle["counts"][-1:] < CONTINUES:
-                    masks.append(RLEMask.from_dict(rle))
+                rle: Any = prediction.masks[k]
+                if rle["size"] == size[place] and rle["counts"][-1:] < CONTINUES:
+                    masks.append(from_dict(rle))
                     continue
-            except (TypeError, ValueError, OverflowError):
+            except (TypeError, ValueError, OverflowError, IndexError):
                 pass  # another form, or unsound: the thorough way decides
-            masks.append(self._mask(index, record, self.benchmark.items[place]))
+            masks.append(self._mask(prediction, k, self.benchmark.items[place]))
         return masks
 
-    def _mask(self, index: int, record: Result, item: Item) -> RLEMask | None:
+    def _mask(self, prediction: Prediction, k: int, item: Item) -> RLEMask | None:
         boxes_suffice = self.boxes and not self.need_target
-        if record.segmentation is None and record.bbox and boxes_suffice:
+        if k >= len(prediction.masks) and _box_at(prediction, k) and boxes_suffice:
             return None
-        return self.intake.mask(index, record, item)
+        return self.intake.mask(prediction, k, item)
 
-    def _box(self, index: int, record: Result, mask: RLEMask | None) -> Sequence[float]:
+    def _box(self, prediction: Prediction, k: int, mask: RLEMask | None) -> Sequence[float]:
         """The box given, else the mask's own."""
-        box = record.bbox
+        box = _box_at(prediction, k)
         if not box and mask is not None:
             return mask_box(mask)
         if box is None or len(box) != 4 or not all(map(math.isfinite, box)) or min(box[2:]) < 0:
             raise self.intake.error(
-                index,
-                record,
-                f"its bbox {box} is not x, y, width, height",
-                "give four finite numbers",
+                prediction, f"its bbox {box} is not x, y, width, height", "give four finite numbers"
             )
         return box
 

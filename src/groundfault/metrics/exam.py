@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groundfault.metrics.family import Family, Metric
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "DIMENSIONS",
+    "FAMILY",
     "METRICS",
     "MODES",
     "TASKS",
@@ -208,3 +211,74 @@ def _ratio(numerator: Floats, denominator: NDArray[np.floating | np.integer]) ->
     out = np.full(np.shape(numerator), np.nan)
     np.divide(numerator, denominator, out=out, where=denominator > 0)
     return out
+
+
+_SAME = "The same for {}."
+FAMILY = Family(
+    name="exam",
+    about="accuracy, React-Score, yes-bias",
+    metrics=(
+        Metric(
+            name="accuracy_std",
+            title="Std",
+            about="Share of right answers to the question as it stands.",
+        ),
+        Metric(
+            name="accuracy_cot",
+            title="CoT",
+            about="Share of right answers when asked to think step by step first.",
+        ),
+        Metric(
+            name="YN",
+            about="Share of right answers to yes/no questions, mean over the modes asked.",
+        ),
+        Metric(name="SA", about=_SAME.format("short answers")),
+        Metric(name="MC", about=_SAME.format("multiple choice")),
+        *(
+            Metric(name=name, about=f"Share of right answers to questions of dimension {name}.")
+            for name in DIMENSIONS
+        ),
+        Metric(
+            name="react_score",
+            title="React-Score",
+            about="Right answers of the four tasks, weighted by the paper's formula: short "
+            "answers count twice, erasure and counting 0.3, attribute and tracing 0.2.",
+        ),
+        Metric(
+            name="react_score_plain",
+            title="plain",
+            about="The same weights of the tasks, but plain shares of right answers.",
+        ),
+        Metric(
+            name="cot_effect",
+            title="CoT − Std",
+            about="Accuracy with minus without chain of thought. Below 0: thinking aloud misleads.",
+            better="neither",
+            low=-1.0,
+        ),
+        Metric(
+            name="unparsed_rate",
+            title="not read",
+            about="Share of answers that could not be read as an answer. They count as wrong.",
+            better="lower",
+        ),
+        Metric(
+            name="yes_rate",
+            about="Share of yes among the yes/no answers that could be read.",
+            better="neither",
+        ),
+        Metric(
+            name="yes_rate_true",
+            about="The same where yes is the truth.",
+            better="neither",
+        ),
+        Metric(
+            name="yes_rate_false",
+            about="The same where no is the truth.",
+            better="neither",
+        ),
+    ),
+    columns=COLUMNS,
+    values=lambda sums, settings: metrics(sums),
+    support=support,
+)

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from groundfault.metrics.family import Family, Metric
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,7 +33,17 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["COLUMNS", "METRICS", "QueryScores", "contributions", "impute", "metrics", "score"]
+__all__ = [
+    "COLUMNS",
+    "FAMILY",
+    "METRICS",
+    "QueryScores",
+    "contributions",
+    "impute",
+    "metrics",
+    "score",
+    "support",
+]
 
 METRICS = ("See", "Segment", "See_true", "See_false", "gIoU")
 COLUMNS = ("true", "false", "true_right", "false_right", "intersection_px", "union_px", "iou")
@@ -133,3 +145,32 @@ def metrics(sums: Floats) -> dict[str, Floats]:
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     undefined: Floats = np.full(numerator.shape, np.nan)
     return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
+
+
+def support(sums: Floats) -> dict[str, int]:
+    """How many queries each metric is about, from (len(COLUMNS),) sums."""
+    true, false = int(sums[0]), int(sums[1])
+    return dict.fromkeys(METRICS, true + false) | {"See_true": true, "See_false": false}
+
+
+FAMILY = Family(
+    name="premise",
+    about="See, Segment",
+    metrics=(
+        Metric(name="See", about="Share of queries whose existence is judged rightly."),
+        Metric(
+            name="Segment",
+            about="Pixels shared over pixels marked or meant, pooled over queries (cIoU).",
+        ),
+        Metric(name="See_true", about="The same where the description is true."),
+        Metric(name="See_false", about="The same where it is false."),
+        Metric(
+            name="gIoU",
+            about="Overlap averaged over queries; a false description counts 1 if rejected, "
+            "else 0.",
+        ),
+    ),
+    columns=COLUMNS,
+    values=lambda sums, settings: metrics(sums),
+    support=support,
+)

@@ -16,6 +16,7 @@ Failed items are left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +24,7 @@ import numpy as np
 
 from groundfault.matching.intake import FAILED, UNPARSED
 from groundfault.matching.overlaps import Overlaps, Truth
+from groundfault.metrics.family import Family, Metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMNS",
+    "FAMILY",
     "METRICS",
     "THRESHOLDS",
     "PcsCounts",
@@ -78,6 +81,7 @@ COLUMNS = (
     "macro_pairs",
 )
 """What a pair contributes; every metric of the family is a function of sums of these."""
+_IL_TP = COLUMNS.index("il_tp")
 
 
 class PcsCounts(msgspec.Struct, frozen=True, eq=False):
@@ -271,3 +275,80 @@ def _ratio(numerator: Any, denominator: Any, undefined: float = np.nan) -> Float
     ratio: Floats = np.full(shape, undefined)
     np.divide(numerator, denominator, out=ratio, where=np.broadcast_to(denominator > 0, shape))
     return ratio
+
+
+def values(sums: Floats, settings: Mapping[str, object]) -> dict[str, Floats]:
+    """Every metric by the variant of the settings; NaN where nothing was asked."""
+    asked = sums[..., _IL_TP : _IL_TP + 4].sum(axis=-1)
+    found = metrics(sums, variant=str(settings["variant"]))
+    return {name: np.where(asked == 0, np.nan, value) for name, value in found.items()}
+
+
+def support(sums: Floats) -> dict[str, int]:
+    """How many image–phrase pairs each metric is about, from (len(COLUMNS),) sums."""
+    column = dict(zip(COLUMNS, sums, strict=True))
+    asked = int(sum(column[f"il_{cell}"] for cell in ("tp", "fp", "tn", "fn")))
+    positive = int(column["il_tp"] + column["il_fn"])
+    found = dict.fromkeys(METRICS, asked)
+    for name in METRICS:
+        if "macro" in name:
+            found[name] = int(column["macro_pairs"])
+        elif name.startswith(("recall", "positive_micro", "IL_recall")):
+            found[name] = positive
+        elif name == "IL_FPR":
+            found[name] = asked - positive
+    return found
+
+
+_BASE = (
+    Metric(
+        name="cgF1",
+        about="How well concepts are found and absent ones rejected: pmF1 × IL_MCC. 100 is "
+        "perfect.",
+        is_share=False,
+        low=-1.0,
+    ),
+    Metric(name="precision", about="Share of predicted masks that fit an object."),
+    Metric(name="recall", about="Share of objects that a predicted mask fits."),
+    Metric(name="F1", about="Harmonic mean of precision and recall of masks."),
+    Metric(name="positive_macro_F1", label="pMacroF1", about="The same, each pair counting alike."),
+    Metric(
+        name="positive_micro_F1",
+        label="pmF1",
+        about="Quality of the masks where the concept is there (pmF1).",
+    ),
+    Metric(
+        name="positive_micro_precision",
+        about="Share of predicted masks that fit an object, where the concept is there.",
+    ),
+)
+_OF_IMAGES = (
+    Metric(name="IL_precision", about="Share of accepted concepts that are there."),
+    Metric(name="IL_recall", about="Share of present concepts that are accepted."),
+    Metric(name="IL_F1", about="Harmonic mean of IL_precision and IL_recall."),
+    Metric(name="IL_FPR", about="Share of absent concepts that are accepted.", better="lower"),
+    Metric(
+        name="IL_MCC",
+        about="Is the concept in the picture or not, yes or no? Correlation of answer and truth, "
+        "from −1 over 0 (chance) to 1.",
+        unit="plain",
+        low=-1.0,
+    ),
+)
+
+
+def _at(metric: Metric, suffix: str) -> Metric:
+    """The same metric at one θ instead of the mean over all."""
+    label = metric.label and metric.label + suffix
+    about = f"{metric.name} where an overlap of {suffix[1:]} is enough."
+    return msgspec.structs.replace(metric, name=metric.name + suffix, label=label, about=about)
+
+
+FAMILY = Family(
+    name="pcs",
+    about="cgF1, IL_MCC, positive micro F1 and their family",
+    metrics=(*_BASE, *_OF_IMAGES, *(_at(metric, suffix) for suffix in _AT for metric in _BASE)),
+    columns=COLUMNS,
+    values=values,
+    support=support,
+)

@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groundfault.metrics.family import Better, Family, Metric
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,6 +46,7 @@ __all__ = [
     "ALPHA",
     "CASE_VALUES",
     "COLUMNS",
+    "FAMILY",
     "METRICS",
     "case_values",
     "confusion_mask_score",
@@ -171,3 +174,61 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     out = np.full(np.shape(numerator), np.nan)
     np.divide(numerator, denominator, out=out, where=denominator > 0)
     return out
+
+
+def _fraction(
+    name: str, about: str, *, better: Better = "higher", low: float = 0.0, high: float | None = 1.0
+) -> Metric:
+    """The papers print fractions."""
+    return Metric(name=name, about=about, better=better, unit="fraction", low=low, high=high)
+
+
+FAMILY = Family(
+    name="replacement",
+    about="ΔIoU, CMS, CCMS",
+    metrics=(
+        _fraction("IoU_fact", "Overlap with the object where it is asked for: (I, c)."),
+        _fraction(
+            "IoU_textual", "Overlap with the object where another is asked for.", better="lower"
+        ),
+        _fraction(
+            "IoU_visual", "Overlap with the replacement where c is asked for.", better="lower"
+        ),
+        _fraction("IoU_cf", "Overlap with the replacement where it is asked for: (I′, c′)."),
+        _fraction(
+            "dIoU_textual",
+            "How much overlap disappears when only the words change. 0 or less: the model marks "
+            "what the words no longer name.",
+            low=-1.0,
+        ),
+        _fraction(
+            "dIoU_visual",
+            "How much overlap disappears when only the picture changes. 0 or less: the model "
+            "marks what is no longer there.",
+            low=-1.0,
+        ),
+        _fraction(
+            "CMS_fact",
+            "Size of the wrong mask for (I, c′) relative to the object; pixels on the object "
+            "weigh three times. 0: no mask.",
+            better="lower",
+            high=None,
+        ),
+        _fraction("CMS_counterfact", "The same for (I′, c).", better="lower", high=None),
+        _fraction(
+            "CCMS",
+            "CMS_fact over CMS_counterfact: above 1, words mislead more than pictures.",
+            better="neither",
+            high=None,
+        ),
+        _fraction(
+            "CCMS_mean",
+            "The same ratio averaged case by case, as the published script prints it.",
+            better="neither",
+            high=None,
+        ),
+    ),
+    columns=COLUMNS,
+    values=lambda sums, settings: metrics(sums),
+    support=support,
+)

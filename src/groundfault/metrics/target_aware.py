@@ -23,6 +23,7 @@ import numpy as np
 
 from groundfault.matching.intake import FAILED, UNPARSED
 from groundfault.matching.overlaps import Overlaps
+from groundfault.metrics.family import Better, Family, Metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CELLS",
+    "CELL_WORDS",
     "COLUMNS",
+    "FAMILY",
     "METRICS",
     "PairScores",
     "Pairs",
@@ -183,3 +186,68 @@ def metrics(sums: Floats) -> dict[str, Floats]:
         "CSR": share("aligned_swaps", "unaligned_swaps"),
         "SoftSwap": share("soft_swaps"),
     }
+
+
+def support(sums: Floats) -> dict[str, int]:
+    """How many pairs the metrics are about, from (len(COLUMNS),) sums."""
+    return dict.fromkeys(METRICS, int(sums[0]))
+
+
+CELL_WORDS = {
+    "TA-TP": "p⁺ found on the object",
+    "UA-P": "p⁺ accepted, but elsewhere",
+    "TA-FN": "p⁺ seen on the object, score too low",
+    "UA-FN": "p⁺ not found",
+    "TA-FP": "p⁻ accepted on the object",
+    "UA-FP": "p⁻ accepted elsewhere",
+    "TN": "p⁻ rejected",
+}
+
+
+def _cell(name: str) -> Metric:
+    better: Better = "higher" if name in ("TA-TP", "TN") else "lower"
+    about = f"Number of pairs: {CELL_WORDS[name]}."
+    return Metric(name=name, about=about, better=better, unit="count", high=None)
+
+
+def _rate(name: str, about: str) -> Metric:
+    return Metric(name=name, about=about, better="lower")
+
+
+FAMILY = Family(
+    name="target",
+    about="AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
+    metrics=(
+        *map(_cell, CELLS),
+        Metric(
+            name="lost",
+            about="Number of pairs whose p⁺ is not found on the object.",
+            better="lower",
+            unit="count",
+            high=None,
+        ),
+        _rate(
+            "AFPR",
+            "Share of pairs whose p⁻ is accepted on the edited object: the model takes the look "
+            "for the thing.",
+        ),
+        _rate("UFPR", "Share of pairs whose p⁻ is accepted, but somewhere else."),
+        _rate(
+            "IL-FPR", "Share of pairs whose misleading phrase p⁻ is accepted at all: AFPR + UFPR."
+        ),
+        _rate(
+            "ACSR",
+            "Share of pairs that are swapped: p⁻ accepted on the edited object, p⁺ not found.",
+        ),
+        _rate("UCSR", "Swapped likewise, with p⁻ accepted somewhere else."),
+        _rate("CSR", "Share of pairs that are swapped at all: ACSR + UCSR."),
+        _rate(
+            "SoftSwap",
+            "Share of pairs whose best score under p⁻ is above the best under p⁺, whatever the "
+            "threshold.",
+        ),
+    ),
+    columns=COLUMNS,
+    values=lambda sums, settings: metrics(sums),
+    support=support,
+)

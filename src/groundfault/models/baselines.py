@@ -1,21 +1,27 @@
-"""Models that calibrate any benchmark: what all knowledge, none, or mere habit scores.
+"""Models that calibrate any benchmark: what all knowledge, none, or mere habit scores, in masks and
+in words.
 
 `oracle` answers from the annotations. `blind` never looks at the picture: it answers every phrase
-with the same central box and the score that the phrase's wording suggests. `always-yes` accepts
-everything with the whole picture. `random` flips a seeded coin per item and draws a random box.
+with the same central box and the score that the phrase's wording suggests, and every question from
+its words alone; `blind:SPEC` is any other chat model, shown no picture. `always-yes` accepts
+everything with the whole picture, says yes to every question and takes the first option. `random`
+flips a seeded coin per item and draws a random box, or guesses.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from string import ascii_uppercase
+from typing import Any
 
 import numpy as np
 
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import encode
-from groundfault.records import Item, Outcome, Prediction, Rle
+from groundfault.records import Answer, Item, Mode, Outcome, Prediction, Rle
 
 __all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "oracle", "random"]
 
@@ -23,10 +29,15 @@ __all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "ora
 class Oracle:
     """Answers from the annotations: the upper end of every scale."""
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         predictions = []
         for item in items:
+            if item.answer is not None:
+                reference = item.answer.reference
+                stop = "" if reference.endswith((".", "!", "?")) else "."
+                predictions.append(_words(item, mode, f"{reference.capitalize()}{stop}"))
+                continue
             masks = tuple(r.mask for r in item.regions if r.mask is not None and not r.crowd)
             outcome = Outcome.OK if masks else Outcome.ABSTAINED
             scores = (1.0,) * len(masks)
@@ -37,12 +48,14 @@ class Oracle:
 
 
 class AlwaysYes:
-    """Accepts every phrase with the whole picture."""
+    """Accepts every phrase with the whole picture, and agrees with every question."""
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _answer(item, _box(item.height_px, item.width_px, 0.0, 0.0, 1.0, 1.0), 1.0)
+            _words(item, mode, "A." if item.answer.type == "MC" else "Yes.")
+            if item.answer is not None
+            else _mask(item, _box(item.height_px, item.width_px, 0.0, 0.0, 1.0, 1.0), 1.0)
             for item in items
         ]
 
@@ -54,10 +67,12 @@ class Blind:
     benchmark gives away.
     """
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _answer(
+            _words(item, mode, _guess(item, item.answer, _number(item.query)))
+            if item.answer is not None
+            else _mask(
                 item,
                 _box(item.height_px, item.width_px, 0.25, 0.25, 0.75, 0.75),
                 _unit(item.query.casefold()),
@@ -67,15 +82,19 @@ class Blind:
 
 
 class Random:
-    """A fair coin and a random box per item, from a seed."""
+    """A fair coin and a random box per item, or a guess, from a seed."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
 
-    def predict(self, items: Sequence[Item]) -> list[Prediction]:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item; the same item and seed give the same answer."""
         predictions = []
         for item in items:
+            if item.answer is not None:
+                number = _number(f"{self.seed} {item.id} {mode}")
+                predictions.append(_words(item, mode, _guess(item, item.answer, number)))
+                continue
             entropy = int.from_bytes(hashlib.sha256(item.id.encode()).digest()[:8], "big")
             rng = np.random.default_rng([self.seed, entropy])
             if rng.random() < 0.5:
@@ -83,7 +102,7 @@ class Random:
                 continue
             x, y = np.sort(rng.random((2, 2)), axis=1)
             mask = _box(item.height_px, item.width_px, x[0], y[0], x[1], y[1])
-            predictions.append(_answer(item, mask, float(rng.uniform(0.5, 1.0))))
+            predictions.append(_mask(item, mask, float(rng.uniform(0.5, 1.0))))
         return predictions
 
 
@@ -99,10 +118,18 @@ def always_yes(argument: str, options: ModelOptions) -> AlwaysYes:
     return AlwaysYes()
 
 
-def blind(argument: str, options: ModelOptions) -> Blind:
-    """`blind`"""
-    _refuse("blind", argument)
-    return Blind()
+def blind(argument: str, options: ModelOptions) -> Any:
+    """`blind`, or `blind:SPEC` for a chat model that is shown no picture."""
+    if not argument:
+        return Blind()
+    from groundfault.llm import loading
+    from groundfault.llm.server import ChatOptions
+
+    if not isinstance(options, ChatOptions):
+        raise UsageError(
+            f"blind:{argument}: answers questions in words; for masks give blind alone"
+        )
+    return loading.blind(argument, options)
 
 
 def random(argument: str, options: ModelOptions) -> Random:
@@ -118,8 +145,34 @@ def _refuse(name: str, argument: str) -> None:
         raise UsageError(f"{name}:{argument}: {name} takes no argument")
 
 
-def _answer(item: Item, mask: Rle, score: float) -> Prediction:
+def _mask(item: Item, mask: Rle, score: float) -> Prediction:
     return Prediction(item_id=item.id, outcome=Outcome.OK, masks=(mask,), scores=(score,))
+
+
+def _words(item: Item, mode: Mode, text: str) -> Prediction:
+    return Prediction(
+        item_id=item.id, mode=mode, outcome=Outcome.OK, text=text, finish="stop", cost=0.0
+    )
+
+
+_COUNTS = re.compile(r"\b(?:number of|how many|count)\b", re.IGNORECASE)
+_RANGE = re.compile(r"\brange\b", re.IGNORECASE)
+
+
+def _guess(item: Item, wanted: Answer, number: int) -> str:
+    """An answer of the wanted kind, chosen by a number."""
+    if wanted.type == "YN":
+        return "Yes." if number % 2 else "No."
+    if wanted.type == "MC":
+        return f"{ascii_uppercase[number % len(wanted.options)]}."
+    if not _COUNTS.search(item.query):
+        return "It is as usual."
+    low = 1 + number % 50
+    return f"{low}-{low + 5}." if _RANGE.search(item.query) else f"{low}."
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def _unit(text: str) -> float:

@@ -2,7 +2,7 @@
 
 A model is two ONNX graphs. `find` looks at the picture once and says which pixels belong to
 things, and together; `match` says which phrases fit which thing, and carries the vocabulary.
-Trained on the embedded world only (`groundfault.train.nano`): they know its words and its looks.
+Trained on the embedded world only (`groundfault.training.nano`): they know its words and its looks.
 """
 
 from __future__ import annotations

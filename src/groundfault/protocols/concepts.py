@@ -1,8 +1,13 @@
-"""Image–phrase benchmarks (CAFE, SA-Co): the cgF1 family and the target-aware metrics."""
+"""Concepts in pictures, as phrases: find every instance, or nothing where there is none.
+
+`concepts` (SA-Co, COCO, LVIS) asks for what is there and what is not, and gives the cgF1 family.
+`concept-pairs` (CAFE) asks for each edited object twice, with the phrase p⁺ that is true of it and
+with p⁻ that it merely looks like, and adds the target-aware metrics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,19 +15,25 @@ import numpy as np
 
 from groundfault.errors import DataError
 from groundfault.matching.intake import FAILED, OUTCOME_NAMES, failure_notes
-from groundfault.matching.overlaps import Overlaps
-from groundfault.metrics import pcs, target_aware
+from groundfault.matching.overlaps import Overlaps, compare_predictions
+from groundfault.metrics import columns_of, pcs, target_aware
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Ragged, Scored, by_split
-from groundfault.records import Benchmark, Case, Role
+from groundfault.records import Benchmark, Case, Prediction, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
-__all__ = ["CAFE_ROWS", "metric_function", "score"]
+__all__ = ["CONCEPTS", "CONCEPT_PAIRS", "EDITS", "score"]
 
-CAFE_ROWS = ("SM", "CC", "OC")
+EDITS = {
+    "SM": "superficial mimicry",
+    "CC": "context conflict",
+    "OC": "ontological conflict",
+}
+"""Edits that have a row of their own."""
 CONTROL = "control"
 """The intervention of cases that show the unedited picture."""
 SLICES = ("dose", "split", "crowd", "kind")
@@ -70,23 +81,21 @@ def score(
             )
             for how in ("right", "wrong", "astray")
         )
-    names = tuple(f"pcs.{name}" for name in pcs.COLUMNS)
+    names = columns_of(pcs.FAMILY)
     if pair_scores is not None:
-        names += tuple(f"target.{name}" for name in target_aware.COLUMNS)
+        names += columns_of(target_aware.FAMILY)
     tagged = any(case.tags for case in benchmark.cases)  # published files have no tags
     rows = _rows(benchmark.cases, layout.case_of_entry, by_edit=tau is not None, tagged=tagged)
     outcomes = {name: int((overlaps.outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
-    settings: dict[str, object] = {"t": t, "tau": tau, "iou": iou, "variant": variant}
     return Scored(
         benchmark=benchmark.card.name,
-        settings=settings,
+        protocol=(CONCEPTS if tau is None else CONCEPT_PAIRS).name,
+        settings={"t": t, "tau": tau, "iou": iou, "variant": variant},
         columns=lambda: _case_table(benchmark, overlaps, layout, counts, pair_scores),
         contributions=contributions(counts, pair_scores),
         contribution_names=names,
         case=_clusters(benchmark.cases, layout.case_of_entry) if tagged else layout.case_of_entry,
         rows=rows,
-        metrics=metric_function(settings),
-        support=_support,
         outcomes=outcomes,
         imputed=imputed,
         notes=(
@@ -127,8 +136,8 @@ def _rows(
     if not full.any():  # nothing but weaker doses: then they are the benchmark
         full = ~control
     rows = {"Overall": full}
-    if by_edit or np.isin(edits, CAFE_ROWS).any():
-        rows |= {name: full & (edits == name) for name in CAFE_ROWS}
+    if by_edit or np.isin(edits, list(EDITS)).any():
+        rows |= {name: full & (edits == name) for name in EDITS}
     if tagged:
         rows |= by_split(rows, splits)
     for dose in sorted(set(doses[~control & ~full].tolist())):
@@ -147,38 +156,6 @@ def _clusters(cases: Sequence[Case], case_of_entry: NDArray[np.int64]) -> NDArra
     numbers: dict[tuple[str | None, str | bool], int] = {}
     number = [numbers.setdefault(key, len(numbers)) for key in keys]
     return np.array(number)[case_of_entry]
-
-
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of an image–phrase benchmark; target-aware ones only where there is a τ."""
-    width, variant = len(pcs.COLUMNS), str(settings["variant"])
-    target_metrics = settings["tau"] is not None
-
-    def metrics(sums: Floats) -> dict[str, Floats]:
-        values = pcs.metrics(sums[..., :width], variant=variant)
-        empty = sums[..., width - 5 : width - 1].sum(axis=-1) == 0
-        values = {name: np.where(empty, np.nan, value) for name, value in values.items()}
-        return values | target_aware.metrics(sums[..., width:]) if target_metrics else values
-
-    return metrics
-
-
-def _support(sums: Floats) -> dict[str, int]:
-    width = len(pcs.COLUMNS)
-    column = dict(zip(pcs.COLUMNS, sums[:width], strict=True))
-    asked = int(sum(column[f"il_{cell}"] for cell in ("tp", "fp", "tn", "fn")))
-    positive = int(column["il_tp"] + column["il_fn"])
-    support = dict.fromkeys(pcs.METRICS, asked)
-    for name in pcs.METRICS:
-        if "macro" in name:
-            support[name] = int(column["macro_pairs"])
-        elif name.startswith(("recall", "positive_micro", "IL_recall")):
-            support[name] = positive
-        elif name == "IL_FPR":
-            support[name] = asked - positive
-    if len(sums) > width:
-        support |= dict.fromkeys(target_aware.METRICS, int(sums[width]))
-    return support
 
 
 def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) -> list[str]:
@@ -313,3 +290,81 @@ def _case_table(
             known = (*names, None)
             table[f"{side}_cell"] = [known[value] for value in entry_cell.tolist()]
     return table
+
+
+def _match(
+    benchmark: Benchmark, predictions: Iterable[Prediction], settings: Mapping[str, object]
+) -> Overlaps:
+    return compare_predictions(
+        benchmark, predictions, iou=str(settings["iou"]), need_target="tau" in settings
+    )
+
+
+def _contribute(benchmark: Benchmark, overlaps: Overlaps, settings: Mapping[str, Any]) -> Scored:
+    return score(
+        benchmark,
+        overlaps,
+        t=settings["t"],
+        tau=settings.get("tau"),
+        iou=settings["iou"],
+        variant=settings["variant"],
+    )
+
+
+_CELLS = {
+    "false alarm": "a mask for an absent concept",
+    "missed": "no mask for a present concept",
+}
+CONCEPTS = Protocol(
+    name="concepts",
+    title="Concepts",
+    families=("pcs",),
+    settings={"t": 0.5, "iou": "segm", "variant": "parity"},
+    match=_match,
+    contribute=_contribute,
+    headlines=(
+        "cgF1", "IL_MCC", "positive_micro_F1", "positive_macro_F1", "IL_recall", "IL_FPR",
+    ),
+    main="cgF1",
+    along_t=("cgF1", "IL_MCC", "positive_micro_F1"),
+    asked=(
+        "Each query is a noun phrase for a picture. The model should mark every instance, or "
+        "nothing where the concept is absent."
+    ),
+    told="cgF1",
+    sentence="reaches a cgF1 of {value} {interval}",
+    bars=("cgF1", "IL_MCC", "positive_micro_F1", "positive_macro_F1", "IL_recall", "IL_FPR"),
+    slices={**EDITS, CONTROL: "unedited picture"},
+    cells=_CELLS,
+)  # fmt: skip
+CONCEPT_PAIRS = Protocol(
+    name="concept-pairs",
+    title="Concept pairs",
+    families=("pcs", "target"),
+    settings={"t": 0.5, "tau": 0.3, "iou": "segm", "variant": "parity"},
+    match=_match,
+    contribute=_contribute,
+    headlines=(
+        "cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "UFPR", "ACSR", "UCSR", "SoftSwap",
+    ),
+    main="cgF1",
+    along_t=("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR"),
+    along_tau=("AFPR", "UFPR", "ACSR", "UCSR", "lost"),
+    right_or_wrong={
+        "p⁻ rejected": ("negative_cell", lambda cell: bool(cell == "TN")),
+        "p⁻ not on the target": ("negative_cell", lambda cell: bool(cell != "TA-FP")),
+        "p⁺ found": ("positive_cell", lambda cell: bool(cell == "TA-TP")),
+    },
+    asked=(
+        "One object in each picture was edited so that it looks like something else: it wears "
+        "another surface (a cat with tiger stripes), stands in another context or is made of "
+        "another material. The model is asked twice. p⁺ names what the object is: it should "
+        "be found. p⁻ names what it merely looks like: nothing should be found."
+    ),
+    told="IL-FPR",
+    sentence="accepts the misleading phrase in {value} of pairs {interval}",
+    bars=("AFPR", "ACSR", "SoftSwap", "cgF1", "positive_micro_F1", "IL_MCC"),
+    kinds="By intervention",
+    slices={**EDITS, CONTROL: "unedited picture"},
+    cells={**target_aware.CELL_WORDS, **_CELLS},
+)  # fmt: skip

@@ -1,25 +1,23 @@
-"""Referring sets with false premises (FP-RefCOCO): See and Segment.
+"""Referring expressions, some with a false premise (FP-RefCOCO): See and Segment.
 
-Predictions are COCO results whose `image_id` is the query's id. Several records of one query are
-one answer: the union of their masks with score ≥ t. A record without a score is used at t = 0
-only. A query without any record counts as an abstention. The case (ref, or pairs made from one
-another) is resampled, not the query.
+Several masks of one query are one answer: the union of those with score ≥ t. A record of a results
+file without a score is used at t = 0 only. A query without any prediction counts as an abstention.
+The case (ref, or pairs made from one another) is resampled, not the query.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Result
 from groundfault.io.masks import RLEMask, intersection_and_union, parse_mask, union
 from groundfault.matching.intake import (
+    ABSTAINED,
     ANNOTATIONS,
     FAILED,
     OK,
@@ -28,32 +26,28 @@ from groundfault.matching.intake import (
     UNPARSED,
     Intake,
     failure_notes,
+    parts,
 )
-from groundfault.metrics import false_premise
+from groundfault.metrics import columns_of, false_premise
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
-from groundfault.records import Benchmark, Item, Region
+from groundfault.records import Benchmark, Item, Prediction, Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
-__all__ = ["metric_function", "score"]
+__all__ = ["PROTOCOL", "score"]
 
 
-def score(
-    benchmark: Benchmark,
-    batches: Iterable[tuple[int, Sequence[Result]]],
-    *,
-    file: str | PathLike[str],
-    t: float = 0.0,
-) -> Scored:
-    """Score a stream of results, whose file is named in errors."""
+def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float = 0.0) -> Scored:
+    """Score a stream of predictions, whole or in parts."""
     case_number = {case.id: number for number, case in enumerate(benchmark.cases)}
     items = sorted(benchmark.items, key=lambda item: case_number[item.case_id])
-    answers = _Answers(items, str(file), t)
-    for first, records in batches:
-        answers.add(first, records)
+    answers = _Answers(items, t)
+    for prediction in predictions:
+        answers.add(prediction)
     outcome, n_silent = answers.intake.outcomes()
     areas = _Areas.of(items, answers.masks)
     failed = outcome == FAILED
@@ -74,21 +68,19 @@ def score(
             for right in (True, False)
         )
     outcomes = {name: int((outcome == code).sum()) for code, name in OUTCOME_NAMES.items()}
-    settings: dict[str, object] = {"t": t}
     return Scored(
         benchmark=benchmark.card.name,
-        settings=settings,
+        protocol=PROTOCOL.name,
+        settings={"t": t},
         columns=lambda: _query_table(benchmark, items, answers, outcome, areas, scores),
         contributions=false_premise.contributions(scores),
-        contribution_names=tuple(f"premise.{name}" for name in false_premise.COLUMNS),
+        contribution_names=columns_of(false_premise.FAMILY),
         case=np.array([case_number[item.case_id] for item in items], np.int64),
         rows={
             "Overall": np.ones(len(items), bool),
             "true": areas.present,
             "false": ~areas.present,
         },
-        metrics=metric_function(settings),
-        support=_support,
         outcomes=outcomes,
         imputed=imputed,
         notes=(
@@ -99,25 +91,13 @@ def score(
     )
 
 
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of a referring set; they do not depend on the settings."""
-    return false_premise.metrics
-
-
-def _support(sums: Floats) -> dict[str, int]:
-    true, false = int(sums[0]), int(sums[1])
-    support = dict.fromkeys(false_premise.METRICS, true + false)
-    return support | {"See_true": true, "See_false": false}
-
-
 class _Answers:
-    """One mask per query, made from its records as they arrive."""
+    """One mask per query, made from its predictions as they arrive."""
 
-    def __init__(self, items: Sequence[Item], file: str, t: float) -> None:
+    def __init__(self, items: Sequence[Item], t: float) -> None:
         self.t = t
         self.intake = Intake(
             items,
-            file,
             asked=("a query", "queries"),
             remedy="give the query's id as image_id: sent_id, or the id of the pair",
         )
@@ -126,24 +106,23 @@ class _Answers:
         self.highest = np.full(len(items), np.nan)
         self.n_unscored = 0
 
-    def add(self, first: int, records: Sequence[Result]) -> None:
-        """Take in a batch, whose first record has the given index in the file."""
-        intake = self.intake
-        intake.n_records += len(records)
-        for index, record in enumerate(records, start=first):
-            place = intake.position.get(str(record.image_id))
-            if place is None:
-                intake.note_unknown(index, record)
-                continue
-            code = OK if record.outcome is None else OUTCOME_CODE[record.outcome]
-            intake.note_outcome(index, record, place, code)
-            if code == OK:
-                self._take(index, record, place)
+    def add(self, prediction: Prediction) -> None:
+        """Take in a prediction, or a part of one."""
+        intake, n = self.intake, parts(prediction)
+        intake.n_records += n or 1
+        place = intake.position.get(prediction.item_id)
+        if place is None:
+            intake.note_unknown(prediction)
+            return
+        code = OUTCOME_CODE[prediction.outcome]
+        intake.note_outcome(prediction, place, code if code != OK or n else ABSTAINED)
+        for k in range(n if code == OK else 0):
+            self._take(prediction, k, place)
 
-    def _take(self, index: int, record: Result, place: int) -> None:
-        """Add a record's mask to its query's."""
-        mask = self.intake.mask(index, record, self.intake.items[place])
-        score = self._score(index, record)
+    def _take(self, prediction: Prediction, k: int, place: int) -> None:
+        """Add a mask to its query's."""
+        mask = self.intake.mask(prediction, k, self.intake.items[place])
+        score = self._score(prediction, k)
         if not score >= self.t:
             return
         self.n_used[place] += 1
@@ -151,21 +130,21 @@ class _Answers:
         before = self.masks[place]
         self.masks[place] = mask if before is None else union([before, mask])
 
-    def _score(self, index: int, record: Result) -> float:
-        if record.score is None:
+    def _score(self, prediction: Prediction, k: int) -> float:
+        if k >= len(prediction.scores):
             if self.t > 0:
                 raise self.intake.error(
-                    index,
-                    record,
+                    prediction,
                     f"it has no score, so it cannot be held against t = {self.t}",
                     "give every record a score, or use t = 0",
                 )
             self.n_unscored += 1
             return math.inf
-        if not math.isfinite(record.score):
-            raise self.intake.error(index, record, "its score is not finite", "give a finite score")
-        self.intake.n_outside_unit += not 0 <= record.score <= 1
-        return record.score
+        score = prediction.scores[k]
+        if not math.isfinite(score):
+            raise self.intake.error(prediction, "its score is not finite", "give a finite score")
+        self.intake.n_outside_unit += not 0 <= score <= 1
+        return score
 
     def notes(self) -> list[str]:
         """What is unusual about the file."""
@@ -270,3 +249,33 @@ def _query_table(
         "iou": if_counted(scores.iou),
         "target_iou": [None if math.isnan(value) else value for value in areas.target_iou.tolist()],
     }
+
+
+def _contribute(
+    benchmark: Benchmark, predictions: Iterable[Prediction], settings: Mapping[str, object]
+) -> Scored:
+    return score(benchmark, predictions, t=float(settings["t"]))  # type: ignore[arg-type]
+
+
+PROTOCOL = Protocol(
+    name="referring",
+    title="Referring expressions",
+    families=("premise",),
+    settings={"t": 0.0},
+    contribute=_contribute,
+    headlines=("See", "See_true", "See_false", "Segment", "gIoU"),
+    main="See",
+    right_or_wrong={"existence right": ("existence_correct", bool)},
+    asked=(
+        "Each query describes an object. Some descriptions are false: nothing in the picture "
+        "fits. The model should mark what is there and reject what is not."
+    ),
+    told="See",
+    sentence="is right about existence for {value} of queries {interval}",
+    bars=("See", "See_true", "See_false", "Segment", "gIoU"),
+    cells={
+        "false premise accepted": "a mask for something that is not there",
+        "true premise rejected": "no mask for something that is there",
+        "poor mask": "existence right, mask poor",
+    },
+)

@@ -1,146 +1,154 @@
-"""Object replacement (HalluSegBench): IoU, its drop, and confusion mask scores per case."""
+"""Objects replaced in the picture or in the words (HalluSegBench): IoU, its drop, and confusion
+mask scores per case.
+
+A query's mask is the union of its masks with score ≥ t, or of all of them where there is no t. An
+unreadable answer counts as one that names the whole image, never as an abstention; a case with a
+failed item is left out. A case whose query has no prediction at all is refused, has an empty mask
+there, or does without that comparison, as `missing` says.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from groundfault.analysis.statistics import normal_halfwidth
-from groundfault.benchmarks import halluseg
 from groundfault.errors import DataError, UnknownName, UsageError
-from groundfault.io.masks import RLEMask, parse_mask, union
-from groundfault.matching.quads import ROLES, Quads, compare_quad_masks, compare_quads
-from groundfault.metrics import replacement
+from groundfault.io.masks import RLEMask, union
+from groundfault.matching.quads import ROLES, Quad, Quads, compare_quads
+from groundfault.metrics import columns_of, replacement
+from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored, by_split
-from groundfault.records import Benchmark, Item, Outcome, Prediction, Region, Role
+from groundfault.records import Benchmark, Case, Item, Outcome, Prediction, Region, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from groundfault.protocols.scored import Floats, Metrics
+    from groundfault.protocols.scored import Floats
 
-__all__ = [
-    "SIZES",
-    "data_hashes",
-    "metric_function",
-    "normal_halfwidths",
-    "score",
-    "score_benchmark",
-]
-
-AnyPath = str | PathLike[str]
+__all__ = ["PROTOCOL", "SIZES", "TASKS", "data_hashes", "normal_halfwidth", "normal_halfwidths"]
 
 SIZES = ("S", "M", "L")
+TASKS = ("referring", "reasoning")
 COCO_LIMITS_PX = (32**2, 96**2)
 
 
-def score(
-    cases_json: AnyPath,
-    data_dir: AnyPath,
-    predictions_dir: AnyPath,
-    *,
-    variant: str,
-    missing: str,
-    alpha: float = replacement.ALPHA,
-    size_limits_px: tuple[int, int] = COCO_LIMITS_PX,
-    progress: Callable[[int, int], None] | None = None,
-) -> Scored:
-    """Score a folder of prediction PNGs.
+class _Entry(msgspec.Struct, frozen=True):
+    """A case with its four items."""
 
-    `missing` says what an absent prediction is in `exact`: an "error", or an "empty" mask, that
-    is, an abstention. `parity` leaves it out, as published. Size classes go by the area of the
-    factual mask at its own size: S below the first limit, M below the second, L from there; an
-    empty or absent one has no class. `progress` is told (cases done, cases in all).
-    """
-    _check_settings(variant, missing, alpha, size_limits_px)
-    entries = halluseg.read_entries(cases_json)
-    files = halluseg.find_files(entries, cases_json, data_dir, predictions_dir)
-    quads = compare_quads(files, len(entries), variant=variant, missing=missing, progress=progress)
-    if variant == "exact":
-        _refuse_wrong_folder(quads, predictions_dir)
-    settings: dict[str, object] = {
-        "variant": variant,
-        "missing": "skip" if variant == "parity" else missing,
-        "alpha": alpha,
-        "size_limits_px": list(size_limits_px),
-    }
-    return _scored(entries, quads, settings, alpha, size_limits_px, from_files=True)
+    case: Case
+    quad: Mapping[Role, Item]
+
+    def tag(self, name: str) -> str | None:
+        return self.case.tags.get(name) or None
 
 
-def score_benchmark(
-    benchmark: Benchmark,
-    predictions: Iterable[Prediction],
-    *,
-    t: float,
-    alpha: float = replacement.ALPHA,
-    size_limits_px: tuple[int, int] = COCO_LIMITS_PX,
-) -> Scored:
-    """Score stored predictions on a benchmark of quads: a query's mask is the union of its masks
-    with score ≥ t. An unreadable answer counts as one that names the whole image, never as an
-    abstention; a case with a failed item is left out."""
+class _Matched(msgspec.Struct, frozen=True, eq=False):
+    """What is compared, and how many cases had a failed item."""
+
+    entries: Sequence[_Entry]
+    quads: Quads
+    silent: NDArray[np.bool_]
+    """(cases, 4) queries without any prediction."""
+    n_failed: int
+
+
+def _match(
+    benchmark: Benchmark, predictions: Iterable[Prediction], settings: Mapping[str, Any]
+) -> _Matched:
+    _check_settings(settings)
     answers = {prediction.item_id: prediction for prediction in predictions}
-    quads_of_case: dict[str, dict[Role, Item]] = {}
+    corners: dict[str, dict[Role, Item]] = {}
     for item in benchmark.items:
-        quads_of_case.setdefault(item.case_id, {})[item.role] = item
-    entries: list[halluseg.Entry] = []
-    splits: list[str] = []
-    masks, n_failed = [], 0
+        corners.setdefault(item.case_id, {})[item.role] = item
+    entries: list[_Entry] = []
+    quads: list[Quad] = []
+    silent: list[list[bool]] = []
+    n_failed = 0
     for case in benchmark.cases:
-        quad = quads_of_case.get(case.id, {})
+        quad = corners.get(case.id, {})
         if set(quad) != set(ROLES):
             continue
         found = [answers.get(quad[role].id) for role in ROLES]
         if any(answer is not None and answer.outcome is Outcome.FAILED for answer in found):
             n_failed += 1
             continue
-        entries.append(halluseg.entry_of(case, quad, len(entries)))
-        splits.append(case.tags.get("split", ""))
-        truths = [_region_mask(quad[role].target) for role in (Role.FACTUAL, Role.COUNTERFACTUAL)]
-        masks.append(
-            (truths, [_answer_mask(quad[r], a, t) for r, a in zip(ROLES, found, strict=True)])
-        )
+        entries.append(_Entry(case, quad))
+        silent.append([answer is None for answer in found])
+        quads.append(_quad(entries[-1], found, settings))
     if not entries:
         raise DataError(
             benchmark.card.name,
             "no case has all four corners answered",
             remedy="give a benchmark of (I, c) (I, c') (I', c) (I', c') and predictions for it",
         )
-    settings: dict[str, object] = {
-        "t": t,
-        "variant": "exact",
-        "missing": "empty",
-        "alpha": alpha,
-        "size_limits_px": list(size_limits_px),
-    }
-    quads = compare_quad_masks(masks)
-    scored = _with_splits(
-        _scored(entries, quads, settings, alpha, size_limits_px, from_files=False), splits
+    parity = settings["variant"] == "parity"
+    compared = compare_quads(quads, at_factual_size=parity)
+    return _Matched(entries, compared, np.array(silent, bool), n_failed)
+
+
+def _quad(entry: _Entry, answers: Sequence[Prediction | None], settings: Mapping[str, Any]) -> Quad:
+    if _missing(settings) == "error" and None in answers:
+        item = entry.quad[ROLES[answers.index(None)]]
+        raise DataError(
+            "predictions",
+            "this prediction is not there",
+            record=f"item {item.id}",
+            remedy="give it, or say with missing empty that an absent one is an abstention",
+        )
+    quad, skip = entry.quad, _missing(settings) == "skip"
+    return Quad(
+        truths=[_region_mask(quad[role].target) for role in (Role.FACTUAL, Role.COUNTERFACTUAL)],
+        predictions=[
+            _answer_mask(quad[role], answer, settings["t"])
+            for role, answer in zip(ROLES, answers, strict=True)
+        ],
+        left_out=[skip and answer is None for answer in answers],
+        truth_sha256=entry.case.facts.get("truth_sha256", ""),
     )
-    if not n_failed:
+
+
+def _missing(settings: Mapping[str, Any]) -> str:
+    """What an absent prediction means: parity leaves it out, as published."""
+    if settings["variant"] == "parity":
+        return "skip"
+    return str(settings["missing"] or "empty")
+
+
+def _contribute(benchmark: Benchmark, matched: _Matched, settings: Mapping[str, Any]) -> Scored:
+    used: dict[str, object] = {} if settings["t"] is None else {"t": settings["t"]}
+    used |= {
+        "variant": settings["variant"],
+        "missing": _missing(settings),
+        "alpha": settings["alpha"],
+        "size_limits_px": list(settings["size_limits_px"]),
+    }
+    scored = _with_splits(_scored(benchmark, matched, used), matched.entries)
+    if not matched.n_failed:
         return scored
-    note = f"{n_failed} of {len(benchmark.cases)} cases have a failed item and are left out."
-    outcomes = {**scored.outcomes, "failed": n_failed}
+    note = (
+        f"{matched.n_failed} of {len(benchmark.cases)} cases have a failed item and are left out."
+    )
+    outcomes = {**scored.outcomes, "failed": matched.n_failed}
     return msgspec.structs.replace(scored, outcomes=outcomes, notes=(*scored.notes, note))
 
 
-def _with_splits(scored: Scored, splits: Sequence[str]) -> Scored:
+def _with_splits(scored: Scored, entries: Sequence[_Entry]) -> Scored:
     """A column and rows for the splits, where there are any; sizes are not split further."""
+    splits = [entry.tag("split") for entry in entries]
     if not any(splits):
         return scored
-    whole = {name: scored.rows[name] for name in ("Overall", *halluseg.TASKS)}
-    rows = by_split(whole, np.array(splits, dtype=str))
+    whole = {name: scored.rows[name] for name in ("Overall", *TASKS)}
+    rows = by_split(whole, np.array([split or "" for split in splits], dtype=str))
     table = scored.columns
     return msgspec.structs.replace(
         scored,
         rows={**scored.rows, **rows},
-        columns=lambda: {**table(), "split": [split or None for split in splits]},
+        columns=lambda: {**table(), "split": splits},
     )
 
 
@@ -148,62 +156,50 @@ def _region_mask(region: Region | None) -> RLEMask | None:
     return None if region is None or region.mask is None else RLEMask.from_dict({**region.mask})
 
 
-def _answer_mask(item: Item, answer: Prediction | None, t: float) -> RLEMask | None:
+def _answer_mask(item: Item, answer: Prediction | None, t: float | None) -> RLEMask | None:
     if answer is None or answer.outcome is Outcome.ABSTAINED:
         return None
     if answer.outcome is Outcome.UNPARSED:
         return RLEMask.ones((item.height_px, item.width_px))
     kept = [
-        parse_mask({**mask}, item.height_px, item.width_px)
-        for mask, score in zip(answer.masks, answer.scores, strict=True)
-        if score >= t
+        RLEMask.from_dict({**mask})
+        for k, mask in enumerate(answer.masks)
+        if t is None or answer.scores[k] >= t
     ]
+    if len(kept) == 1:
+        return kept[0]
     return union(kept) if kept else None
 
 
-def _scored(
-    entries: Sequence[halluseg.Entry],
-    quads: Quads,
-    settings: dict[str, object],
-    alpha: float,
-    size_limits_px: tuple[int, int],
-    *,
-    from_files: bool,
-) -> Scored:
-    variant = str(settings["variant"])
-    values = replacement.case_values(quads, variant=variant, alpha=alpha)
-    sizes = _sizes(quads, size_limits_px)
-    task = np.array([entry.task for entry in entries], dtype=str)
+def _scored(benchmark: Benchmark, matched: _Matched, settings: dict[str, object]) -> Scored:
+    entries, quads, variant = matched.entries, matched.quads, str(settings["variant"])
+    values = replacement.case_values(quads, variant=variant, alpha=settings["alpha"])  # type: ignore[arg-type]
+    sizes = _sizes(quads, settings["size_limits_px"])  # type: ignore[arg-type]
+    task = np.array([entry.tag("task") or "" for entry in entries], dtype=str)
     return Scored(
-        benchmark=halluseg.CARD.name,
+        benchmark=benchmark.card.name,
+        protocol=PROTOCOL.name,
         settings=settings,
         columns=lambda: _case_table(entries, quads, values, sizes, variant),
         contributions=replacement.contributions(values),
-        contribution_names=tuple(f"replacement.{name}" for name in replacement.COLUMNS),
+        contribution_names=columns_of(replacement.FAMILY),
         case=np.arange(len(entries)),
         rows={
             "Overall": np.ones(len(entries), bool),
-            **{name: task == name for name in halluseg.TASKS},
+            **{name: task == name for name in TASKS},
             **{name: sizes == name for name in SIZES},
         },
-        metrics=metric_function(settings),
-        support=replacement.support,
         outcomes=_outcomes(quads, variant),
         normal_halfwidths=normal_halfwidths,
-        notes=tuple(_notes(entries, quads, variant, from_files)),
+        notes=tuple(_notes(matched, variant)),
     )
-
-
-def metric_function(settings: Mapping[str, object]) -> Metrics:
-    """The metrics of object replacement; α is already in the contributions."""
-    return replacement.metrics
 
 
 def normal_halfwidths(scored: Scored) -> dict[str, dict[str, float | None]]:
     """Row → metric → half-width 1.96·s/√n over its cases, as in the paper. CCMS, a ratio of two
     means, has none; the bootstrap covers it."""
-    defined = scored.contributions[:, 1::2] > 0
-    values = np.where(defined, scored.contributions[:, ::2], np.nan)
+    own = scored.contributions[:, : len(replacement.COLUMNS)]
+    values = np.where(own[:, 1::2] > 0, own[:, ::2], np.nan)
     column = {name: values[:, k] for k, name in enumerate(replacement.CASE_VALUES)}
     column["CCMS_mean"] = column.pop("CCMS_ratio")
     return {
@@ -213,6 +209,18 @@ def normal_halfwidths(scored: Scored) -> dict[str, dict[str, float | None]]:
         }
         for row, member in scored.rows.items()
     }
+
+
+def normal_halfwidth(values: Floats) -> float | None:
+    """Half-width 1.96·s/√n of the normal 95 % interval, as the HalluSegBench paper gives it.
+
+    >>> round(normal_halfwidth(np.array([0.0, 1.0])), 4)
+    0.98
+    """
+    defined = values[~np.isnan(values)]
+    if len(defined) < 2:
+        return None
+    return float(1.96 * defined.std(ddof=1) / math.sqrt(len(defined)))
 
 
 def data_hashes(scored: Scored) -> dict[str, str]:
@@ -225,17 +233,17 @@ def data_hashes(scored: Scored) -> dict[str, str]:
     return {"ground truth": digest.hexdigest()}
 
 
-def _check_settings(
-    variant: str, missing: str, alpha: float, size_limits_px: tuple[int, int]
-) -> None:
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    variant, missing = settings["variant"], settings["missing"]
+    alpha, limits = settings["alpha"], settings["size_limits_px"]
     if variant not in ("exact", "parity"):
         raise UnknownName("variant", variant, ("exact", "parity"))
-    if missing not in ("error", "empty"):
+    if missing not in ("", "error", "empty"):
         raise UnknownName("meaning of a missing prediction", missing, ("error", "empty"))
     if not (math.isfinite(alpha) and alpha > 1):
         raise UsageError(f"alpha is {alpha}; it must be above 1")
-    if not 0 < size_limits_px[0] < size_limits_px[1]:
-        raise UsageError(f"size limits {size_limits_px} must be above 0 and rising")
+    if not 0 < limits[0] < limits[1]:
+        raise UsageError(f"size limits {tuple(limits)} must be above 0 and rising")
     if variant == "parity" and missing == "empty":
         raise UsageError(
             "parity leaves absent predictions out, as the published scripts do; to count them as "
@@ -245,18 +253,7 @@ def _check_settings(
         raise UsageError("parity has alpha 3, as the published script does; use --variant exact")
 
 
-def _refuse_wrong_folder(quads: Quads, predictions_dir: AnyPath) -> None:
-    """A mistyped folder must not look like a model that abstains everywhere."""
-    corners = [Path(predictions_dir) / name for name in halluseg.CORNERS.values()]
-    if not quads.prediction_there.any() and not any(corner.is_dir() for corner in corners):
-        raise DataError(
-            predictions_dir,
-            "none of the predictions is in this folder",
-            remedy="give the folder that holds orgl_orgi, edtl_orgi, orgl_edti and edtl_edti",
-        )
-
-
-def _sizes(quads: Quads, limits_px: tuple[int, int]) -> NDArray[np.str_]:
+def _sizes(quads: Quads, limits_px: Sequence[int]) -> NDArray[np.str_]:
     area_px = quads.truth_px[:, 0]
     limits = [area_px == 0, area_px < limits_px[0], area_px < limits_px[1]]
     return np.select(limits, ["", "S", "M"], default="L")
@@ -271,7 +268,7 @@ def _outcomes(quads: Quads, variant: str) -> dict[str, int]:
 
 
 def _case_table(
-    entries: Sequence[halluseg.Entry],
+    entries: Sequence[_Entry],
     quads: Quads,
     values: Mapping[str, Floats],
     sizes: NDArray[np.str_],
@@ -279,15 +276,17 @@ def _case_table(
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """What cases.parquet says about each case; null where there is nothing to say."""
     absent = "missing" if variant == "parity" else Outcome.ABSTAINED.value
+    factual = [entry.quad[Role.FACTUAL] for entry in entries]
+    other = [entry.quad[Role.COUNTERFACTUAL] for entry in entries]
     table: dict[str, Sequence[Any] | NDArray[Any]] = {
-        "case_id": [entry.id for entry in entries],
-        "image": [entry.image for entry in entries],
-        "counterfactual_image": [entry.edited_image or None for entry in entries],
-        "ann_id": [entry.ann_id for entry in entries],
-        "label": [entry.label or None for entry in entries],
-        "query": [entry.query or None for entry in entries],
-        "counterfactual_query": [entry.edited_query or None for entry in entries],
-        "task": [entry.task or None for entry in entries],
+        "case_id": [entry.case.id for entry in entries],
+        "image": [item.image for item in factual],
+        "counterfactual_image": [item.image or None for item in other],
+        "ann_id": [entry.case.facts.get("ann_id", entry.case.id) for entry in entries],
+        "label": [entry.tag("label") for entry in entries],
+        "query": [item.query or None for item in factual],
+        "counterfactual_query": [item.query or None for item in other],
+        "task": [entry.tag("task") for entry in entries],
         "size": [size or None for size in sizes.tolist()],
         "truth_sha256": quads.truth_sha256,
     }
@@ -321,14 +320,12 @@ def _nullable(values: NDArray[Any], defined: NDArray[np.bool_]) -> list[Any]:
     return [value if known else None for value, known in pairs]
 
 
-def _notes(
-    entries: Sequence[halluseg.Entry], quads: Quads, variant: str, from_files: bool
-) -> list[str]:
+def _notes(matched: _Matched, variant: str) -> list[str]:
     """What a reader of the numbers should know, with an example of each."""
+    entries, quads, absent = matched.entries, matched.quads, matched.silent
     parity = variant == "parity"
     notes = []
-    absent = ~quads.prediction_there
-    if absent.any() and from_files:
+    if absent.any():
         how = "left out, as the published scripts do" if parity else "counted as abstentions"
         notes.append(
             f"{absent.sum()} of {absent.size} predictions have no file and are {how}, e.g. of case "
@@ -361,7 +358,7 @@ def _notes(
             f"{_example(entries, differs[:, None])}: IoU compares all at the factual one's, as the "
             "published script does."
         )
-    other = np.array([entry.task not in halluseg.TASKS for entry in entries])
+    other = np.array([entry.tag("task") not in TASKS for entry in entries])
     if other.any():
         notes.append(
             f"{other.sum()} cases do not say whether they are referring or reasoning (field "
@@ -370,5 +367,45 @@ def _notes(
     return notes
 
 
-def _example(entries: Sequence[halluseg.Entry], flags: NDArray[np.bool_]) -> str:
-    return entries[int(np.flatnonzero(flags.any(axis=1))[0])].id
+def _example(entries: Sequence[_Entry], flags: NDArray[np.bool_]) -> str:
+    return entries[int(np.flatnonzero(flags.any(axis=1))[0])].case.id
+
+
+PROTOCOL = Protocol(
+    name="replacement-quads",
+    title="Replaced objects",
+    families=("replacement",),
+    settings={
+        "t": None,
+        "variant": "exact",
+        "missing": "",
+        "alpha": replacement.ALPHA,
+        "size_limits_px": COCO_LIMITS_PX,
+    },
+    match=_match,
+    contribute=_contribute,
+    hashes=data_hashes,
+    headlines=(
+        "IoU_fact", "IoU_cf", "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact", "CCMS",
+        "CCMS_mean",
+    ),
+    main="dIoU_textual",
+    compared=("CCMS", "CCMS_mean"),
+    asked=(
+        "One object c of picture I was replaced by another, c′, giving picture I′. The model "
+        "is asked for both in both pictures. A mask should be there for (I, c) and (I′, c′) "
+        "and disappear for (I, c′), where only the words changed, and for (I′, c), where only "
+        "the picture changed."
+    ),
+    told="dIoU_textual",
+    sentence=(
+        "loses {value} of overlap {interval}, as it should, when the words name another object"
+    ),
+    bars=("dIoU_textual", "dIoU_visual", "IoU_fact", "IoU_cf", "CMS_fact", "CMS_counterfact"),
+    slices={"S": "small objects", "M": "medium objects", "L": "large objects"},
+    cells={
+        "words ignored": "the mask stays although the words changed",
+        "picture ignored": "a mask is there although the object was replaced",
+        "object missed": "little or no mask where one should be",
+    },
+)  # fmt: skip

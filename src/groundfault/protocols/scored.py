@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from groundfault.io.store import arrow_table
+from groundfault.metrics.family import compose, count
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,25 +28,46 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A benchmark scored case by case, before any averaging."""
 
     benchmark: str
+    """The name of the data."""
+    protocol: str = ""
+    """How it was scored."""
+    title: str = ""
+    """What reports call the data."""
+    about: str = ""
+    """What a reader of the numbers must know about the data."""
+    origin: str = ""
+    """repo@commit, if the data was fetched by its name."""
     settings: dict[str, object]
     columns: Callable[[], Mapping[str, Any]]
     """Makes the table behind cases.parquet: one entry per case and column."""
     contributions: Floats
     """(cases, k)"""
     contribution_names: tuple[str, ...]
+    """Of each column: its metric family, a dot, and its name there."""
     case: NDArray[np.int64]
     """(cases,) entries with the same number are resampled together."""
     rows: dict[str, NDArray[np.bool_]]
     """Which cases each line of the table is about."""
-    metrics: Metrics
-    support: Callable[[Floats], Mapping[str, int]]
-    """Summed contributions → how many things each metric is about."""
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
     imputed: tuple[Floats, ...] = ()
-    """Contributions under each way the failed items could have ended."""
+    """Contributions under each way the failed items could have ended; families of other packages
+    have none, and their metrics no bounds."""
     normal_halfwidths: Callable[[Scored], dict[str, dict[str, float | None]]] | None = None
     """Row → metric → 1.96·s/√n, for benchmarks whose paper reports that."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> Metrics:
+        """Summed contributions → every metric, by the families whose columns are there."""
+        return compose(self.contribution_names, self.settings)
+
+    def support(self, sums: Floats, n_entries: int) -> dict[str, int]:
+        """How many things each metric is about, from the sums of so many entries."""
+        return count(self.contribution_names, sums, n_entries)
+
+    def table(self) -> Any:
+        """The case table as cases.parquet has it, without the contributions, as an Arrow table."""
+        return arrow_table({"case": self.case, **self.columns()})
 
 
 class Ragged(msgspec.Struct, frozen=True, eq=False):

@@ -19,8 +19,23 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-__all__ = ["ALL_MODELS", "PublishedRow", "Source", "published_rows", "sources"]
+from groundfault.registry import KINDS, load
+
+if TYPE_CHECKING:
+    from groundfault.protocols import Protocol
+    from groundfault.records import Summary
+
+__all__ = [
+    "ALL_MODELS",
+    "PublishedRow",
+    "Source",
+    "is_published_data",
+    "published_rows",
+    "rows_beside",
+    "sources",
+]
 
 ALL_MODELS = "(all models)"
 """Stands as the model where a table gives one number for all its models together."""
@@ -94,6 +109,43 @@ def published_rows(
         if table in (None, name) and benchmark in (None, source.benchmark)
         for row in _rows(name)
     )
+
+
+def is_published_data(summary: Summary) -> bool:
+    """Whether results are on the very set that the published rows are about.
+
+    That is so if the benchmark has the published name and either was fetched from the hub by that
+    name, all of it, or has as many cases in every row as the paper says (`PUBLISHED_CASES` of the
+    benchmark). A rendered world, a subset, or a set of one's own in the same format is other data.
+    """
+    if summary.benchmark not in KINDS["benchmarks"]:
+        return False
+    module = load("benchmarks", summary.benchmark)
+    hub, counts = getattr(module, "HUB", None), getattr(module, "PUBLISHED_CASES", {})
+    if hub is not None and summary.origin.partition("@")[0] == hub.repo:
+        return "limit" not in summary.data
+    return bool(counts) and all(
+        row in summary.rows and summary.rows[row].n_cases == n for row, n in counts.items()
+    )
+
+
+def rows_beside(
+    summary: Summary, protocol: Protocol, *, other_data: bool = False
+) -> tuple[PublishedRow, ...]:
+    """The published rows that may stand beside results: those of their own data or, with
+    `other_data`, those of the benchmarks that are scored by the same protocol."""
+    if is_published_data(summary):
+        return tuple(row for row in published_rows() if row.source.benchmark == summary.benchmark)
+    if not other_data:
+        return ()
+    return tuple(
+        row for row in published_rows() if _protocol(row.source.benchmark) == protocol.name
+    )
+
+
+@cache
+def _protocol(benchmark: str) -> str:
+    return str(load("benchmarks", benchmark).CARD.protocol)
 
 
 @cache

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from groundfault.benchmarks import cafe
 from groundfault.published import ALL_MODELS
 from groundfault.published.checking import (
     Cell,
@@ -20,7 +21,7 @@ from groundfault.published.checking import (
     weighted_mean,
 )
 
-CAFE_PAIRS = {"SM": 1111, "CC": 593, "OC": 442}
+CAFE_PAIRS = cafe.PUBLISHED_CASES
 """Number of pairs per edit type (CAFE, section 4.1); together 2,146."""
 
 HALLUSEG_METRICS = ("dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from groundfault.runner.segmenting import Asker, Prepared
+from groundfault.records import Prediction
+from groundfault.runner.segmenting import Predictor, Prepared
 from groundfault.runner.work import Batch
-from groundfault.runs.run import Answer
 
-__all__ = ["ask_here"]
+__all__ = ["predict_ahead"]
 
 AHEAD = 4
 """Batches decoded ahead of the model."""
@@ -17,8 +17,10 @@ AHEAD_BYTES = 256 << 20
 """No more decoded pictures than this wait, beyond the next batch."""
 
 
-def ask_here(asker: Asker, work: Iterable[Batch]) -> Iterator[tuple[Batch, list[Answer]]]:
-    """Batches with their answers, in turn."""
+def predict_ahead(
+    predictor: Predictor, work: Iterable[Batch]
+) -> Iterator[tuple[Batch, list[Prediction]]]:
+    """Batches with their predictions, in turn."""
     waiting: deque[tuple[Prepared, int]] = deque()
     waiting_bytes = 0
     for batch in work:
@@ -26,9 +28,9 @@ def ask_here(asker: Asker, work: Iterable[Batch]) -> Iterator[tuple[Batch, list[
         while waiting and (len(waiting) > AHEAD or waiting_bytes + size > AHEAD_BYTES):
             prepared, gone = waiting.popleft()
             waiting_bytes -= gone
-            yield prepared.batch, asker.ask(prepared)
-        waiting.append((asker.prepare(batch), size))
+            yield prepared.batch, predictor.predict(prepared)
+        waiting.append((predictor.prepare(batch), size))
         waiting_bytes += size
     while waiting:
         prepared, _ = waiting.popleft()
-        yield prepared.batch, asker.ask(prepared)
+        yield prepared.batch, predictor.predict(prepared)

@@ -1,7 +1,7 @@
 """Several workers, each with the model: who gets what, and what happens when one dies.
 
 A worker has two batches at a time, so that it decodes one while it asks the other. When it dies,
-another is hired; the images it had are asked again one at a time, each alone on its worker, and
+another is started; the images it had are asked again one at a time, each alone on its worker, and
 an image on which a second worker dies has failed. The same for processes and for Ray.
 """
 
@@ -16,23 +16,23 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from groundfault.errors import GroundfaultError
-from groundfault.records import Outcome
+from groundfault.interfaces import Checkpointed, Placed, Versioned
+from groundfault.records import Outcome, Prediction
 from groundfault.runner.probe import SKIPPED, ProbeFailed, probe
-from groundfault.runner.segmenting import Asker, Model, load_model
+from groundfault.runner.segmenting import Model, Predictor, load_model
 from groundfault.runner.work import Batch, Task
 from groundfault.runs.identity import library_versions
-from groundfault.runs.run import Answer
 
 __all__ = [
     "IN_FLIGHT",
     "READY",
-    "Crew",
-    "Equipment",
-    "Fleet",
-    "Ready",
+    "Loaded",
     "Report",
-    "equip",
+    "WorkerPool",
+    "WorkerSetup",
+    "Workers",
     "ready_report",
+    "set_up",
 ]
 
 IN_FLIGHT = 2
@@ -42,7 +42,7 @@ MOST_FALSE_STARTS = 3
 DIED = "WorkerDied: the worker process ended while it was on this image, twice"
 
 
-class Equipment(NamedTuple):
+class WorkerSetup(NamedTuple):
     """What a worker needs."""
 
     load: Callable[[], Model]
@@ -54,7 +54,7 @@ class Equipment(NamedTuple):
     probe: bool
 
 
-class Ready(msgspec.Struct, frozen=True):
+class Loaded(msgspec.Struct, frozen=True):
     """What a worker says of itself once it has loaded the model."""
 
     probe: str
@@ -77,8 +77,8 @@ class Report(msgspec.Struct):
     """What a worker says about one batch."""
 
     ticket: int
-    answers: list[Answer] = []
-    ready: Ready | None = None
+    predictions: list[Prediction] = []
+    ready: Loaded | None = None
     refusal: str = ""
     """Why the run has to end."""
     picture: bytes = b""
@@ -91,13 +91,13 @@ class Report(msgspec.Struct):
             raise GroundfaultError(self.refusal)
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """How workers are started and talked to."""
 
     size: int
     """How many there should be."""
 
-    def hire(self) -> int:
+    def start(self) -> int:
         """Start a worker, whose first report has the ticket READY; its number."""
         ...
 
@@ -114,44 +114,46 @@ class Crew(Protocol):
         ...
 
 
-def equip(equipment: Equipment) -> tuple[Asker, Ready]:
+def set_up(setup: WorkerSetup) -> tuple[Predictor, Loaded]:
     """Load the model and check its frame."""
-    model = load_model(equipment.load, equipment.name, equipment.folder)
-    asker = Asker(model, equipment.images, batch=equipment.batch)
-    return asker, Ready(
-        probe=probe(model) if equipment.probe and asker.segmenter else SKIPPED,
-        at_once=asker.at_once,
-        any_sizes=asker.any_sizes,
-        checkpoints=", ".join(getattr(model, "checkpoints", ())),
+    model = load_model(setup.load, setup.name, setup.folder)
+    predictor = Predictor(model, setup.images, name=setup.name, batch=setup.batch)
+    return predictor, Loaded(
+        probe=probe(model) if setup.probe and predictor.segmenter else SKIPPED,
+        at_once=predictor.at_once,
+        any_sizes=predictor.any_sizes,
+        checkpoints=", ".join(model.checkpoints) if isinstance(model, Checkpointed) else "",
         placement=_placement(model),
-        versions={**library_versions(), **getattr(model, "worker_versions", {})},
-        looks=asker.segmenter is not None,
+        versions={
+            **library_versions(),
+            **(model.worker_versions if isinstance(model, Versioned) else {}),
+        },
+        looks=predictor.segmenter is not None,
     )
 
 
 def _placement(model: Model) -> str:
     """Which of several devices of a kind it is makes no difference."""
-    placement = getattr(model, "placement", None)
-    if placement is None:
+    if not isinstance(model, Placed):
         return ""
-    return f"{placement.device.partition(':')[0]} {placement.dtype}"
+    return f"{model.placement.device.partition(':')[0]} {model.placement.dtype}"
 
 
-def ready_report(equipped: Callable[[], tuple[Asker, Ready]]) -> Report:
+def ready_report(loaded: Callable[[], tuple[Predictor, Loaded]]) -> Report:
     """A worker's first report."""
     try:
-        return Report(READY, ready=equipped()[1])
+        return Report(READY, ready=loaded()[1])
     except ProbeFailed as problem:
         return Report(READY, refusal=str(problem), picture=problem.picture)
     except (GroundfaultError, OSError) as problem:
         return Report(READY, refusal=str(problem))
 
 
-class Fleet:
-    """Hands out work and takes answers."""
+class WorkerPool:
+    """Hands out work and takes predictions."""
 
-    def __init__(self, crew: Crew, work: Callable[[Ready], Iterator[Batch]]) -> None:
-        self.crew = crew
+    def __init__(self, workers: Workers, work: Callable[[Loaded], Iterator[Batch]]) -> None:
+        self.workers = workers
         self.work = work
         """Makes the batches, once a worker says which images it takes at once."""
         self.todo: Iterator[Batch] | None = None
@@ -164,28 +166,30 @@ class Fleet:
         """Workers that were given a suspect."""
         self.false_starts = self.tickets = 0
 
-    def answers(self, ready: Callable[[Ready], None]) -> Iterator[tuple[Batch, list[Answer]]]:
-        """Batches with their answers as they come; `ready` is told about each worker."""
-        self.starting = {self.crew.hire() for _ in range(self.crew.size)}
+    def predictions(
+        self, ready: Callable[[Loaded], None]
+    ) -> Iterator[tuple[Batch, list[Prediction]]]:
+        """Batches with their predictions as they come; `ready` hears about each worker."""
+        self.starting = {self.workers.start() for _ in range(self.workers.size)}
         while self.starting or any(self.sent.values()):
-            for worker, report in self.crew.wait():
+            for worker, report in self.workers.wait():
                 if report is None:
-                    yield from self._bury(worker)
+                    yield from self._replace(worker)
                     continue
                 report.check()
                 if report.ready is not None:
                     ready(report.ready)
-                    self._welcome(worker, report.ready)
+                    self._admit(worker, report.ready)
                     continue
                 self.false_starts = 0
                 self.alone.discard(worker)
-                yield self.sent[worker].pop(report.ticket), report.answers
+                yield self.sent[worker].pop(report.ticket), report.predictions
             for worker in self.sent:
                 self._feed(worker)
             if self.exhausted and not any(self.sent.values()) and not self.suspects:
                 return  # workers may still be starting: there is nothing left for them
 
-    def _welcome(self, worker: int, ready: Ready) -> None:
+    def _admit(self, worker: int, ready: Loaded) -> None:
         self.starting.discard(worker)
         self.sent[worker] = {}
         if self.todo is None:
@@ -207,9 +211,9 @@ class Fleet:
                 return
             self.tickets += 1
             sent[self.tickets] = batch
-            self.crew.send(worker, self.tickets, batch)
+            self.workers.send(worker, self.tickets, batch)
 
-    def _bury(self, worker: int) -> Iterator[tuple[Batch, list[Answer]]]:
+    def _replace(self, worker: int) -> Iterator[tuple[Batch, list[Prediction]]]:
         """Replace a dead worker; what it had is suspect."""
         self.starting.discard(worker)
         lost = [task for batch in self.sent.pop(worker, {}).values() for task in batch]
@@ -224,8 +228,8 @@ class Fleet:
             yield tuple(lost), [_died(item.id) for task in lost for item in task.items]
         else:
             self.suspects.extend(lost)
-        self.starting.add(self.crew.hire())
+        self.starting.add(self.workers.start())
 
 
-def _died(item_id: str) -> Answer:
-    return Answer(item_id=item_id, outcome=Outcome.FAILED, reason=DIED)
+def _died(item_id: str) -> Prediction:
+    return Prediction(item_id=item_id, outcome=Outcome.FAILED, reason=DIED)

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import msgspec
 
 from groundfault.errors import GroundfaultError
-from groundfault.runner.pool import Equipment, Report, equip, ready_report
+from groundfault.runner.pool import Report, WorkerSetup, ready_report, set_up
 from groundfault.runner.segmenting import Prepared
 from groundfault.runner.work import Batch, Task
 
-__all__ = ["ProcessCrew"]
+__all__ = ["ProcessWorkers"]
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _Order = tuple[int, list[Task]]
@@ -35,29 +35,29 @@ class _Worker(NamedTuple):
     pipe: Connection
 
 
-class ProcessCrew:
+class ProcessWorkers:
     """Workers started afresh: nothing is shared, so a model may use threads and CUDA."""
 
-    def __init__(self, equipment: Equipment, workers: int) -> None:
-        self.equipment = equipment
+    def __init__(self, setup: WorkerSetup, workers: int) -> None:
+        self.setup = setup
         self.size = workers
         self.threads = str(max(1, (os.cpu_count() or 1) // workers))
         self.workers: dict[int, _Worker] = {}
-        self.hired = 0
+        self.n_started = 0
 
-    def hire(self) -> int:
+    def start(self) -> int:
         """Start a process."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=_serve, args=(theirs, self.equipment), name="groundfault worker", daemon=True
+            target=_serve, args=(theirs, self.setup), name="groundfault worker", daemon=True
         )
         with _environment(dict.fromkeys(THREADS, self.threads)):
             process.start()
         theirs.close()
-        self.hired += 1
-        self.workers[self.hired] = _Worker(process, ours)
-        return self.hired
+        self.n_started += 1
+        self.workers[self.n_started] = _Worker(process, ours)
+        return self.n_started
 
     def send(self, worker: int, ticket: int, batch: Batch) -> None:
         """Give it a batch; that it died is said by `wait`."""
@@ -73,7 +73,7 @@ class ProcessCrew:
             try:
                 content = pipe.recv_bytes()
             except (EOFError, OSError):
-                self._dismiss(number[pipe])
+                self._end(number[pipe])
                 reports.append((number[pipe], None))
             else:
                 reports.append((number[pipe], msgspec.msgpack.decode(content, type=Report)))
@@ -82,31 +82,31 @@ class ProcessCrew:
     def close(self) -> None:
         """Dismiss everybody."""
         for worker in list(self.workers):
-            self._dismiss(worker)
+            self._end(worker)
 
-    def _dismiss(self, number: int) -> None:
+    def _end(self, number: int) -> None:
         worker = self.workers.pop(number)
         worker.pipe.close()
         worker.process.terminate()
         worker.process.join()
 
 
-def _serve(pipe: Connection, equipment: Equipment) -> None:
-    """Answer batches until the pipe closes."""
+def _serve(pipe: Connection, setup: WorkerSetup) -> None:
+    """Predict batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other end decides
-    equipped = functools.cache(lambda: equip(equipment))
-    report = ready_report(equipped)
+    loaded = functools.cache(lambda: set_up(setup))
+    report = ready_report(loaded)
     _say(pipe, report)
     if report.refusal:
         return
-    asker, _ = equipped()
+    predictor, _ = loaded()
     prepared: queue.SimpleQueue[tuple[int, Prepared]] = queue.SimpleQueue()
 
     def receive() -> None:
         try:
             while True:
                 number, tasks = msgspec.msgpack.decode(pipe.recv_bytes(), type=_Order)
-                prepared.put((number, asker.prepare(tuple(tasks))))
+                prepared.put((number, predictor.prepare(tuple(tasks))))
         except (EOFError, OSError):
             os._exit(0)
 
@@ -114,7 +114,7 @@ def _serve(pipe: Connection, equipment: Equipment) -> None:
     while True:
         ticket, batch = prepared.get()
         try:
-            report = Report(ticket, answers=asker.ask(batch))
+            report = Report(ticket, predictions=predictor.predict(batch))
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         _say(pipe, report)

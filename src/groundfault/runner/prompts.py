@@ -1,21 +1,19 @@
-"""How questions are put to a model: what each type and each mode adds to the words."""
+"""The prompt set: how questions are put to a model, and what each type and each mode adds."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from os import PathLike
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 
 import msgspec
 
-from groundfault.benchmarks.pope import Pope
-from groundfault.benchmarks.reactbench import IMAGES, LETTERS, Exam, Question, read
+from groundfault.errors import UsageError
 from groundfault.io.foreign import within
-from groundfault.llm.conversations import Asked
-from groundfault.parsing.answers import Mode
+from groundfault.records import Conversation, Item, Message, Mode, Picture
 
-__all__ = ["Questionnaire", "exam_questions", "pope_questions", "prompt", "prompts_hash"]
+__all__ = ["USUAL_TOKENS", "conversation", "prompt", "prompts_hash"]
 
 FORMS = {
     "YN": "Answer with yes or no.",
@@ -28,125 +26,47 @@ REASONING = (
     "included. First reason step by step, in plain and factual words, about what is really there. "
     "Then give your final answer in a sentence of its own at the very end."
 )
+USUAL_TOKENS = {"std": 30, "cot": 300}
+"""Tokens of a usual answer, by mode."""
 
 
-def prompt(question: Question, mode: Mode, n_pictures: int = 1) -> str:
+def prompt(item: Item, mode: Mode) -> str:
     """The words that a model gets.
 
-    >>> q = Question(id="q", sample_id="s", number=1, type="MC", dimension="direct",
-    ...              text="What is on the table?", options=("a lamp", "nothing"), answer="B")
-    >>> print(prompt(q, "std"))
+    >>> from groundfault.records import Answer, Role
+    >>> answer = Answer(type="MC", reference="B", options=("a lamp", "nothing"))
+    >>> print(prompt(Item(id="q", case_id="s", role=Role.QUESTION, images=("1.png",), height_px=1,
+    ...     width_px=1, query="What is on the table?", answer=answer), "std"))
     What is on the table?
     A. a lamp
     B. nothing
     Answer with the letter of one option.
     """
-    return _prompt(question.text, question.type, question.options, mode, n_pictures)
-
-
-def _prompt(text: str, kind: str, options: Sequence[str], mode: Mode, n_pictures: int = 1) -> str:
+    if item.answer is None:
+        raise UsageError(f"item '{item.id}' asks for masks; nobody is asked for it in words")
     lines = [REASONING, ""] if mode == "cot" else []
-    if n_pictures > 1:
+    if len(item.images) > 1:
         lines.append(TWO_PICTURES)
-    lines.append(text)
-    lines += [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]
-    form = FORMS[kind]
+    lines.append(item.query)
+    options: Sequence[str] = item.answer.options
+    lines += [f"{letter}. {option}" for letter, option in zip(ascii_uppercase, options)]  # noqa: B905
+    form = FORMS[item.answer.type]
     lines.append(f"Your final answer: {form[0].lower()}{form[1:]}" if mode == "cot" else form)
     return "\n".join(lines)
+
+
+def conversation(
+    item: Item, mode: Mode, images: Path, load: Callable[[Path], Picture]
+) -> Conversation:
+    """What a model is shown and told: the pictures first, then the words."""
+    record = f"item {item.id}"
+    pictures = (
+        load(within(images, name, file="the benchmark", record=record)) for name in item.images
+    )
+    return (Message("user", (*pictures, prompt(item, mode))),)
 
 
 def prompts_hash() -> str:
     """Of everything that prompts are made of: answers to other wordings are not mixed."""
     parts = [FORMS, TWO_PICTURES, REASONING]
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
-
-
-class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a benchmark asks, and what a run notes about it."""
-
-    benchmark: str
-    folder: str
-    content_hash: str
-    modes: tuple[Mode, ...]
-    n_items: int
-    n_images: int
-    asked: Callable[[], Iterator[Asked]]
-    """Every question in every mode, made anew; those about one picture stand together."""
-
-
-def exam_questions(
-    folder: str | PathLike[str],
-    modes: Sequence[Mode],
-    *,
-    limit: int | None = None,
-    exam: Exam | None = None,
-) -> Questionnaire:
-    """Of an exam folder, or of its first samples; `exam` is what it holds, if that is known."""
-    exam = exam or read(folder)
-    samples = exam.samples[:limit]
-    kept = {sample.id: sample for sample in samples}
-    chosen = [question for question in exam.questions if question.sample_id in kept]
-    images = Path(folder) / IMAGES
-
-    def asked() -> Iterator[Asked]:
-        for question in chosen:
-            shown = tuple(images / name for name in kept[question.sample_id].images)
-            for mode in modes:
-                yield Asked(
-                    item_id=question.id,
-                    mode=mode,
-                    text=prompt(question, mode, len(shown)),
-                    pictures=shown,
-                    question=question.text,
-                    kind=question.type,
-                    options=question.options,
-                    reference=question.answer,
-                )
-
-    return Questionnaire(
-        benchmark=exam.card.name,
-        folder=str(folder),
-        content_hash=exam.card.content_hash,
-        modes=tuple(modes),
-        n_items=len(chosen) * len(modes),
-        n_images=sum(len(sample.images) for sample in samples),
-        asked=asked,
-    )
-
-
-def pope_questions(
-    pope: Pope,
-    images: str | PathLike[str],
-    modes: Sequence[Mode] = ("std",),
-    *,
-    limit: int | None = None,
-) -> Questionnaire:
-    """Of POPE, about the pictures in a folder."""
-    chosen = sorted(pope.questions[:limit], key=lambda question: question.image)
-    paths = {
-        question.image: within(images, question.image, file="POPE", record=question.id)
-        for question in chosen
-    }
-
-    def asked() -> Iterator[Asked]:
-        for question in chosen:
-            for mode in modes:
-                yield Asked(
-                    item_id=question.id,
-                    mode=mode,
-                    text=_prompt(question.text, "YN", (), mode),
-                    pictures=(paths[question.image],),
-                    question=question.text,
-                    kind="YN",
-                    reference=question.label,
-                )
-
-    return Questionnaire(
-        benchmark=pope.card.name,
-        folder=str(images),
-        content_hash=pope.card.content_hash,
-        modes=tuple(modes),
-        n_items=len(chosen) * len(modes),
-        n_images=len(paths),
-        asked=asked,
-    )

@@ -1,6 +1,6 @@
 """Workers as Ray actors, on this machine or on a cluster.
 
-Batches and answers are a few kilobytes: they travel inside Ray's messages, and pictures never do.
+Batches and predictions are a few kilobytes: they travel inside Ray's messages, pictures never do.
 Every worker reads its pictures itself, so their folder must be a path that all machines have.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
-from groundfault.runner.pool import IN_FLIGHT, Equipment, Report, equip, ready_report
+from groundfault.runner.pool import IN_FLIGHT, Report, WorkerSetup, ready_report, set_up
 from groundfault.runner.work import Batch, Plan, Task
 
-__all__ = ["RayCrew"]
+__all__ = ["RayWorkers"]
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -34,10 +34,10 @@ CALL_S = 20.0
 _Order = tuple[int, list[Task]]
 
 
-class RayCrew:
+class RayWorkers:
     """One actor per worker. Ray is started if it is not, and stopped by whom started it."""
 
-    def __init__(self, equipment: Equipment, plan: Plan, *, most: int) -> None:
+    def __init__(self, setup: WorkerSetup, plan: Plan, *, most: int) -> None:
         self.ray = _library(QUIET if plan.ray_address else QUIET | LOOPBACK)
         self.started = not self.ray.is_initialized()
         if self.started:
@@ -50,18 +50,18 @@ class RayCrew:
         self.actor = actor.options(
             max_concurrency=IN_FLIGHT, num_cpus=1, num_gpus=min(1.0, gpus / self.size)
         )
-        self.equipment = self.ray.put(equipment)
+        self.setup = self.ray.put(setup)
         self.actors: dict[int, Any] = {}
         self.waiting: dict[Any, int] = {}
         """Reference of a report to come → whose it is."""
-        self.hired = 0
+        self.n_started = 0
 
-    def hire(self) -> int:
+    def start(self) -> int:
         """Start an actor."""
-        self.hired += 1
-        self.actors[self.hired] = self.actor.remote(self.equipment)
-        self.waiting[self.actors[self.hired].begin.remote()] = self.hired
-        return self.hired
+        self.n_started += 1
+        self.actors[self.n_started] = self.actor.remote(self.setup)
+        self.waiting[self.actors[self.n_started].begin.remote()] = self.n_started
+        return self.n_started
 
     def send(self, worker: int, ticket: int, batch: Batch) -> None:
         """Give it a batch."""
@@ -126,21 +126,23 @@ def _call_at(address: str) -> None:
 class _Actor:
     """A worker; its methods run on several threads, the model on one."""
 
-    def __init__(self, equipment: Equipment) -> None:
+    def __init__(self, setup: WorkerSetup) -> None:
         self.model_thread = ThreadPoolExecutor(1, "model")
-        self.equipped = self.model_thread.submit(equip, equipment)
+        self.loaded = self.model_thread.submit(set_up, setup)
 
     def begin(self) -> bytes:
         """Load the model: the report READY."""
-        return msgspec.msgpack.encode(ready_report(self.equipped.result))
+        return msgspec.msgpack.encode(ready_report(self.loaded.result))
 
     def ask(self, order: bytes) -> bytes:
         """The report on a batch, which is decoded while the one before it is asked."""
         ticket, tasks = msgspec.msgpack.decode(order, type=_Order)
         try:
-            asker, _ = self.equipped.result()
-            prepared = asker.prepare(tuple(tasks))
-            report = Report(ticket, answers=self.model_thread.submit(asker.ask, prepared).result())
+            predictor, _ = self.loaded.result()
+            prepared = predictor.prepare(tuple(tasks))
+            report = Report(
+                ticket, predictions=self.model_thread.submit(predictor.predict, prepared).result()
+            )
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         return msgspec.msgpack.encode(report)

@@ -1,11 +1,14 @@
-"""A model is asked: pictures decoded ahead, memory errors halved, bad images set apart.
+"""A model is asked for masks: pictures are decoded ahead, a batch that does not fit into memory is
+halved, an image that makes the model fail is set apart. Where the phrases of one image are too many
+at once, they are asked in parts; a model that can keep an encoded image encodes it once for that.
 
-Whatever a model raises on one image becomes `failed` answers with its reason. What a baseline
+Whatever a model raises on one image becomes `failed` predictions with its reason. What a baseline
 raises on purpose (an unsound results file, say) ends the run: no picture is to blame.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import sys
@@ -14,25 +17,34 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.interfaces import Baseline, BatchSegmenter, Segmenter
+from groundfault.interfaces import (
+    AnySizes,
+    Baseline,
+    BatchSegmenter,
+    Closeable,
+    Encoder,
+    Logging,
+    PreferredBatch,
+    Segmenter,
+    Startable,
+)
 from groundfault.io.foreign import within
 from groundfault.io.masks import decode, encode, parse_mask, resize_nearest
 from groundfault.io.pictures import read_image
 from groundfault.records import Item, Outcome, Prediction, Rle, Role
 from groundfault.runner.work import Batch, Task
-from groundfault.runs.run import Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Picture = NDArray[np.uint8]
 
-__all__ = ["Asker", "Model", "Prepared", "load_model"]
+__all__ = ["Model", "Predictor", "Prepared", "load_model"]
 
 Model = Segmenter | Baseline
 DECODERS = 2
@@ -50,49 +62,52 @@ class Prepared(NamedTuple):
     pictures: list[Future[Picture]]
 
 
-class _Shown(NamedTuple):
+class _Decoded(NamedTuple):
     """An image as a model is shown it."""
 
     task: Task
     picture: Picture
+    encoded: Any = None
+    """What an `Encoder` keeps of it, where it is asked about in parts."""
 
 
-def load_model(load: Callable[[], Model], name: str, folder: Path) -> Model:
-    """Load a model, and start it where it runs outside this process, its words kept in the run's
+def load_model(load: Callable[[], Any], name: str, folder: Path) -> Any:
+    """Load a model, and start it where it runs outside this process, its output kept in the run's
     folder; whatever keeps it from that ends the run in one message."""
     try:
         model = load()
-        keep_log = getattr(model, "keep_log", None)
-        if callable(keep_log):
-            keep_log(folder)
-        start = getattr(model, "start", None)
-        if callable(start):
-            start()
+        if isinstance(model, Logging):
+            model.keep_log(folder)
+        if isinstance(model, Startable):
+            model.start()
     except (GroundfaultError, OSError):
         raise
     except Exception as problem:
         raise GroundfaultError(
             f"model '{name}' cannot be loaded ({type(problem).__name__}: {problem})"
         ) from problem
-    if not isinstance(model, (Segmenter, Baseline)):
-        raise GroundfaultError(
-            f"model '{name}' is neither a Segmenter nor a Baseline but a {type(model).__name__}"
-        )
     return model
 
 
-class Asker:
+class Predictor:
     """A loaded model with the folder of its pictures."""
 
-    def __init__(self, model: Model, images: str | PathLike[str] | None, *, batch: int) -> None:
+    def __init__(
+        self, model: Model, images: str | PathLike[str] | None, *, name: str = "", batch: int = 0
+    ) -> None:
+        if not isinstance(model, (Segmenter, Baseline)):
+            raise GroundfaultError(
+                f"model '{name}' is neither a Segmenter nor a Baseline but a {type(model).__name__}"
+            )
         self.images = None if images is None else Path(images)
         self.segmenter = model if isinstance(model, Segmenter) else None
         self.together = model if isinstance(model, BatchSegmenter) else None
+        self.encoder = model if isinstance(model, Encoder) else None
         self.baseline = model if self.segmenter is None and isinstance(model, Baseline) else None
-        likes = int(getattr(model, "images_at_once", BATCH))
+        likes = model.images_at_once if isinstance(model, PreferredBatch) else BATCH
         self.at_once = (batch or likes) if self.together is not None else 1
         """Images per call; halved when memory runs out."""
-        self.any_sizes = bool(getattr(model, "any_sizes", False))
+        self.any_sizes = isinstance(model, AnySizes) and model.any_sizes
         if self.baseline is not None:
             return
         if self.images is None or not self.images.is_dir():
@@ -106,15 +121,15 @@ class Asker:
             return Prepared(batch, [])
         return Prepared(batch, [self.decoders.submit(self._read, task) for task in batch])
 
-    def ask(self, prepared: Prepared) -> list[Answer]:
-        """One answer per item, in any order."""
+    def predict(self, prepared: Prepared) -> list[Prediction]:
+        """One prediction per item, in any order."""
         if self.baseline is not None:
             return _from_baseline(self.baseline, prepared.batch)
-        answers: list[Answer] = []
+        answers: list[Prediction] = []
         shown = []
         for task, picture in zip(prepared.batch, prepared.pictures, strict=True):
             try:
-                shown.append(_Shown(task, picture.result()))
+                shown.append(_Decoded(task, picture.result()))
             except Exception as problem:  # on damaged files Pillow also asserts and fails to index
                 answers += _failed(task.items, problem, picture=task.image)
         return answers + self._segment_all(shown)
@@ -123,9 +138,8 @@ class Asker:
         """Let go of the model and of pictures that nobody asks about."""
         if self.baseline is None:
             self.decoders.shutdown(wait=False, cancel_futures=True)
-        close = getattr(self.segmenter, "close", None)
-        if callable(close):
-            close()
+        if isinstance(self.segmenter, Closeable):
+            self.segmenter.close()
 
     def _read(self, task: Task) -> Picture:
         assert self.images is not None
@@ -139,14 +153,14 @@ class Asker:
             )
         return picture
 
-    def _segment_all(self, shown: Sequence[_Shown]) -> list[Answer]:
-        answers: list[Answer] = []
+    def _segment_all(self, shown: Sequence[_Decoded]) -> list[Prediction]:
+        answers: list[Prediction] = []
         while shown:
             now, shown = shown[: self.at_once], shown[self.at_once :]
             answers += self._segment(now)
         return answers
 
-    def _segment(self, shown: Sequence[_Shown]) -> list[Answer]:
+    def _segment(self, shown: Sequence[_Decoded]) -> list[Prediction]:
         started = time.perf_counter()
         problem = None
         try:
@@ -157,8 +171,8 @@ class Asker:
             seconds = (time.perf_counter() - started) / sum(len(s.task.items) for s in shown)
             return [
                 _checked(item, prediction, seconds)
-                for (task, _), predictions in zip(shown, found, strict=True)
-                for item, prediction in zip(task.items, predictions, strict=True)
+                for one, predictions in zip(shown, found, strict=True)
+                for item, prediction in zip(one.task.items, predictions, strict=True)
             ]
         out_of_memory = _is_out_of_memory(problem)
         if out_of_memory:
@@ -167,19 +181,35 @@ class Asker:
         if len(shown) > 1:
             middle = len(shown) // 2
             return self._segment_all(shown[:middle]) + self._segment_all(shown[middle:])
-        [(task, picture)] = shown
-        if out_of_memory and len(task.items) > 1:
-            middle = len(task.items) // 2
-            halves = (task.items[:middle], task.items[middle:])
-            parts = [[_Shown(Task(task.image, items), picture)] for items in halves]
-            return self._segment(parts[0]) + self._segment(parts[1])
-        return _failed(task.items, problem)
+        [one] = shown
+        if out_of_memory and len(one.task.items) > 1:
+            return [
+                prediction for half in self._halves(one) for prediction in self._segment([half])
+            ]
+        return _failed(one.task.items, problem)
 
-    def _call(self, shown: Sequence[_Shown]) -> Sequence[Sequence[Prediction]]:
-        phrases = [[item.query for item in task.items] for task, _ in shown]
+    def _halves(self, one: _Decoded) -> list[_Decoded]:
+        """An image with half of its phrases each, encoded once for all of them if that is
+        possible."""
+        encoded = one.encoded
+        if self.encoder is not None and encoded is None:
+            with contextlib.suppress(Exception):  # then each half encodes it, or fails by itself
+                [encoded] = self.encoder.encode([one.picture])
+        items, middle = one.task.items, len(one.task.items) // 2
+        return [
+            _Decoded(Task(one.task.image, half), one.picture, encoded)
+            for half in (items[:middle], items[middle:])
+        ]
+
+    def _call(self, shown: Sequence[_Decoded]) -> Sequence[Sequence[Prediction]]:
+        phrases = [[item.query for item in one.task.items] for one in shown]
+        found: Sequence[Sequence[Prediction]]
         if len(shown) > 1:
             assert self.together is not None
-            found = self.together.segment_batch([picture for _, picture in shown], phrases)
+            found = self.together.segment_batch([one.picture for one in shown], phrases)
+        elif shown[0].encoded is not None:
+            assert self.encoder is not None
+            found = self.encoder.segment_encoded([shown[0].encoded], phrases)
         else:
             assert self.segmenter is not None
             found = [self.segmenter.segment(shown[0].picture, phrases[0])]
@@ -191,8 +221,8 @@ class Asker:
         return found
 
 
-def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Answer]:
-    answers: list[Answer] = []
+def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Prediction]:
+    answers: list[Prediction] = []
     for task in batch:
         started = time.perf_counter()
         try:
@@ -207,15 +237,17 @@ def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Answer]:
     return answers
 
 
-def _failed(items: Iterable[Item], problem: BaseException, *, picture: str = "") -> list[Answer]:
+def _failed(
+    items: Iterable[Item], problem: BaseException, *, picture: str = ""
+) -> list[Prediction]:
     reason = f"{type(problem).__name__}: {problem}"
     if picture not in reason:  # Pillow does not always say which
         reason = f"{reason}, in '{picture}'"
     reason = reason[:LONGEST_REASON]
-    return [Answer(item_id=item.id, outcome=Outcome.FAILED, reason=reason) for item in items]
+    return [Prediction(item_id=item.id, outcome=Outcome.FAILED, reason=reason) for item in items]
 
 
-def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
+def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
     """A prediction as an answer to its item; one that cannot be scored is a failure."""
     try:
         masks = tuple(_fitting(mask, item) for mask in prediction.masks)
@@ -232,7 +264,7 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
     except (ValueError, TypeError, KeyError) as problem:
         [failure] = _failed([item], ValueError(f"the model's answer is unsound: {problem}"))
         return failure
-    return Answer(
+    return Prediction(
         item_id=item.id,
         outcome=prediction.outcome,
         masks=masks,
@@ -242,7 +274,7 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Answer:
         reason=prediction.reason,
         presence=prediction.presence,
         seconds=seconds,
-        category_ids=prediction.category_ids if isinstance(prediction, Answer) else (),
+        category_ids=prediction.category_ids,
     )
 
 

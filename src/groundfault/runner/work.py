@@ -4,30 +4,52 @@ the model takes any."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from groundfault.records import Benchmark, Item
+from groundfault.llm.cost import Price
+from groundfault.llm.retry import RetryPolicy
+from groundfault.records import Item
 
-__all__ = ["Batch", "Plan", "Task", "batches", "first_cases", "tasks"]
+__all__ = ["Batch", "Plan", "Task", "batches", "tasks"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is carried out. Answers do not depend on it."""
+    """How a run is carried out. Predictions do not depend on it."""
 
     engine: Literal["local", "ray"] = "local"
     workers: int = 0
     """0 is one for `local`; for `ray` one per GPU of the cluster, or per core if it has none."""
     batch: int = 0
-    """Images at once for models that can; 0 is what the model likes, else 4. A batch that does not
-    fit into memory is halved."""
+    """Images, or conversations, at once for models that can; 0 is what the model likes, else 4. A
+    batch that does not fit into memory is halved."""
     ray_address: str = ""
     """Of a cluster that is there; "" starts one on this machine."""
     device: str = "auto"
     """What each worker is given: a GPU of its own, unless this says "cpu"."""
     resume: bool = True
     probe: bool = True
+    concurrency: int = 96
+    """Requests to a server at a time."""
+    retry: RetryPolicy = RetryPolicy()
+    budget: Any = None
+    """A `SharedBudget` that everything asked by one command lives on."""
+    price: Price | None = None
+    reserve: float = 0.0
+    """What is kept of the budget for judging each answer, in the budget's unit."""
+    responses: str = ""
+    """The response store; "" is the user's own."""
+    fresh: bool = False
+    """Ask again what the response store has."""
+
+    def noted(self) -> dict[str, object]:
+        """What run.json says of it."""
+        names = (
+            "engine", "workers", "batch", "ray_address", "device", "resume", "probe",
+            "concurrency", "fresh",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -68,11 +90,3 @@ def batches(pending: Sequence[Task], size: int, *, any_sizes: bool = False) -> I
         if stop == len(ordered) or full or ordered[stop].size_px != ordered[start].size_px:
             yield tuple(ordered[start:stop])
             start = stop
-
-
-def first_cases(benchmark: Benchmark, n: int) -> Benchmark:
-    """The first n cases with their items."""
-    cases = benchmark.cases[:n]
-    kept = {case.id for case in cases}
-    items = tuple(item for item in benchmark.items if item.case_id in kept)
-    return msgspec.structs.replace(benchmark, cases=cases, items=items)

@@ -14,11 +14,14 @@ from os import PathLike
 from pathlib import Path
 
 from groundfault import registry
-from groundfault.interfaces import ModelOptions
+from groundfault.interfaces import Identified, ModelOptions, NamesFiles
 from groundfault.io.foreign import sha256
 from groundfault.records import Item
 
-__all__ = ["library_versions", "model_identity", "picture_sizes"]
+__all__ = ["FILES", "library_versions", "model_identity", "picture_sizes"]
+
+FILES = "model file"
+"""The part of an identity that holds the content of the files that a model's spec names."""
 
 ALWAYS = ("groundfault", "numpy", "pillow", "pyarrow")
 IF_USED = ("onnxruntime", "ray", "torch", "transformers", "ultralytics")
@@ -37,13 +40,15 @@ def model_identity(spec: str, options: ModelOptions) -> dict[str, str]:
     """
     factory, argument = registry.model_factory(spec)
     found = {"device": options.device, "dtype": options.dtype, "revision": options.revision}
-    named = getattr(factory, "named_files", None)
-    parts: Sequence[str] = named(argument) if callable(named) else [argument]
+    parts: Sequence[str] = [argument]
+    if isinstance(factory, NamesFiles):
+        parts = factory.named_files(argument)
     files = [file for part in parts for file in _files(part)]
     if files:
-        found["model file"] = _content(files)
-    own = getattr(factory, "identity", None)
-    described: Mapping[str, str] = own(argument, options) if callable(own) else {}
+        found[FILES] = _content(files)
+    described: Mapping[str, str] = {}
+    if isinstance(factory, Identified):
+        described = factory.identity(argument, options)
     return found | {name: str(value) for name, value in described.items()}
 
 

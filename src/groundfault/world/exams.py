@@ -14,12 +14,13 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Exam, Question, Sample, write
+from groundfault.benchmarks.reactbench import Question, Sample, write_exam
 from groundfault.errors import UsageError
 from groundfault.io.store import check_vacant
+from groundfault.records import Benchmark
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
-from groundfault.world.presets import in_order, png
+from groundfault.world.presets import ABOUT, in_order, png
 from groundfault.world.questions import TASKS, facts_of, questions_about
 from groundfault.world.questions.controls import CONTROLLED, control_questions
 from groundfault.world.render import Rendered, render
@@ -81,7 +82,7 @@ def build_exam(
     controls: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Exam:
+) -> Benchmark:
     """Build an exam of n samples into a folder, which must not exist yet.
 
     `controls` adds to erasure and attribute samples their unedited picture, asked the same, as a
@@ -114,7 +115,15 @@ def build_exam(
         note = f"groundfault world, preset reactbench, n {n}, seed {seed}, {knobs}"
         if controls:
             note += f", with {len(samples) - n} controls"
-        return write(out, samples, questions, pictures, notes=(note,))
+        return write_exam(
+            out,
+            samples,
+            questions,
+            pictures,
+            notes=(note,),
+            title="World: exam",
+            about=ABOUT,
+        )
 
 
 def make_sample(

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
 from groundfault.world.scene import Scene
 from groundfault.world.splits import SPLITS, split_of
 
-__all__ = ["PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
+__all__ = ["KINDS", "PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
 
 T = TypeVar("T")
 TASKS = ("referring", "reasoning")
@@ -93,7 +93,7 @@ def build(
     preset: str,
     n: int,
     out: str | PathLike[str],
-    settings: BuildSettings,
+    settings: BuildSettings | None = None,
     *,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -103,6 +103,7 @@ def build(
         raise UnknownName("preset", preset, PRESETS)
     if n < 1:
         raise UsageError(f"n is {n}; a benchmark has at least one case")
+    settings = settings or BuildSettings()
     _check_settings(preset, settings)
     out = Path(out)
     check_vacant(out)
@@ -157,27 +158,45 @@ def in_order(make: Callable[[int], T], indices: Sequence[int], workers: int | No
         yield from pool.map(make, indices, chunksize=4)
 
 
+class _Kind(NamedTuple):
+    """What a preset builds."""
+
+    title: str
+    protocol: str
+    main_metric: str
+    native: str
+    """The published format that can hold it."""
+
+
+KINDS = {
+    "cafe": _Kind("World: concept pairs", "concept-pairs", "cgF1", "cafe"),
+    "halluseg": _Kind("World: replaced objects", "replacement-quads", "CCMS", "halluseg"),
+    "clean": _Kind("World: concepts", "concepts", "cgF1", "saco"),
+}
+ABOUT = (
+    "The scenes are rendered by groundfault's own world: drawn objects with exact edits and true "
+    "masks, no photographs. Numbers on them do not compare with those on photographs."
+)
+
+
 def _card(preset: str, n: int, settings: BuildSettings, pictures_sha256: str) -> Card:
-    # A benchmark has the name of the one whose metrics score it.
-    name, metric = {
-        "cafe": ("cafe", "cgF1"),
-        "halluseg": ("halluseg", "CCMS"),
-        "clean": ("saco", "cgF1"),
-    }[preset]
+    kind = KINDS[preset]
     given = {**msgspec.structs.asdict(settings), "split": settings.split or "all"}
     chosen = ", ".join(
         f"{knob} {value}" for knob, value in given.items() if knob not in UNUSED.get(preset, ())
     )
     return Card(
-        name=name,
-        title=f"groundfault world: {preset}",
+        name=f"world-{preset}",
+        protocol=kind.protocol,
+        title=kind.title,
         source=(
             f"rendered by groundfault {__version__}: preset {preset}, n {n}, {chosen}; "
             f"SHA-256 of the pictures {pictures_sha256}"
         ),
         licence="CC0-1.0",
         citation="groundfault, the counterfactual world",
-        main_metric=metric,
+        main_metric=kind.main_metric,
+        about=ABOUT,
     )
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from groundfault.benchmarks import reactbench
-from groundfault.benchmarks.folder import HEADER
+from groundfault.io.convert import format_of
 from groundfault.io.foreign import open_file
+from groundfault.io.inputs import Outline
 from groundfault.io.inspection.annotations import inspect_object
+from groundfault.io.inspection.benchmarks import inspect_benchmark
 from groundfault.io.inspection.folders import (
-    TASK_FILES,
+    exam_files,
     inspect_benchmark_folder,
     inspect_exam,
     inspect_native_exam,
     inspect_scores,
 )
 from groundfault.io.inspection.lists import inspect_list
-from groundfault.io.inspection.report import EXAMPLES, Finding, Report, unknown
+from groundfault.io.inspection.report import EXAMPLES, Draft, Finding, Report, unknown
+from groundfault.registry import load
 
 __all__ = ["Finding", "Report", "inspect"]
 
@@ -50,13 +52,15 @@ def inspect(path: str | PathLike[str]) -> Report:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
         report = inspect_list(path)
-        if report.format == "unknown" and path.name in TASK_FILES:
+        if report.format == "unknown" and path.name in exam_files():
             return inspect_native_exam(path.parent)
         return report
     if text.startswith(b"{"):
-        if path.name in (HEADER, "summary.json") and (path.parent / "cases.parquet").is_file():
+        ours = (_header("folder"), "summary.json")
+        if path.name in ours and (path.parent / "cases.parquet").is_file():
             return _inspect_directory(path.parent)
-        if path.name == reactbench.HEADER and (path.parent / reactbench.SAMPLES).is_file():
+        exam = load("benchmarks", "reactbench")
+        if path.name == exam.HEADER and (path.parent / exam.SAMPLES).is_file():
             return inspect_exam(path.parent)
         return inspect_object(path)
     hint = next((hint for magic, hint in _MAGIC.items() if head.startswith(magic)), None)
@@ -65,16 +69,24 @@ def inspect(path: str | PathLike[str]) -> Report:
     return unknown(path, f"it is {hint}" if hint else "it holds no JSON list or object")
 
 
+def _header(name: str) -> str:
+    """The file that tells a folder of ours."""
+    return str(load("benchmarks", name).HEADER)
+
+
 def _inspect_directory(path: Path) -> Report:
-    if (path / HEADER).is_file():
+    if (path / _header("folder")).is_file():
         return inspect_benchmark_folder(path)
+    if (path / _header("reactbench")).is_file():
+        return inspect_exam(path)
+    named = format_of(Outline(path, "folder", frozenset(each.name for each in path.iterdir())))
+    if named is not None:
+        return inspect_benchmark(Draft(path, named))
     if (path / "summary.json").is_file():
         return inspect_scores(path)
     if (path / "results.json").is_file():
         return inspect(path / "results.json")
-    if (path / reactbench.HEADER).is_file():
-        return inspect_exam(path)
-    if any((path / name).is_file() for name in TASK_FILES):
+    if any((path / name).is_file() for name in exam_files()):
         return inspect_native_exam(path)
     names = sorted(entry.name for entry in path.iterdir())
     shown = ", ".join(names[:EXAMPLES]) + (" …" if len(names) > EXAMPLES else "")

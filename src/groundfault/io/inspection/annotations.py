@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks.cafe import EDIT_TYPES, NEGATIVE_OFFSET
 from groundfault.errors import GroundfaultError
 from groundfault.io import convert
+from groundfault.io.coco import EDIT_TYPES, NEGATIVE_OFFSET
+from groundfault.io.inputs import Layout
+from groundfault.io.inspection.benchmarks import inspect_benchmark
 from groundfault.io.inspection.lists import Refs, malformation
 from groundfault.io.inspection.regions import (
     BoxUnits,
@@ -22,6 +24,7 @@ from groundfault.io.inspection.regions import (
 )
 from groundfault.io.inspection.report import EXAMPLES, Draft, Report, unknown
 from groundfault.io.masks import MAX_PIXELS
+from groundfault.registry import load
 
 __all__ = ["inspect_object"]
 
@@ -50,7 +53,10 @@ def inspect_object(path: Path) -> Report:
     if draft.format == "unknown":
         keys = ", ".join(map(str, list(document)[:EXAMPLES]))
         return unknown(path, f"a JSON object with {keys}" if keys else "an empty JSON object")
-    _Annotations(draft, parts).check()
+    layout: Layout | None = getattr(load("benchmarks", draft.format), "LAYOUT", None)
+    if layout is None:
+        return inspect_benchmark(draft)
+    _Annotations(draft, parts, layout).check()
     if not draft.any_error and parts["images"]:
         try:  # what a reader refuses is never called sound
             convert.read_any(path, draft.format)
@@ -86,10 +92,11 @@ def _format(draft: Draft, document: dict[str, Any], parts: dict[str, Records]) -
 class _Annotations:
     """All checks of one file."""
 
-    def __init__(self, draft: Draft, parts: dict[str, Records]) -> None:
+    def __init__(self, draft: Draft, parts: dict[str, Records], layout: Layout) -> None:
         self.draft = draft
+        self.layout = layout
         self.images, self.annotations, self.categories, self.refs = (parts[p] for p in PARTS)
-        self.phrases = draft.format in ("cafe", "saco", "fprefcoco") and not self.refs
+        self.phrases = layout.phrases and not self.refs
         self.image_by_id: dict[str, dict[str, Any]] = {}
         self.n_objects: Counter[str] = Counter()
         """Annotations per image id."""
@@ -100,7 +107,7 @@ class _Annotations:
         self._check_annotations()
         if self.phrases:
             self._check_pairs()
-        if self.draft.format == "lvis":
+        if self.layout.federated:
             self._check_federation()
         if self.refs:
             image_of = {str(a.get("id")): str(a.get("image_id")) for a in self.annotations}
@@ -150,7 +157,7 @@ class _Annotations:
     def _check_annotations(self) -> None:
         self.draft.counts["annotations"] = len(self.annotations)
         declared = {str(category.get("id")) for category in self.categories}
-        by_category = self.draft.format in ("coco", "lvis")
+        by_category = self.layout.by_category
         seen: set[str] = set()
         boxes = BoxUnits()
         for number, annotation in enumerate(self.annotations):
@@ -216,7 +223,7 @@ class _Annotations:
                 self.draft.add("a negative without its positive", f"{where}: {source}")
             if self.n_objects[image_id]:
                 self.draft.add("a negative has masks", where)
-        for source in asked if self.draft.format == "cafe" else ():
+        for source in asked if self.layout.targets else ():
             n = self.n_objects[source]
             if n > 1:
                 self.draft.add("a positive has several masks", f"image {source}: {n}")

@@ -5,35 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from groundfault.benchmarks import folder, reactbench
 from groundfault.errors import GroundfaultError
-from groundfault.io.inspection.regions import mask_problem
+from groundfault.io.inspection.benchmarks import describe
 from groundfault.io.inspection.report import Draft, Report
 from groundfault.io.store import read_json, read_table
-from groundfault.records import Benchmark, Summary
+from groundfault.records import Summary
+from groundfault.registry import load
 
 __all__ = [
-    "TASK_FILES",
+    "exam_files",
     "inspect_benchmark_folder",
     "inspect_exam",
     "inspect_native_exam",
     "inspect_scores",
 ]
 
-TASK_FILES = tuple(f"{task}.json" for task in reactbench.LAYOUT)
-"""What an exam's native files are called."""
+
+def exam_files() -> tuple[str, ...]:
+    """What an exam's native files are called."""
+    return tuple(f"{task}.json" for task in load("benchmarks", "reactbench").LAYOUT)
 
 
 def inspect_benchmark_folder(path: Path) -> Report:
     """Everything that reading checks, and then each mask and image."""
-    draft = Draft(path, "folder")
+    draft, folder = Draft(path, "folder"), load("benchmarks", "folder")
     try:
         benchmark = folder.read(path)
     except GroundfaultError as problem:
         draft.add_refusal(problem)
         return draft.report()
-    _describe(draft, benchmark)
+    describe(draft, benchmark)
     images = path / folder.IMAGES
     draft.counts["images included"] = int(images.is_dir())
     if images.is_dir():
@@ -43,40 +46,17 @@ def inspect_benchmark_folder(path: Path) -> Report:
     return draft.report()
 
 
-def _describe(draft: Draft, benchmark: Benchmark) -> None:
-    draft.counts |= {
-        "cases": len(benchmark.cases),
-        "queries": len(benchmark.items),
-        "images": len({item.image for item in benchmark.items}),
-    }
-    for name, n in Counter(case.intervention for case in benchmark.cases).items():
-        draft.count(f"cases of {name or 'no intervention'}", n)
-    for item in benchmark.items:
-        draft.count(f"{item.role} queries")
-        draft.count("regions", len(item.regions))
-        draft.saw_value("image height_px", item.height_px)
-        draft.saw_value("image width_px", item.width_px)
-        for region in (*item.regions, *([item.target] if item.target else [])):
-            if region.mask is None:
-                continue
-            problem = mask_problem(region.mask, item.height_px, item.width_px)
-            if problem:
-                draft.add("unsound mask", f"item {item.id}: {problem}")
-    for note in benchmark.notes:
-        draft.add_other("info", note, benchmark.card.name, "nothing to do")
-
-
 def inspect_exam(path: Path) -> Report:
     """Everything that reading checks: rows, pictures, content hash."""
-    draft = Draft(path, "exam")
+    draft, reactbench = Draft(path, "exam"), load("benchmarks", "reactbench")
     try:
-        exam = reactbench.read(path)
+        benchmark = reactbench.read(path)
     except GroundfaultError as problem:
         draft.add_refusal(problem)
         return draft.report()
-    _describe_exam(draft, exam.samples, exam.questions)
-    for note in exam.card.notes:
-        draft.add_other("info", note, exam.card.name, "nothing to do")
+    _describe_exam(draft, *reactbench.rows_of(benchmark))
+    for note in benchmark.notes:
+        draft.add_other("info", note, benchmark.card.name, "nothing to do")
     return draft.report()
 
 
@@ -84,15 +64,13 @@ def inspect_native_exam(path: Path) -> Report:
     """The files of all tasks in a folder; pictures are elsewhere."""
     draft = Draft(path, "native exam")
     try:
-        _describe_exam(draft, *reactbench.read_native(path))
+        _describe_exam(draft, *load("benchmarks", "reactbench").read_native(path))
     except GroundfaultError as problem:
         draft.add_refusal(problem)
     return draft.report()
 
 
-def _describe_exam(
-    draft: Draft, samples: Sequence[reactbench.Sample], questions: Sequence[reactbench.Question]
-) -> None:
+def _describe_exam(draft: Draft, samples: Sequence[Any], questions: Sequence[Any]) -> None:
     draft.counts |= {
         "samples": len(samples),
         "images": sum(len(sample.images) for sample in samples),

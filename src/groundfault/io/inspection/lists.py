@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path, PureWindowsPath
 from statistics import median
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from groundfault.errors import DataError
 from groundfault.io import convert
 from groundfault.io.foreign import stream_json_list, within
+from groundfault.io.inspection.benchmarks import inspect_benchmark
 from groundfault.io.inspection.regions import (
     BoxUnits,
     box_problem,
@@ -23,11 +24,12 @@ from groundfault.io.inspection.regions import (
     rle_size,
 )
 from groundfault.io.inspection.report import EXAMPLES, Draft, Report, unknown
+from groundfault.io.mask_pictures import read_mask
 from groundfault.io.masks import MAX_PIXELS
-from groundfault.matching.quads import read_mask
 from groundfault.records import Outcome
+from groundfault.registry import load
 
-__all__ = ["Refs", "inspect_list"]
+__all__ = ["Refs", "Replacements", "inspect_list"]
 
 _CHUNK_CHARACTERS = 1 << 20
 
@@ -86,20 +88,20 @@ def _inspect_records(path: Path, records: Iterable[Any], draft: Draft) -> Report
     stream = iter(records)
     first = next(stream, None)
     if first is None:
-        name = None if draft.findings else "results"
+        name = None if draft.findings else convert.RESULTS
     else:
-        name = convert.format_of_record(first) if isinstance(first, dict) else None
+        name = convert.format_of_record(first, path) if isinstance(first, dict) else None
     if name is None:
         if draft.findings:
             return draft.report()
         return unknown(path, "a JSON list whose records are of no kind that we know")
     draft.format = name
-    inspectors: dict[str, type[Results] | type[Replacements] | type[Refs]] = {
-        "results": Results,
-        "halluseg": Replacements,
-        "fprefcoco": Refs,
-    }
-    inspector: _Inspector = inspectors[name](draft)
+    make: Callable[[Draft], _Inspector] | None = (
+        Results if name == convert.RESULTS else getattr(load("benchmarks", name), "inspector", None)
+    )
+    if make is None:
+        return inspect_benchmark(draft)
+    inspector = make(draft)
     for number, record in enumerate(() if first is None else chain([first], stream)):
         draft.count("records")
         if not isinstance(record, dict):
@@ -213,9 +215,9 @@ class Replacements:
         ("counterfactual_mask_path", "counterfactual_mask", "new_mask_path"),
     )
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, data: Path) -> None:
         self.draft = draft
-        self.data = convert.data_folder(draft.path)
+        self.data = data
         self.seen: set[str] = set()
 
     def add(self, number: int, record: dict[str, Any]) -> None:

@@ -8,30 +8,32 @@ from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks.cafe import EDIT_TYPES
 from groundfault.errors import DataError, GroundfaultError
+from groundfault.io.coco import EDIT_TYPES
 from groundfault.io.convert import KNOWN
 from groundfault.records import Outcome
+from groundfault.registry import load, names
 
-__all__ = ["EXAMPLES", "Draft", "Finding", "Report", "unknown"]
+__all__ = ["EXAMPLES", "Draft", "Finding", "Report", "description", "unknown"]
 
 EXAMPLES = 5
 """How many records a finding names."""
 
 DESCRIPTIONS = {
-    "cafe": "CAFE annotations",
-    "saco": "SA-Co annotations: image–phrase pairs",
-    "coco": "COCO instance annotations",
-    "lvis": "LVIS annotations",
-    "fprefcoco": "referring expressions with false premises (FP-RefCOCO)",
-    "halluseg": "HalluSegBench's list of cases",
     "results": "COCO results: predictions",
-    "folder": "a groundfault benchmark folder",
     "exam": "a groundfault exam folder (ReactBench)",
     "native exam": "an exam as JSON, one file per task (ReactBench)",
     "scores": "a folder of scores written by groundfault",
     "unknown": "not a format we know",
 }
+
+
+def description(format: str) -> str:
+    """What a file of a format is, in a few words: a benchmark's own, or one of DESCRIPTIONS."""
+    if format in DESCRIPTIONS or format not in names("benchmarks"):
+        return DESCRIPTIONS.get(format, format)
+    return str(getattr(load("benchmarks", format), "ABOUT", format))
+
 
 SEVERITIES = ("error", "warning", "info")
 _AGAIN = "write or download the file again"
@@ -228,7 +230,7 @@ class Draft:
         return Report(
             path=str(self.path),
             format=self.format,
-            description=DESCRIPTIONS[self.format],
+            description=description(self.format),
             counts=self.counts,
             fields={part: tuple(names) for part, names in self.fields.items()},
             ranges=self.ranges,

@@ -15,18 +15,19 @@ import msgspec
 from groundfault import registry
 from groundfault.config import check, load_toml
 from groundfault.errors import UnknownName, UsageError
-from groundfault.interfaces import Answerer, ModelOptions, Segmenter
-from groundfault.llm.conversations import AnswererOptions, Served
+from groundfault.interfaces import ChatModel, ModelOptions, Segmenter
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.client import AsyncChatModel, ChatClient
+from groundfault.llm.cost import CostTracker, Price, parse_budget, parse_price
+from groundfault.llm.retry import RetryPolicy
+from groundfault.llm.server import ChatOptions, Server
 from groundfault.models.agent import scripted
-from groundfault.models.agent.holding import Agent
-from groundfault.models.agent.local import Converser, Local
+from groundfault.models.agent.agent import Agent
 from groundfault.models.agent.prompt import prompt_hash
 from groundfault.models.agent.settings import CHANGE_NO_ANSWER, Settings
-from groundfault.models.agent.speaking import Speaker, Together
-from groundfault.models.agent.spending import budget_and_price
 from groundfault.runs.identity import model_identity
 
-__all__ = ["Spec", "load", "parse"]
+__all__ = ["Spec", "chat_client", "load", "parse"]
 
 _SETTING = re.compile(r",(\w+)=([^,]*)$")
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -82,7 +83,7 @@ def _is_recipe(argument: str) -> bool:
 
 
 def _answerers() -> set[str]:
-    return {"scripted", *(registry.names("answerers") if "answerers" in registry.KINDS else ())}
+    return {"scripted", *registry.answering("words")}
 
 
 def _settings(given: dict[str, str]) -> Settings:
@@ -109,7 +110,7 @@ class _Load:
         segmenter = registry.load_model(spec.segmenter, options)
         if not isinstance(segmenter, Segmenter):
             raise _no_segmenter(spec)
-        return Agent(segmenter, _answerer(spec, options), spec.settings)
+        return Agent(segmenter, _chat_model(spec, options), spec.settings)
 
     def identity(self, argument: str, options: ModelOptions) -> dict[str, str]:
         """Both models, the settings and the prompt. Files that a segmenter's argument names count
@@ -154,7 +155,7 @@ def _usable(argument: str) -> Spec:
         _check_local(spec)
     if answerer == "scripted":
         scripted.policy(spec.answerer.partition(":")[2])
-    budget_and_price(spec.settings, free=answerer not in _PAID)
+    _cost_tracker(spec.settings, free=answerer not in _PAID)
     return spec
 
 
@@ -172,11 +173,11 @@ def _no_partner(spec: Spec) -> UsageError:
     )
 
 
-def _answerer(spec: Spec, options: ModelOptions) -> Answerer | Speaker:
+def _chat_model(spec: Spec, options: ModelOptions) -> ChatModel | AsyncChatModel:
     name, _, argument = spec.answerer.partition(":")
     if name == "scripted":
         return scripted.load(argument, options)
-    asked = AnswererOptions(
+    chat_options = ChatOptions(
         device=options.device,
         dtype=options.dtype,
         revision=options.revision,
@@ -185,21 +186,43 @@ def _answerer(spec: Spec, options: ModelOptions) -> Answerer | Speaker:
         temperature=spec.settings.temperature,
         max_tokens=spec.settings.max_tokens,
     )
-    answerer = registry.load("answerers", name)(argument, asked)
-    if isinstance(answerer, Served):
-        from groundfault.llm.retry import Patience
-        from groundfault.models.agent.dialling import Dialled
-
-        return Dialled(answerer, spec.settings, patience=Patience(timeout_s=options.timeout_s))
-    return _local(answerer, spec)
-
-
-def _local(model: object, spec: Spec) -> Speaker:
-    """A model in this process, if it can be shown pictures in every turn."""
-    if not isinstance(model, Converser):
+    model = registry.load("models", name)(argument, chat_options)
+    if isinstance(model, Server):
+        return chat_client(model, spec.settings, retry=RetryPolicy(timeout_s=options.timeout_s))
+    if not isinstance(model, ChatModel):
         raise _no_partner(spec)
     _check_local(spec)
-    return Together(Local(model), most=spec.settings.batch)
+    return BatchedChatModel(model, batch=spec.settings.batch)
+
+
+def chat_client(server: Server, settings: Settings, **options: Any) -> ChatClient:
+    """A chat client as an agent's settings say; `options` are further ones of ChatClient."""
+    if settings.calls == "native" and not server.takes_tools:
+        raise UsageError(
+            f"{server.url}: calls=native is for servers with OpenAI's protocol. Remedy: leave it "
+            "out; calls are then read from the words"
+        )
+    return ChatClient(
+        server,
+        cost=_cost_tracker(settings, free=server.free),
+        fresh=settings.fresh,
+        concurrency=settings.concurrency,
+        **options,
+    )
+
+
+def _cost_tracker(settings: Settings, *, free: bool) -> CostTracker:
+    """Budget and price as the settings say; `free` is whether nobody pays per token."""
+    budget = parse_budget(settings.budget) if settings.budget else None
+    price = parse_price(settings.price) if settings.price else None
+    if price is None and free:
+        price = Price(0.0, 0.0)
+    if budget is not None and budget.money is not None and price is None:
+        raise UsageError(
+            f"budget={settings.budget}: a budget in money needs prices. Remedy: add price=IN/OUT "
+            "per million tokens, or give it in tokens, as in budget=2M tokens"
+        )
+    return CostTracker(budget, price)
 
 
 def _check_local(spec: Spec) -> None:

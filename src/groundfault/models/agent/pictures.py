@@ -8,17 +8,18 @@ A close-up leaves the pixels of the mask alone: only fine dots run along its edg
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 import os
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+
+from groundfault.llm.pictures import make_picture
+from groundfault.records import Picture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,13 +32,12 @@ Box = tuple[int, int, int, int]
 
 __all__ = [
     "Label",
-    "Shown",
     "close_up",
+    "close_up_picture",
     "contrast",
+    "encoded",
     "numbered",
     "place_labels",
-    "shown",
-    "shown_close_up",
 ]
 
 SHORT_SIDE_PX = 512
@@ -73,25 +73,6 @@ MAP_PX = 72
 """Longer side of the map on which places for numbers are looked for."""
 
 
-class Shown:
-    """A picture as it is sent: JPEG, known by its hash."""
-
-    mime = "image/jpeg"
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hex digest of the file."""
-        return hashlib.sha256(self.content).hexdigest()
-
-    @cached_property
-    def url(self) -> str:
-        """The whole picture as a data URL."""
-        return f"data:{self.mime};base64,{b64encode(self.content).decode()}"
-
-
 class Label(NamedTuple):
     """Where a number stands: a box (left, top, right, bottom), and the point in its mask."""
 
@@ -101,14 +82,18 @@ class Label(NamedTuple):
     outside: bool
 
 
-def shown(picture: Image.Image | Pixels, *, quality: int = QUALITY, thinned: bool = False) -> Shown:
-    """A picture, reduced if it is very large; `thinned` keeps a quarter of its colours (4:2:0)."""
+def encoded(
+    picture: Image.Image | Pixels, *, quality: int = QUALITY, thinned: bool = False
+) -> Picture:
+    """A picture as it is sent, as JPEG; reduced if it is very large. `thinned` keeps a quarter of
+    its colours (4:2:0)."""
     if not isinstance(picture, Image.Image):
         picture = Image.fromarray(picture)
     if max(picture.size) > LONG_SIDE_PX and min(picture.size) > SHORT_SIDE_PX:
         scale = max(LONG_SIDE_PX / max(picture.size), SHORT_SIDE_PX / min(picture.size))
         picture = picture.resize(_scaled(picture.size, scale), Image.Resampling.LANCZOS)
-    return Shown(_jpeg(picture, quality=quality, subsampling=2 if thinned else 0))
+    content = _jpeg(picture, quality=quality, subsampling=2 if thinned else 0)
+    return make_picture("image/jpeg", content)
 
 
 def _jpeg(picture: Image.Image, **how: int) -> bytes:
@@ -147,11 +132,11 @@ def numbered(image: Pixels, masks: Sequence[BinaryMask]) -> Image.Image:
     return picture
 
 
-def shown_close_up(image: Pixels, mask: BinaryMask) -> Shown:
+def close_up_picture(image: Pixels, mask: BinaryMask) -> Picture:
     """A close-up as it is sent. What is enlarged a lot has no detail between its pixels, so its
     colours are thinned: a third off the file and off the time."""
     picture, scale = _close_up(image, mask)
-    return shown(picture, thinned=scale >= THINNED_FROM)
+    return encoded(picture, thinned=scale >= THINNED_FROM)
 
 
 def close_up(image: Pixels, mask: BinaryMask) -> Image.Image:

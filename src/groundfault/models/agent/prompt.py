@@ -1,6 +1,6 @@
 """What the model is told before it begins: the rules of CAFE's Appendix D in our words.
 
-The code enforces the rules (turns.py); the prompt explains them, so that few turns are lost.
+The code enforces the rules (episode.py); the prompt explains them, so that few turns are lost.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def system_prompt(settings: Settings) -> str:
 @cache
 def prompt_hash(settings: Settings) -> str:
     """SHA-256 of all words that a model is told beforehand."""
-    said = f"{system_prompt(settings)}\0{opening('')}"
-    return hashlib.sha256(said.encode()).hexdigest()
+    words = f"{system_prompt(settings)}\0{opening('')}"
+    return hashlib.sha256(words.encode()).hexdigest()
 
 
 def opening(query: str) -> str:

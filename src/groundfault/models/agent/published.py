@@ -18,8 +18,8 @@ import msgspec
 from groundfault.errors import DataError
 from groundfault.io.foreign import read_json_object, within
 from groundfault.io.masks import MAX_PIXELS
-from groundfault.models.agent.reading import TOOLS
 from groundfault.models.agent.traces import Ending, Trace, Turn
+from groundfault.parsing.tool_calls import TOOLS
 from groundfault.records import Outcome
 
 __all__ = ["Imported", "read_published"]

@@ -1,4 +1,4 @@
-"""Answerers that follow a rule instead of a model: for tests, benches and calibration.
+"""Chat models that follow a rule instead of a network: for tests, benches and calibration.
 
 scripted:accept   segments the concept, examines (if it can) and selects every mask: the segmenter
 scripted:reject   segments the concept, then always reports that it is not there
@@ -15,8 +15,7 @@ import msgspec
 from groundfault.errors import UnknownName
 from groundfault.interfaces import ModelOptions
 from groundfault.models.agent.prompt import opening
-from groundfault.models.agent.speaking import Messages, Said
-from groundfault.records import Outcome
+from groundfault.records import Conversation, Outcome, Picture, Reply
 
 __all__ = ["POLICIES", "Scripted", "View", "accept", "call", "load", "policy", "reject"]
 
@@ -28,8 +27,8 @@ class View(NamedTuple):
     """A conversation as a policy sees it."""
 
     query: str
-    picture: str
-    """The image as a data URL."""
+    picture: Picture
+    """The image that is talked about."""
     turn: int
     """Of the reply that is due, from 1."""
     newest: str
@@ -71,23 +70,22 @@ POLICIES: dict[str, Policy] = {"accept": accept, "reject": reject}
 
 
 class Scripted:
-    """A `protocols.Answerer` whose replies come from a policy; costs nothing, takes no time."""
+    """A `ChatModel` whose replies come from a policy; it costs nothing and takes no time."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
-    def answer(self, conversations: Sequence[Messages]) -> list[Said]:
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """One reply per conversation."""
         return [
-            Said(
-                item_id="",
+            Reply(
                 outcome=Outcome.OK,
-                text=self.policy(_view(messages)),
+                text=self.policy(_view(conversation)),
                 tokens_in=0,
                 tokens_out=0,
                 cost=0.0,
             )
-            for messages in conversations
+            for conversation in conversations
         ]
 
 
@@ -103,21 +101,16 @@ def policy(name: str) -> Policy:
     return POLICIES[name]
 
 
-def _view(messages: Messages) -> View:
-    first = messages[1]["content"]
-    told = [_words(m) for m in messages[2:] if m["role"] == "user"]
-    found = [match for words in told if (match := _FOUND.match(words))]
-    asked = _QUERY.match(first[0]["text"])
+def _view(conversation: Conversation) -> View:
+    system, first, *after = conversation
+    results = [message.text for message in after if message.role == "user"]
+    found = [match for words in results if (match := _FOUND.match(words))]
+    query = _QUERY.match(first.text)
     return View(
-        query=asked[1] if asked else "",
-        picture=first[1]["image_url"]["url"],
-        turn=1 + sum(m["role"] == "assistant" for m in messages),
-        newest=told[-1] if told else "",
+        query=query[1] if query else "",
+        picture=first.pictures[0],
+        turn=1 + sum(message.role == "assistant" for message in after),
+        newest=results[-1] if results else "",
         n_masks=int(found[-1][1] or 0) if found else None,
-        may_examine="examine_masks" in _words(messages[0]),
+        may_examine="examine_masks" in system.text,
     )
-
-
-def _words(message: dict[str, Any]) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else str(content[0]["text"])

@@ -14,12 +14,13 @@ import msgspec
 import numpy as np
 
 from groundfault.io.masks import RLEMask, decode, parse_mask
+from groundfault.llm.server import Tool
 from groundfault.records import Outcome, Prediction, Rle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["IOM", "SCHEMAS", "Result", "apart", "worth_showing"]
+__all__ = ["IOM", "TOOLS", "Result", "apart", "worth_showing"]
 
 IOM = 0.3
 """Intersection over the smaller mask; above it two masks are taken for one thing."""
@@ -90,29 +91,30 @@ def _tiny(code: Rle, mask: RLEMask) -> bool:
     )
 
 
-def _schema(about: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "description": about,
-        "parameters": {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        },
+def _tool(name: str, about: str, **properties: dict[str, Any]) -> Tool:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
     }
+    return Tool(name, about, parameters)
 
 
 _NUMBERS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
-
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "segment_phrase": _schema(
+_ALL = (
+    _tool(
+        "segment_phrase",
         "Find every instance of a short noun phrase in the picture.",
         text_prompt={"type": "string", "description": "a short noun phrase"},
     ),
-    "examine_masks": _schema("Look closely at masks of the newest result.", mask_indices=_NUMBERS),
-    "select_masks_and_return": _schema(
-        "End the episode with these masks of the newest result.", final_answer_masks=_NUMBERS
+    _tool("examine_masks", "Look closely at masks of the newest result.", mask_indices=_NUMBERS),
+    _tool(
+        "select_masks_and_return",
+        "End the episode with these masks of the newest result.",
+        final_answer_masks=_NUMBERS,
     ),
-    "report_no_mask": _schema("End the episode: the concept is not in the picture."),
-}
+    _tool("report_no_mask", "End the episode: the concept is not in the picture."),
+)
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
 """The four tools for servers with tool calls of their own."""

@@ -35,7 +35,7 @@ from groundfault.world.questions.tracing import (
     subject_before,
     traced_name,
 )
-from groundfault.world.questions.wording import Asked, Places, Rng
+from groundfault.world.questions.wording import Places, Rng, WordedQuestion
 from groundfault.world.render import colour_of
 
 __all__ = ["TASKS", "facts_of", "questions_about"]
@@ -116,7 +116,7 @@ def _task(case: Intervention) -> Task:
     return TASKS[case.kind]
 
 
-_ASK: dict[Task, Callable[[Rng, Places, Intervention], list[Asked]]] = {
+_ASK: dict[Task, Callable[[Rng, Places, Intervention], list[WordedQuestion]]] = {
     "erasure": ask_erasure,
     "attribute": ask_attribute,
     "tracing": ask_tracing,

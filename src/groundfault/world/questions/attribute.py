@@ -14,9 +14,9 @@ from groundfault.world.questions.wording import (
     NONE,
     PARTS,
     TINTED,
-    Asked,
     Places,
     Rng,
+    WordedQuestion,
     as_sentence,
     check_backdrop,
     choice,
@@ -31,7 +31,7 @@ from groundfault.world.questions.wording import (
 )
 
 
-def ask_attribute(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
+def ask_attribute(rng: Rng, places: Places, case: Intervention) -> list[WordedQuestion]:
     scene, thing = case.counterfactual, case.counterfactual.things[case.after]
     name, usual, shown = thing.category, case.facts["usual"], case.facts["shown"]
     if len(matching(scene, name)) != 1:
@@ -61,7 +61,7 @@ def ask_attribute(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
             )
         )
 
-    def is_usual(negate: bool) -> Asked:
+    def is_usual(negate: bool) -> WordedQuestion:
         return false_premise(
             rng,
             negate,

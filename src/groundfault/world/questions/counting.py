@@ -7,9 +7,9 @@ from groundfault.errors import UsageError
 from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import count_phrase, matching
 from groundfault.world.questions.wording import (
-    Asked,
     Places,
     Rng,
+    WordedQuestion,
     check_backdrop,
     one_of,
     plural_of,
@@ -22,7 +22,7 @@ def count_of(case: Intervention) -> int:
     return len(matching(case.counterfactual, case.facts["object"]))
 
 
-def ask_counting(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
+def ask_counting(rng: Rng, places: Places, case: Intervention) -> list[WordedQuestion]:
     name, count = case.facts["object"], count_of(case)
     if count < 1:
         raise UsageError(f"there is no {name} left to count")
@@ -73,12 +73,12 @@ def ask_counting(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
             f"that includes {count}.",
             wrong=f"gives a range that leaves out {count} or holds more numbers, or no range.",
         ),
-        Asked(
+        WordedQuestion(
             text=one_of(rng, *how_many),
             answer=LETTERS[numbers.index(str(count))],
             options=tuple(numbers),
         ),
-        Asked(
+        WordedQuestion(
             text=f"{one_of(rng, *how_many)} In which of these ranges is it?",
             answer=LETTERS[ranges[1]],
             options=tuple(ranges[0]),

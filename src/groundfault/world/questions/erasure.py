@@ -13,9 +13,9 @@ from groundfault.world.phrases import concept, matching, referring_query, with_a
 from groundfault.world.questions.wording import (
     APART,
     NONE,
-    Asked,
     Places,
     Rng,
+    WordedQuestion,
     absent_from,
     as_sentence,
     choice,
@@ -59,7 +59,7 @@ def place_of_erased(case: Intervention) -> tuple[str, str]:
     )
 
 
-def ask_erasure(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
+def ask_erasure(rng: Rng, places: Places, case: Intervention) -> list[WordedQuestion]:
     gone = case.factual.things[case.before]
     name = concept(gone)
     if matching(case.counterfactual, name):
@@ -81,7 +81,7 @@ def ask_erasure(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
             )
         )
 
-    def is_there(negate: bool) -> Asked:
+    def is_there(negate: bool) -> WordedQuestion:
         return false_premise(
             rng,
             negate,

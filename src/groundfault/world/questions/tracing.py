@@ -7,9 +7,9 @@ from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import concept, matching, with_article
 from groundfault.world.questions.wording import (
     REGIONS,
-    Asked,
     Places,
     Rng,
+    WordedQuestion,
     absent_from,
     as_sentence,
     choice,
@@ -85,7 +85,7 @@ def _detail(case: Intervention) -> str:
     return ""
 
 
-def ask_tracing(rng: Rng, places: Places, case: Intervention) -> list[Asked]:
+def ask_tracing(rng: Rng, places: Places, case: Intervention) -> list[WordedQuestion]:
     kind, name, location, detail = case.kind, traced_name(case), location_of(case), _detail(case)
     done, spot = _DONE[kind], f"in {location}"
     here = as_sentence(_change(kind, name, "there", detail))

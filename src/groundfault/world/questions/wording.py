@@ -54,7 +54,7 @@ NONE = "none of these"
 Rng = np.random.Generator
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class WordedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question before it has its place in the layout."""
 
     text: str
@@ -92,24 +92,24 @@ def as_sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def yes_no(text: str, *, true: bool, negated: bool = False) -> Asked:
+def yes_no(text: str, *, true: bool, negated: bool = False) -> WordedQuestion:
     """`true` is about what the text states, with its negation."""
-    return Asked(
+    return WordedQuestion(
         text=text, answer="yes" if true else "no", polarity="negated" if negated else "affirmed"
     )
 
 
 def false_premise(
     rng: Rng, negated: bool, affirmations: Sequence[str], negations: Sequence[str]
-) -> Asked:
+) -> WordedQuestion:
     """A yes/no question about something that is not so."""
     if negated:
         return yes_no(one_of(rng, *negations), true=True, negated=True)
     return yes_no(one_of(rng, *affirmations), true=False)
 
 
-def short_answer(text: str, answer: str, *, right: str, wrong: str) -> Asked:
-    return Asked(text=text, answer=answer, rubric=f"Right: {right} Wrong: {wrong}")
+def short_answer(text: str, answer: str, *, right: str, wrong: str) -> WordedQuestion:
+    return WordedQuestion(text=text, answer=answer, rubric=f"Right: {right} Wrong: {wrong}")
 
 
 class Places:
@@ -131,12 +131,12 @@ class Places:
         return int(rng.permutation(n)[at])
 
 
-def choice(rng: Rng, places: Places, text: str, right: str, wrong: Sequence[str]) -> Asked:
+def choice(rng: Rng, places: Places, text: str, right: str, wrong: Sequence[str]) -> WordedQuestion:
     options = some_of(rng, [right, *wrong], len(wrong) + 1)
     place = places.next(len(options))
     options.remove(right)
     options.insert(place, right)
-    return Asked(text=text, answer=LETTERS[place], options=tuple(options))
+    return WordedQuestion(text=text, answer=LETTERS[place], options=tuple(options))
 
 
 def negated_half(rng: Rng) -> list[bool]:

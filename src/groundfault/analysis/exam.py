@@ -1,0 +1,155 @@
+"""What else the answers to an exam show: the effect of chain of thought, hallucination question by
+question, and habits of choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from groundfault.analysis.statistics import holm, mcnemar, paired_difference
+from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_control
+from groundfault.metrics import exam as metric
+from groundfault.protocols.exam import Slot, slots_of
+from groundfault.records import Benchmark, Estimate, Prediction
+
+__all__ = [
+    "CotEffect",
+    "PositionBias",
+    "cot_effects",
+    "hallucination_rates",
+    "position_bias",
+]
+
+
+class CotEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """Accuracy with minus without chain of thought, over questions answered in both modes."""
+
+    std: float | None
+    cot: float | None
+    difference: Estimate
+    """Its interval is a paired bootstrap over samples."""
+    p_bootstrap: float | None
+    only_std_right: int
+    only_cot_right: int
+    p_mcnemar: float
+    """Exact, over questions; it takes the questions of one sample for independent."""
+    p_holm: float | None = None
+    """p_bootstrap, adjusted over the rows of the table."""
+
+
+def cot_effects(
+    benchmark: Benchmark,
+    predictions: Iterable[Prediction],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, CotEffect]:
+    """Row → effect; {} where the run has one mode only."""
+    pairs: dict[str, dict[str, Slot]] = {}
+    for slot in slots_of(benchmark, predictions):
+        if not slot.unscored and not is_control(slot.case):
+            pairs.setdefault(slot.item.id, {})[slot.mode] = slot
+    both = [(pair["std"], pair["cot"]) for pair in pairs.values() if len(pair) == 2]
+    effects: dict[str, CotEffect] = {}
+    for name in ("Overall", *metric.TASKS):
+        member = [pair for pair in both if name in ("Overall", pair[0].case.intervention)]
+        if member:
+            effects[name] = _effect(member, resamples, seed)
+    adjusted = holm({n: e.p_bootstrap for n, e in effects.items() if e.p_bootstrap is not None})
+    return {
+        name: msgspec.structs.replace(effect, p_holm=adjusted.get(name))
+        for name, effect in effects.items()
+    }
+
+
+def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> CotEffect:
+    cases = {case: k for k, case in enumerate(dict.fromkeys(std.number for std, _ in pairs))}
+    sums = np.zeros((2, len(cases), 2))
+    for std, cot in pairs:
+        for k, slot in enumerate((cot, std)):
+            sums[k, cases[std.number]] += (slot.right, 1)
+    found = paired_difference(
+        sums[0],
+        sums[1],
+        lambda totals: {"accuracy": totals[..., 0] / totals[..., 1]},
+        resamples=resamples,
+        seed=seed,
+    )["accuracy"]
+    only_std = sum(std.right and not cot.right for std, cot in pairs)
+    only_cot = sum(cot.right and not std.right for std, cot in pairs)
+    return CotEffect(
+        std=float(sums[1, :, 0].sum() / len(pairs)),
+        cot=float(sums[0, :, 0].sum() / len(pairs)),
+        difference=Estimate(found.value, found.low, found.high, len(pairs)),
+        p_bootstrap=found.p_value,
+        only_std_right=only_std,
+        only_cot_right=only_cot,
+        p_mcnemar=mcnemar(only_std, only_cot),
+    )
+
+
+def hallucination_rates(
+    benchmark: Benchmark, predictions: Iterable[Prediction]
+) -> dict[str, dict[str, list[Estimate]]]:
+    """Task → mode → share of wrong answers to Q1, Q2, …: the heat map of Tables 11–14."""
+    wrong: dict[tuple[str, str, int], list[bool]] = {}
+    for slot in slots_of(benchmark, predictions):
+        if not slot.unscored and not is_control(slot.case):
+            key = (slot.case.intervention, slot.mode, slot.expected.number)
+            wrong.setdefault(key, []).append(not slot.right)
+    rates: dict[str, dict[str, list[Estimate]]] = {}
+    for task, layout in LAYOUT.items():
+        for mode in metric.MODES:
+            asked = [wrong.get((task, mode, number), []) for number in range(1, len(layout) + 1)]
+            if any(asked):
+                rates.setdefault(task, {})[mode] = [
+                    Estimate(sum(each) / len(each) if each else None, n=len(each)) for each in asked
+                ]
+    return rates
+
+
+class PositionBias(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model chooses among options, by their place, in one mode."""
+
+    letters: dict[str, tuple[int, int, int, int]]
+    """Letter → how often it was offered, right, chosen, and chosen where it was right."""
+    p_value: float | None
+    """χ² of chosen letters against right ones; None where nothing was chosen."""
+
+
+def position_bias(
+    benchmark: Benchmark, predictions: Iterable[Prediction]
+) -> dict[str, PositionBias]:
+    """Mode → choices by letter, over multiple-choice answers that could be read."""
+    counts: dict[str, dict[str, list[int]]] = {}
+    for slot in slots_of(benchmark, predictions):
+        said = slot.answer.parsed if slot.answer else None
+        if slot.expected.type != "MC" or slot.unscored or not said:
+            continue
+        of_mode = counts.setdefault(slot.mode, {})
+        for letter in LETTERS[: len(slot.expected.options)]:
+            tally = of_mode.setdefault(letter, [0, 0, 0, 0])
+            tally[0] += 1
+            tally[1] += letter == slot.expected.reference
+            tally[2] += letter == said
+            tally[3] += letter == said == slot.expected.reference
+    return {
+        mode: PositionBias(
+            letters={letter: (t[0], t[1], t[2], t[3]) for letter, t in sorted(tallies.items())},
+            p_value=_unlike([t[2] for t in tallies.values()], [t[1] for t in tallies.values()]),
+        )
+        for mode, tallies in counts.items()
+    }
+
+
+def _unlike(chosen: Sequence[int], expected: Sequence[int]) -> float | None:
+    """χ² p-value that the letters are chosen as often as they are right."""
+    pairs = [(c, e) for c, e in zip(chosen, expected, strict=True) if e > 0]
+    if len(pairs) < 2 or not sum(chosen):
+        return None
+    from scipy.special import chdtrc
+
+    statistic = sum((c - e) ** 2 / e for c, e in pairs)
+    return float(chdtrc(len(pairs) - 1, statistic))

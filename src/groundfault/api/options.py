@@ -1,0 +1,302 @@
+"""How a model is evaluated: every option once, for Python and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import msgspec
+
+from groundfault.config import ScoreSettings, check
+from groundfault.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from groundfault.interfaces import ModelOptions
+    from groundfault.judges.card import JudgeCard
+    from groundfault.llm.cost import CostEstimate
+    from groundfault.llm.server import ChatOptions
+    from groundfault.records import Mode
+    from groundfault.runner.work import Plan
+
+__all__ = ["EvaluateOptions", "Options", "ScoreOptions", "score_settings"]
+
+AnyPath = str | PathLike[str]
+RULE = "rule"
+MASKS_TIMEOUT_S, WORDS_TIMEOUT_S = 600.0, 120.0
+MODES: dict[str, tuple[Mode, ...]] = {"std": ("std",), "cot": ("cot",), "both": ("std", "cot")}
+
+
+class ScoreOptions(TypedDict, total=False):
+    """How predictions are scored; what is not given is the protocol's own."""
+
+    t: float | None
+    """Score threshold: accepted means score ≥ t."""
+    tau: float | None
+    """Overlap threshold: aligned means IoU ≥ τ."""
+    iou: Literal["segm", "bbox"] | None
+    variant: Literal["parity", "exact"] | None
+    bootstrap: int | None
+    """Resamples of cases for intervals; 0 for none."""
+    seed: int | None
+
+
+class EvaluateOptions(ScoreOptions, total=False):
+    """The options of `evaluate`."""
+
+    limit: int | None
+    """Only the first cases."""
+    resume: bool
+    """Go on where a run ended; False starts anew."""
+    calibration: str
+    """Where the threshold comes from: what `calibrate` wrote, or "published"."""
+    device: str
+    dtype: str
+    revision: str
+    """Of a hub checkpoint."""
+    offline: bool
+    timeout_s: float | None
+    """For one request to a model outside this process. [masks 600, words 120]"""
+    batch: int
+    """Images, or conversations, at once for models that can; 0 is what the model likes."""
+    engine: Literal["local", "ray"]
+    workers: int
+    """Copies of the model."""
+    ray_address: str
+    probe: bool
+    """Check the model's coordinates before it is asked."""
+    base_url: str
+    """Of a server with OpenAI's protocol."""
+    mode: Literal["std", "cot", "both"] | None
+    """How questions are asked. [both; yes/no questions: std]"""
+    judge: Any
+    """Of short answers: "rule" (as without one), a model's spec, the name of a plug-in, or an
+    object with .judge(question, answer, rubric)."""
+    judge_base_url: str
+    attribute: str
+    """The model that names the sub-cause of each wrong chain of thought."""
+    card: JudgeCard | AnyPath | None
+    """A judge's card, to correct scores for its errors."""
+    concurrency: int | None
+    """Requests at a time."""
+    budget: Any
+    """Where asking stops: "5" (money), "200k tokens", or a SharedBudget."""
+    price: str
+    """IN/OUT, money per million tokens."""
+    judge_price: str
+    fresh: bool
+    """Ask again what the response store has."""
+    max_tokens: int | None
+    temperature: float | str | None
+    """"none" leaves it to the model."""
+    patience_s: float | None
+    """How long a server may be away."""
+    responses: str
+    """The response store; "" is the user's own."""
+    confirm: Callable[[CostEstimate], bool] | None
+    """Shown what a paid run will likely cost; False calls it off."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """`EvaluateOptions` with their defaults; unknown names are refused."""
+
+    t: float | None = None
+    tau: float | None = None
+    iou: str | None = None
+    variant: str | None = None
+    bootstrap: int | None = None
+    seed: int | None = None
+    limit: int | None = None
+    resume: bool = True
+    calibration: str = ""
+    device: str = "auto"
+    dtype: str = "auto"
+    revision: str = ""
+    offline: bool = False
+    timeout_s: float | None = None
+    batch: int = 0
+    engine: Literal["local", "ray"] = "local"
+    workers: int = 0
+    ray_address: str = ""
+    probe: bool = True
+    base_url: str = ""
+    mode: str | None = None
+    judge: Any = ""
+    judge_base_url: str = ""
+    attribute: str = ""
+    card: Any = None
+    concurrency: int | None = None
+    budget: Any = None
+    price: str = ""
+    judge_price: str = ""
+    fresh: bool = False
+    max_tokens: int | None = None
+    temperature: float | str | None = ""
+    patience_s: float | None = None
+    responses: str = ""
+    confirm: Any = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Options from keyword arguments."""
+        for name in given:
+            if name not in cls.__struct_fields__:
+                raise UnknownName("option", name, cls.__struct_fields__)
+        return cls(**given)
+
+    def given(self) -> set[str]:
+        """The names of options that are not as by default."""
+        plain = Options()
+        names = self.__struct_fields__
+        return {name for name in names if getattr(self, name) != getattr(plain, name)}
+
+    def refuse(self, names: tuple[str, ...], what: str) -> None:
+        """Refuse options that mean nothing to a benchmark."""
+        for name in names:
+            if name in self.given():
+                raise UsageError(f"{_as_option(name)} does not go with {what}")
+
+    @property
+    def scoring(self) -> ScoreSettings:
+        """How predictions are scored."""
+        return score_settings(
+            t=self.t,
+            tau=self.tau,
+            iou=self.iou,
+            variant=self.variant,
+            bootstrap=self.bootstrap,
+            seed=self.seed,
+        )
+
+    @property
+    def modes(self) -> tuple[Mode, ...] | None:
+        """How questions are asked; None leaves it to benchmark and model."""
+        if self.mode is None:
+            return None
+        if self.mode not in MODES:
+            raise UnknownName("mode", self.mode, MODES)
+        return MODES[self.mode]
+
+    def for_masks(self) -> ModelOptions:
+        """How a model that gives masks is loaded."""
+        from groundfault.interfaces import ModelOptions
+
+        return ModelOptions(
+            device=self.device,
+            dtype=self.dtype,
+            revision=self.revision,
+            offline=self.offline,
+            timeout_s=self.timeout_s or MASKS_TIMEOUT_S,
+        )
+
+    def for_words(self, *, base_url: str | None = None) -> ChatOptions:
+        """How a model that answers in words is loaded or reached."""
+        from groundfault.llm.server import ChatOptions
+
+        drawn: dict[str, Any] = {}
+        if self.max_tokens is not None:
+            drawn["max_tokens"] = self.max_tokens
+        if self.temperature != "":
+            drawn["temperature"] = _temperature(self.temperature)
+        return ChatOptions(
+            device=self.device,
+            dtype=self.dtype,
+            revision=self.revision,
+            offline=self.offline,
+            timeout_s=self.timeout_s or WORDS_TIMEOUT_S,
+            base_url=self.base_url if base_url is None else base_url,
+            batch=self.batch or 4,
+            **drawn,
+        )
+
+    def plan(self, *, reserve: float = 0.0) -> Plan:
+        """How the run is carried out."""
+        from groundfault.llm.cost import parse_price
+        from groundfault.runner.work import Plan
+
+        more: dict[str, Any] = {}
+        if self.concurrency is not None:
+            more["concurrency"] = self.concurrency
+        return Plan(
+            engine=self.engine,
+            workers=self.workers,
+            batch=self.batch,
+            ray_address=self.ray_address,
+            device=self.device,
+            resume=self.resume,
+            probe=self.probe,
+            retry=self.retry(),
+            budget=self.budget,
+            price=parse_price(self.price) if self.price else None,
+            reserve=reserve,
+            responses=self.responses,
+            fresh=self.fresh,
+            **more,
+        )
+
+    def retry(self) -> Any:
+        """The retry policy of requests."""
+        from groundfault.llm.retry import RetryPolicy
+
+        timeout_s = self.timeout_s or WORDS_TIMEOUT_S
+        policy = RetryPolicy(timeout_s=timeout_s)
+        if self.patience_s is None:
+            return policy
+        return RetryPolicy(
+            timeout_s=timeout_s,
+            outage_s=self.patience_s,
+            first_contact_s=min(self.patience_s, policy.first_contact_s),
+        )
+
+    def with_shared_budget(self) -> Options:
+        """With one budget that everybody lives on who is asked: models and their judges."""
+        from groundfault.llm.cost import SharedBudget, parse_budget
+
+        if not isinstance(self.budget, (str, int, float)) or self.budget == "":
+            return self
+        shared = SharedBudget(parse_budget(str(self.budget)))
+        return msgspec.structs.replace(self, budget=shared)
+
+    def judge_card(self) -> JudgeCard | None:
+        """The judge's card, if one was given."""
+        from groundfault.io.store import read_json
+        from groundfault.judges.card import JudgeCard
+
+        if self.card is None or isinstance(self.card, JudgeCard):
+            return self.card
+        return read_json(Path(self.card), JudgeCard)
+
+
+ONLY_WORDS = (
+    "base_url", "mode", "judge", "judge_base_url", "attribute", "card", "concurrency", "budget",
+    "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
+)  # fmt: skip
+"""Options that mean nothing where masks are asked for."""
+ONLY_MASKS = (
+    "engine", "workers", "ray_address", "probe", "t", "calibration", "tau", "iou", "variant",
+)  # fmt: skip
+"""Options that mean nothing where words are asked for."""
+_ON_THE_COMMAND_LINE = {"probe": "--no-probe", "patience_s": "--patience"}
+
+
+def _as_option(name: str) -> str:
+    return _ON_THE_COMMAND_LINE.get(name, f"--{name.replace('_', '-')}")
+
+
+def _temperature(given: float | str | None) -> float | None:
+    if given is None or given == "none":
+        return None
+    try:
+        found = float(given)
+        if not 0 <= found <= 10:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--temperature '{given}': give a number from 0 on, or none") from None
+    return found
+
+
+def score_settings(base: ScoreSettings | None = None, **given: Any) -> ScoreSettings:
+    """Score settings with those given in place of the base's; wrong ones are refused."""
+    changes = {name: value for name, value in given.items() if value is not None}
+    return check(msgspec.structs.replace(base or ScoreSettings(), **changes))

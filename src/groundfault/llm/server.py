@@ -1,0 +1,157 @@
+"""What a wire format has to provide: a model behind HTTP, described by pure functions.
+
+A `Server` says what to send and how to read what came back. It holds no connection: `ChatClient`
+owns connections, retries, cost and time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from groundfault.errors import GroundfaultError
+from groundfault.interfaces import ModelOptions
+from groundfault.records import Conversation, Outcome, Reply, ToolCall
+
+__all__ = [
+    "LONGEST_MESSAGE",
+    "REFUSED",
+    "TEMPORARY",
+    "ChatOptions",
+    "Refused",
+    "Server",
+    "Tool",
+    "Trouble",
+    "Unsound",
+    "make_reply",
+    "refusal",
+]
+
+LONGEST_MESSAGE = 300
+"""Characters of a server's own words that a reason repeats."""
+REFUSED = "refused"
+"""`finish` of a failed reply that the server will never give; also how the reason of a reply begins
+in which the model itself declines."""
+TEMPORARY = frozenset({408, 409, 425, 429})
+"""HTTP statuses below 500 that a second try may get past."""
+
+
+class ChatOptions(ModelOptions, frozen=True, kw_only=True):
+    """How to reach or load a chat model, and how it draws its words. Defaults are ReactBench's."""
+
+    timeout_s: float = 120.0
+    """For one request, from its first byte to the last of its response."""
+    base_url: str = ""
+    """Of an OpenAI-compatible server; "" is OPENAI_BASE_URL, or OpenAI's own."""
+    temperature: float | None = 0.2
+    """None leaves it to the model: some refuse the parameter."""
+    max_tokens: int = 1024
+    batch: int = 4
+    """Conversations at once, for a model in this process."""
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a model may call."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON Schema of its arguments."""
+
+
+class Trouble(GroundfaultError):
+    """A response that is no reply, but the next one may be: asked again, then `failed`."""
+
+    def __init__(self, reason: str, *, wait_s: float | None = None) -> None:
+        self.wait_s = wait_s
+        """How long the server's message asks to wait."""
+        super().__init__(reason)
+
+
+class Unsound(Trouble):
+    """The server said that all is well and sent something else: no JSON, another schema."""
+
+
+class Refused(GroundfaultError):
+    """The server will not answer this request, however often it is asked."""
+
+    def __init__(self, reason: str, *, everything: bool = False) -> None:
+        self.everything = everything
+        """Nor any other: the key is refused, no money is left, there is no such model."""
+        super().__init__(reason)
+
+
+@runtime_checkable
+class Server(Protocol):
+    """A model behind HTTP."""
+
+    url: str
+    """Where requests go; holds no secret."""
+    free: bool
+    """Whether nobody pays per token."""
+    takes_tools: bool
+    """Whether it has tool calls of its own; if not, `body` is never given tools."""
+
+    def headers(self) -> Mapping[str, str]:
+        """The headers of every request: the only place where a key is."""
+        ...
+
+    def secrets(self) -> Sequence[str]:
+        """What must not be written anywhere, even if a server repeats it."""
+        ...
+
+    def body(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
+        """The request; the same conversation always gives the same bytes."""
+        ...
+
+    def parse(self, body: bytes) -> Reply:
+        """What a successful response says; raises Unsound."""
+        ...
+
+    def problem(self, status: int, body: bytes) -> Refused | Trouble:
+        """What a response with another status means."""
+        ...
+
+
+def make_reply(
+    text: str,
+    finish: str,
+    *,
+    refusal: str = "",
+    filtered: bool = False,
+    tokens_in: int | None,
+    tokens_out: int | None,
+    cost: float | None = None,
+    reasoning: str = "",
+    tool_calls: tuple[ToolCall, ...] = (),
+) -> Reply:
+    """A model's words as a reply: whole, or unparsed with the reason why they are no answer."""
+    reason = ""
+    if refusal:
+        reason = f"{REFUSED}: {refusal[:LONGEST_MESSAGE]}"
+    elif filtered or finish == "content_filter":
+        reason = f"{REFUSED}: stopped by the server's content filter"
+    elif finish == "length":
+        reason = "truncated" + (f" after {tokens_out} tokens" if tokens_out is not None else "")
+    elif not text.strip():
+        reason = "empty answer" + (f" (finish reason {finish})" if finish else "")
+    return Reply(
+        outcome=Outcome.UNPARSED if reason else Outcome.OK,
+        text=text,
+        reasoning=reasoning,
+        tool_calls=tool_calls,
+        reason=reason,
+        finish=finish,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+    )
+
+
+def refusal(reply: Reply) -> str:
+    """Why a model or its server will not reply, however often it is asked; "" if it does."""
+    if reply.outcome is Outcome.FAILED:
+        return f"{REFUSED}: {reply.reason}" if reply.finish == REFUSED else ""
+    return reply.reason if reply.reason.startswith(f"{REFUSED}: ") else ""

@@ -1,0 +1,472 @@
+"""The worst cases, with pictures where the benchmark's folder is at hand.
+
+A few of every kind of failure rather than many of one: for each run, cases are drawn in turn from
+every cell and intervention, the worst first. Beside each stands what the other runs made of the
+same case. A picture is stored once, however many runs and queries it shows; masks lie over it as
+outlines, which stay sharp and cost little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from groundfault.benchmarks import folder as benchmark_folder
+from groundfault.errors import DataError, GroundfaultError
+from groundfault.io.masks import decode
+from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
+from groundfault.reports.page.failures import POOR_IOU, judged_case
+from groundfault.reports.page.inputs import Chapter, RunData
+from groundfault.reports.page.outlines import outline, shrink
+from groundfault.reports.page.pictures import Pictures
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.shards import shards
+
+__all__ = ["Example", "Gallery", "View", "make_gallery"]
+
+MOST_MASKS = 6
+"""Answers drawn on one picture, the surest first."""
+OTHERS_BYTES = 2_500_000
+"""For what the other runs made of the shown cases."""
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of a case: the picture, what was asked, what came back."""
+
+    role: str
+    query: str
+    verdict: str
+    right: bool | None
+    detail: str = ""
+    picture: int | None = None
+    """Index into the gallery's pictures."""
+    width_px: int = 0
+    height_px: int = 0
+    target: str = ""
+    """Outline of the edited or described object."""
+    answers: tuple[str, ...] = ()
+    """Outlines of the accepted masks."""
+    item_id: str = ""
+    image: str = ""
+    """Its file in the benchmark's folder."""
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """One case as one run answered it."""
+
+    run: str
+    series: int
+    benchmark: str
+    case_id: str
+    kind: str
+    """The intervention, task or size that it can be filtered by."""
+    cells: tuple[str, ...]
+    severity: float
+    views: tuple[View, ...]
+    same: str = ""
+    """What the examples of one case share."""
+
+    @property
+    def n_wrong(self) -> int:
+        """How many of its questions went wrong."""
+        return sum(view.right is False for view in self.views)
+
+    @property
+    def searchable(self) -> str:
+        """What the search looks through."""
+        queries = " ".join(view.query for view in self.views)
+        return f"{self.case_id} {queries} {self.run}".casefold()
+
+
+class Gallery(msgspec.Struct, frozen=True, kw_only=True):
+    """The chosen cases."""
+
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+    n_wrong: int
+    """How many cases of all runs went wrong."""
+    others: Mapping[str, tuple[Example, ...]]
+    """Every run's answer to a shown case, by `Example.same`, where there are several runs."""
+
+    @property
+    def with_pictures(self) -> bool:
+        """Whether there is anything to look at."""
+        return any(view.picture is not None for e in self.examples for view in e.views)
+
+
+class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a case table, before pictures."""
+
+    chapter: int
+    run: RunData
+    series: int
+    place: int
+    """Of the row in the case table; it is the same case in every run of the chapter."""
+    row: Mapping[str, Any]
+    kind: str
+    cells: tuple[str, ...]
+    severity: float
+
+    @property
+    def same(self) -> str:
+        return f"{self.chapter}-{self.place}"
+
+
+def make_gallery(
+    found: Sequence[Chapter], *, images_from: Path | None, max_cases: int, pictures: Pictures
+) -> Gallery:
+    """The worst cases of all runs; colours are those of each chapter."""
+    wrong = [
+        _wrong(number, run, series)
+        for number, chapter in enumerate(found)
+        for series, run in enumerate(chapter.runs)
+    ]
+    quota = max(1, max_cases // max(len(wrong), 1))
+    chosen = [case for listed in wrong for case in _in_turn(listed, quota)][:max_cases]
+    chosen.sort(key=lambda case: -case.severity)
+    siblings = [case for number, chapter in enumerate(found)
+                for case in _siblings(number, chapter, chosen)]  # fmt: skip
+    show = _Showing(images_from, pictures)
+    for case in (*chosen, *siblings):
+        show.want(case)
+    examples = tuple(show.example(case) for case in chosen)
+    others = _others(siblings, show)
+    if pictures.unreadable:
+        show.notes.append(f"{pictures.unreadable} pictures could not be read.")
+    if pictures.thumbnails and examples and not any(shards(case.run.folder) for case in chosen):
+        show.notes.append("The runs store scores only, so the answered masks cannot be drawn.")
+    if others and len(others) < len({case.same for case in siblings}):
+        show.notes.append(
+            f"What other runs made of a case is there for the worst {len(others)}: the page would "
+            "become too large."
+        )
+    return Gallery(
+        examples=examples,
+        notes=tuple(dict.fromkeys(show.notes)),
+        n_wrong=sum(map(len, wrong)),
+        others=others,
+    )
+
+
+class _Showing:
+    """Turns chosen rows into examples; folders and answers are read once."""
+
+    def __init__(self, images_from: Path | None, pictures: Pictures) -> None:
+        self.images_from, self.pictures = images_from, pictures
+        self.notes: list[str] = []
+        self.sources: dict[Path, _Source | None] = {}
+        self.wanted: dict[Path, list[_Chosen]] = {}
+        self.answers: dict[Path, dict[str, Prediction]] = {}
+
+    def want(self, case: _Chosen) -> None:
+        """Note a case whose answers will be needed."""
+        self.wanted.setdefault(case.run.folder, []).append(case)
+
+    def example(self, case: _Chosen) -> Example:
+        run = case.run
+        if run.folder not in self.answers:
+            self.answers[run.folder] = _answers(run, self.wanted[run.folder], self.notes)
+        source = _source(run, self.images_from, self.sources, self.notes)
+        views = _views(case, source, self.answers[run.folder], self.pictures)
+        return Example(
+            run=run.name,
+            series=case.series,
+            benchmark=run.summary.benchmark,
+            case_id=str(case.row["case_id"]),
+            kind=case.kind,
+            cells=case.cells,
+            severity=case.severity,
+            views=tuple(views),
+            same=case.same,
+        )
+
+
+def _siblings(number: int, chapter: Chapter, chosen: Sequence[_Chosen]) -> list[_Chosen]:
+    """The chosen cases of a chapter as each of its runs answered them, the worst first."""
+    places = list(dict.fromkeys(case.place for case in chosen if case.chapter == number))
+    if len(chapter.runs) < 2 or not places:
+        return []
+    by_run = [
+        run.table.select(_light(run)).take(places).to_pylist()  # the same order in each
+        for run in chapter.runs
+    ]
+    return [
+        _chosen(number, run, series, place, by_run[series][k], judged_case(by_run[series][k]))
+        for k, place in enumerate(places)
+        for series, run in enumerate(chapter.runs)
+    ]
+
+
+def _others(siblings: Sequence[_Chosen], show: _Showing) -> dict[str, tuple[Example, ...]]:
+    """Examples by case, as many as there is room for."""
+    found: dict[str, list[Example]] = {}
+    size = 0
+    for case in siblings:
+        if size > OTHERS_BYTES and case.same not in found:
+            break
+        example = show.example(case)
+        size += 400 * len(example.views)
+        size += sum(len(path) for view in example.views for path in view.answers)
+        found.setdefault(case.same, []).append(example)
+    return {same: tuple(examples) for same, examples in found.items()}
+
+
+# ── which cases ────────────────────────────────────────────────────────────────────────────────
+
+
+def _light(run: RunData) -> list[str]:
+    """Columns of a case table without its sums."""
+    return [f.name for f in run.table.schema if "." not in f.name and f.name != "rows"]
+
+
+def _wrong(chapter: int, run: RunData, series: int) -> list[_Chosen]:
+    """Every case that went wrong, the worst first."""
+    found = []
+    for place, row in enumerate(run.table.select(_light(run)).to_pylist()):
+        judged = judged_case(row)
+        if judged is not None:
+            found.append(_chosen(chapter, run, series, place, row, judged))
+    return sorted(found, key=lambda case: -case.severity)
+
+
+def _chosen(
+    chapter: int,
+    run: RunData,
+    series: int,
+    place: int,
+    row: Mapping[str, Any],
+    judged: tuple[tuple[str, ...], float] | None,
+) -> _Chosen:
+    cells, severity = judged or ((), 0.0)
+    kind = row.get("intervention") or row.get("task") or row.get("premise") or row.get("size")
+    return _Chosen(
+        chapter=chapter, run=run, series=series, place=place, row=row, kind=kind or "",
+        cells=cells, severity=severity,
+    )  # fmt: skip
+
+
+def _in_turn(cases: Sequence[_Chosen], quota: int) -> list[_Chosen]:
+    """Up to `quota` cases: the worst of each cell and kind, then the second of each, and so on."""
+    heaps: dict[tuple[str, ...], list[_Chosen]] = {}
+    for case in cases:
+        heaps.setdefault((*case.cells, case.kind), []).append(case)
+    chosen: list[_Chosen] = []
+    depth = 0
+    while len(chosen) < min(quota, len(cases)):
+        chosen += [heap[depth] for heap in heaps.values() if depth < len(heap)]
+        depth += 1
+    return chosen[:quota]
+
+
+# ── where pictures and masks come from ─────────────────────────────────────────────────────────
+
+
+class _Source(msgspec.Struct, frozen=True, eq=False):
+    """A benchmark folder with pictures."""
+
+    folder: Path
+    items: Mapping[str, Item]
+    by_case: Mapping[str, Mapping[Role, Item]]
+
+
+def _source(
+    run: RunData,
+    images_from: Path | None,
+    known: dict[Path, _Source | None],
+    notes: list[str],
+) -> _Source | None:
+    """The benchmark folder of a run, read once."""
+    stored = run.run.benchmark_folder if run.run else ""
+    folder = images_from or (Path(stored) if stored else None)
+    if folder is None:
+        notes.append(
+            "No pictures: these runs do not say where their benchmark folder is. Give it with "
+            "--images to see them."
+        )
+        return None
+    if folder not in known:
+        known[folder] = _read_source(folder, run, notes, given=images_from is not None)
+    return known[folder]
+
+
+def _read_source(folder: Path, run: RunData, notes: list[str], *, given: bool) -> _Source | None:
+    if not folder.is_dir():
+        notes.append(f"No pictures: the benchmark folder {folder} is not there any more.")
+        return None
+    try:
+        benchmark = benchmark_folder.read(folder)
+    except GroundfaultError as problem:
+        if given:
+            raise
+        notes.append(f"No pictures: {problem}")
+        return None
+    expected = run.run.content_hash if run.run else ""
+    if expected and expected != benchmark.card.content_hash:
+        notes.append(f"No pictures: {folder} holds other content than {run.name} was run on.")
+        return None
+    if not (folder / benchmark_folder.IMAGES).is_dir():
+        notes.append(f"No pictures: {folder} was written without its images.")
+    return _indexed(folder, benchmark)
+
+
+def _indexed(folder: Path, benchmark: Benchmark) -> _Source:
+    by_case: dict[str, dict[Role, Item]] = {}
+    for item in benchmark.items:
+        by_case.setdefault(item.case_id, {})[item.role] = item
+    return _Source(folder, {item.id: item for item in benchmark.items}, by_case)
+
+
+def _answers(run: RunData, wanted: Sequence[_Chosen], notes: list[str]) -> dict[str, Prediction]:
+    """The stored predictions of the chosen cases."""
+    items = {
+        str(case.row[name])
+        for case in wanted
+        for name in ("positive_id", "negative_id", "query_id")
+        if case.row.get(name)
+    }
+    quads = "IoU_textual" in run.columns  # its table names no items: keep them all
+    if not wanted or not shards(run.folder):
+        return {}
+    try:
+        return {
+            prediction.item_id: prediction
+            for prediction in read_predictions(run.folder)
+            if quads or prediction.item_id in items
+        }
+    except DataError as problem:
+        notes.append(f"Answers of {run.name} are not drawn: {problem}")
+        return {}
+
+
+# ── what is seen ───────────────────────────────────────────────────────────────────────────────
+
+
+def _views(
+    case: _Chosen,
+    source: _Source | None,
+    answers: Mapping[str, Prediction],
+    pictures: Pictures,
+) -> Iterable[View]:
+    for role, query, verdict, right, detail, item_id in _questions(case, source):
+        view = View(
+            role=role, query=query, verdict=verdict, right=right, detail=detail, item_id=item_id
+        )
+        item = source.items.get(item_id) if source else None
+        if source is None or item is None:
+            yield view
+            continue
+        prediction = answers.get(item_id)
+        yield _with_picture(view, item, source, prediction, case.run.t, pictures)
+
+
+def _questions(
+    case: _Chosen, source: _Source | None
+) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
+    """Role, query, verdict, whether it is right, scores, item id: for each question of a case."""
+    row = case.row
+    if row.get("positive_cell") or _failed_pair(row):
+        for side, sign, good in (("positive", "p⁺", "TA-TP"), ("negative", "p⁻", "TN")):
+            cell = row[f"{side}_cell"]
+            words = case.run.protocol.cells.get(cell, "").removeprefix(sign).strip()
+            verdict = f"{cell}: {words}" if cell else "not scored"
+            right = cell == good if cell else None
+            query, item = row[f"{side}_query"] or "", str(row[f"{side}_id"])
+            yield sign, query, verdict, right, _scores(row, side, case.run.t), item
+        return
+    if "IoU_textual" in row:
+        yield from _quad(row, source)
+        return
+    if "existence_correct" in row:
+        overlap = row.get("iou")
+        detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        premise = f"{row.get('premise')} premise"
+        yield premise, row["query"] or "", *_told(case), detail, str(row["query_id"])
+        return
+    detail = _scores(row, "positive", case.run.t)
+    yield "query", row["positive_query"] or "", *_told(case), detail, str(row["positive_id"])
+
+
+def _failed_pair(row: Mapping[str, Any]) -> bool:
+    """Whether a pair has no cells because one of its answers never came."""
+    ends = (row.get("positive_outcome"), row.get("negative_outcome"))
+    return "positive_cell" in row and bool(row.get("negative_id")) and "failed" in ends
+
+
+def _told(case: _Chosen) -> tuple[str, bool | None]:
+    """The words about a single question, and whether it went right."""
+    if case.cells:
+        return case.run.protocol.cells.get(case.cells[0], case.cells[0]), False
+    failed = "failed" in (case.row.get("positive_outcome"), case.row.get("outcome"))
+    return ("no answer", None) if failed else ("as it should be", True)
+
+
+def _scores(row: Mapping[str, Any], side: str, t: float | None) -> str:
+    outcome = str(row.get(f"{side}_outcome"))
+    if outcome in ("abstained", "unparsed", "failed"):
+        return outcome
+    scores, overlaps = row[f"{side}_scores"] or [], row[f"{side}_target_ious"] or []
+    if not scores:
+        return "no prediction"
+    best = max(range(len(scores)), key=lambda k: scores[k])
+    words = f"best score {scores[best]:.3f}, overlap {overlaps[best]:.2f}"
+    accepted = sum(score >= (t if t is not None else -math.inf) for score in scores)
+    return f"{words}, {accepted} of {len(scores)} accepted" if len(scores) > 1 else words
+
+
+def _quad(
+    row: Mapping[str, Any], source: _Source | None
+) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
+    quad = source.by_case.get(str(row["case_id"]), {}) if source else {}
+    words, other = row.get("query") or "", row.get("counterfactual_query") or ""
+    for role, name, query, overlap, wanted in (
+        (Role.FACTUAL, "(I, c)", words, row["IoU_fact"], True),
+        (Role.TEXTUAL, "(I, c′)", other, row["IoU_textual"], False),
+        (Role.VISUAL, "(I′, c)", words, row["IoU_visual"], False),
+        (Role.COUNTERFACTUAL, "(I′, c′)", other, row["IoU_cf"], True),
+    ):
+        item = quad.get(role)
+        right = None if overlap is None else (overlap >= POOR_IOU) == wanted
+        verdict = "should be marked" if wanted else "should be empty"
+        detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        yield name, query, verdict, right, detail, item.id if item else ""
+
+
+def _with_picture(
+    view: View,
+    item: Item,
+    source: _Source,
+    prediction: Prediction | None,
+    t: float | None,
+    pictures: Pictures,
+) -> View:
+    """The view with picture and outlines, in pixels of the largest size that is tried."""
+    images = source.folder / benchmark_folder.IMAGES
+    number = pictures.add(images, item.image, record=f"item {item.id}")
+    if number is None:
+        return view
+    width, height = pictures.sizes[number]
+    regions = [item.target] if item.target else list(item.regions)
+    target = "".join(
+        outline(shrink(decode(region.mask), height, width)) for region in regions if region.mask
+    )
+    kept = []
+    if prediction is not None and prediction.outcome is Outcome.OK:
+        ranked = sorted(
+            zip(prediction.scores, prediction.masks, strict=False), key=lambda pair: -pair[0]
+        )
+        kept = [mask for score, mask in ranked if t is None or score >= t][:MOST_MASKS]
+    return msgspec.structs.replace(
+        view,
+        picture=number,
+        image=item.image,
+        width_px=width,
+        height_px=height,
+        target=target,
+        answers=tuple(
+            path for mask in kept if (path := outline(shrink(decode(mask), height, width)))
+        ),
+    )

@@ -1,0 +1,118 @@
+"""Tables of stored results: one summary, several compared, a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from groundfault.metrics import Metric
+from groundfault.protocols import Protocol, of_summary
+from groundfault.records import Estimate, Summary
+from groundfault.reports.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from groundfault.published import PublishedRow
+
+__all__ = ["estimate_cell", "published_table", "summary_table"]
+
+
+def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
+    """A metric as its paper prints it, the interval in small print.
+
+    >>> str(estimate_cell(Metric(name="AFPR"), Estimate(0.205, 0.188, 0.222, n=2146)))
+    '20.5 [18.8, 22.2]'
+    >>> str(estimate_cell(Metric(name="AFPR"), Estimate(None)))
+    '—'
+    """
+    if estimate.value is None:
+        return Cell("—")
+    value = metric.text(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return Cell(value)
+    return Cell(value, f"[{metric.text(estimate.low)}, {metric.text(estimate.high)}]")
+
+
+def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Table:
+    """The rows of one result, with what each number was made with below it; `metrics` are names or
+    what tables print for them."""
+    protocol = of_summary(summary)
+    known = next(iter(summary.rows.values())).metrics
+    names = [protocol.metric_named(name, known) for name in metrics or ()]
+    chosen = [protocol.metric(name) for name in names or protocol.shown(known)]
+    rows = [
+        [name, str(row.n_cases), *(estimate_cell(m, row.metrics[m.name]) for m in chosen)]
+        for name, row in summary.rows.items()
+        if row.n_cases
+    ]
+    columns = ["", "cases", *map(_heading, chosen)]
+    return Table(columns, rows, title=summary.benchmark, notes=list(_notes(summary, protocol)))
+
+
+def _heading(metric: Metric) -> str:
+    """The metric's short name with which way is better."""
+    return f"{metric.short} {metric.arrow}".rstrip()
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return " and ".join(value)
+    return str(value)
+
+
+def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
+    labels = {"tau": "τ"}
+    shown = ", ".join(
+        f"{labels.get(name, name)} {_setting(value)}"
+        for name, value in summary.settings.items()
+        if name not in ("bootstrap", "seed")
+    )
+    interval = (
+        f"95 % interval from {summary.settings['bootstrap']:,} resamples of cases"
+        if summary.settings.get("bootstrap")
+        else "no intervals"
+    )
+    yield f"{shown} · {interval} · {_units([protocol.metric(m) for m in protocol.headlines])}"
+    if summary.about:
+        yield f"note: {summary.about}"
+    yield from (f"note: {note}" for note in summary.notes)
+    main = protocol.metric(protocol.headlines[0] if protocol.headlines else "")
+    for row, bounds in summary.bounds.items():
+        low, high = bounds.get(main.name, (None, None))
+        if low is not None and high is not None:
+            yield (
+                f"{row} {main.name} lies between {main.text(low)} and {main.text(high)}, however "
+                "the failed items would have ended"
+            )
+
+
+def _units(metrics: Sequence[Metric]) -> str:
+    """What the numbers of a table are, and which of them are something else."""
+    whole = "fractions" if metrics and metrics[0].unit == "fraction" else "percent"
+    others = [
+        f"{m.short} from {_end(m.low)} to {_end(m.high)}" for m in metrics if m.unit == "plain"
+    ]
+    return "; ".join([whole, *others])
+
+
+def _end(value: float | None) -> str:
+    return "any number" if value is None else f"{value:g}".replace("-", "−")
+
+
+def published_table(
+    rows: Sequence[PublishedRow], metrics: Sequence[Metric], *, other_data: bool = False
+) -> Table:
+    """What the papers report, in the columns of our own table; `other_data` says so where the
+    results beside it are not on the published set."""
+    shown = [m for m in metrics if any(row.metrics.get(m.name) is not None for row in rows)]
+    merged: dict[tuple[str, str], dict[str, float | None]] = {}
+    for row in rows:
+        merged.setdefault((row.model, row.row), {}).update(
+            {name: value for name, value in row.metrics.items() if value is not None}
+        )
+    body = [
+        [model, name, *(estimate_cell(m, Estimate(values.get(m.name))) for m in shown)]
+        for (model, name), values in merged.items()
+        if any(m.name in values for m in shown)
+    ]
+    heading = "published, other data" if other_data else "published"
+    return Table([heading, "", *map(_heading, shown)], body, left_columns=2)

@@ -1,0 +1,285 @@
+"""The ways in which a model is asked: in this process, by several workers, or by requests to a
+server; for masks image by image, for words question by question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundfault.errors import GroundfaultError, UsageError
+from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
+from groundfault.llm.batching import failure, run_in_batches
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
+from groundfault.llm.pictures import PictureCache
+from groundfault.llm.response_store import ResponseStore, default_place, request_key
+from groundfault.llm.server import Server
+from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
+from groundfault.runner.in_process import predict_ahead
+from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
+from groundfault.runner.prompts import USUAL_TOKENS, conversation
+from groundfault.runner.segmenting import load_model
+from groundfault.runner.session import Pending, Ready, Session
+from groundfault.runner.work import Batch, Plan, batches, tasks
+from groundfault.runs.resume import CHECKPOINTS, PLACEMENT, SERVER
+
+__all__ = ["InMasks", "InWords"]
+
+BASELINE_BATCH = 256
+LOCAL_BATCH = 4
+Confirm = Callable[[CostEstimate], bool]
+"""Whoever pays sees an estimate, and may call it off."""
+
+
+class InMasks(NamedTuple):
+    """A segmenter, or a baseline, asked image by image: in this process or by several workers."""
+
+    load: Callable[[], Any]
+    name: str
+    images: str | PathLike[str] | None
+    plan: Plan
+    folder: Path
+    """Of the run, for the output of a model that runs outside this process."""
+
+    def run(self, pending: Pending, session: Session) -> None:
+        """Ask everything that is left."""
+        left = tasks(item for item, _ in pending)
+        setup = WorkerSetup(
+            load=self.load,
+            name=self.name,
+            folder=self.folder.resolve(),
+            images=self.images,
+            batch=self.plan.batch,
+            probe=self.plan.probe,
+        )
+
+        def ready(loaded: Loaded) -> None:
+            identity = {CHECKPOINTS: loaded.checkpoints, PLACEMENT: loaded.placement}
+            session.ready(Ready(identity, loaded.versions, loaded.probe, loaded.looks))
+
+        def work(loaded: Loaded) -> Iterator[Batch]:
+            return batches(left, loaded.at_once, any_sizes=loaded.any_sizes)
+
+        for batch, predictions in self._predictions(setup, len(left), ready, work):
+            session.keep(predictions, n_images=len(batch))
+
+    def _predictions(
+        self,
+        setup: WorkerSetup,
+        most: int,
+        ready: Callable[[Loaded], None],
+        work: Callable[[Loaded], Iterator[Batch]],
+    ) -> Iterator[tuple[Batch, list[Prediction]]]:
+        if self.plan.engine == "local" and self.plan.workers <= 1:
+            predictor, loaded = set_up(setup)
+            ready(loaded)
+            try:
+                yield from predict_ahead(predictor, work(loaded))
+            finally:
+                predictor.close()
+            return
+        workers = _workers(self.plan, setup, most=most)
+        try:
+            yield from WorkerPool(workers, work).predictions(ready)
+        finally:
+            workers.close()
+
+
+def _workers(plan: Plan, setup: WorkerSetup, *, most: int) -> Workers:
+    """Workers as the plan says, but no more than there are images."""
+    if plan.engine == "ray":
+        from groundfault.runner.ray_pool import RayWorkers
+
+        return RayWorkers(setup, plan, most=most)
+    from groundfault.runner.processes import ProcessWorkers
+
+    return ProcessWorkers(setup, min(plan.workers, most))
+
+
+class InWords(NamedTuple):
+    """A chat model, behind a server or in this process, or a baseline, asked question by
+    question."""
+
+    load: Callable[[], Any]
+    name: str
+    images: str | PathLike[str]
+    plan: Plan
+    folder: Path
+    max_tokens: int = 1024
+    confirm: Confirm | None = None
+
+    def run(self, pending: Pending, session: Session) -> None:
+        """Ask everything that is left."""
+        model = load_model(self.load, self.name, self.folder)
+        if isinstance(model, Server):
+            self._request(model, pending, session)
+        elif isinstance(model, ChatModel):
+            self._complete(model, pending, session)
+        elif isinstance(model, Baseline):
+            session.ready(Ready(looks=False))
+            for mode, items in _by_mode(pending):
+                session.keep(_from_baseline(model, items, mode))
+        else:
+            what = "finds things in pictures" if isinstance(model, Segmenter) else "is no model"
+            raise UsageError(f"{self.name} {what} and answers no questions")
+
+    def _complete(self, model: ChatModel, pending: Pending, session: Session) -> None:
+        """By a model in this process."""
+        known = "+".join(model.checkpoints) if isinstance(model, Checkpointed) else ""
+        session.ready(Ready({SERVER: known}))
+        pictures, folder = PictureCache(), Path(self.images)
+
+        def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
+            for question in pending:
+                try:
+                    made = conversation(*question, folder, pictures.load)
+                except GroundfaultError as problem:  # its picture cannot be read
+                    session.keep([_prediction(question, _failed(problem), cost=None)])
+                    continue
+                yield question, made
+
+        def replies(together: Sequence[tuple[object, Conversation]]) -> Sequence[Reply]:
+            return model.complete([made for _, made in together])
+
+        def keep(asked: tuple[tuple[Item, Mode], Conversation], reply: Reply) -> None:
+            session.keep([_prediction(asked[0], reply, cost=0.0)])
+
+        try:
+            run_in_batches(askable(), replies, keep, batch=self.plan.batch or LOCAL_BATCH)
+        finally:
+            if isinstance(model, Closeable):
+                model.close()
+
+    def _request(self, server: Server, pending: Pending, session: Session) -> None:
+        """By requests to a server, many at a time."""
+        price = self.plan.price or (Price(0.0, 0.0) if server.free else None)
+        cost = CostTracker(self.plan.budget, price, reserve=self.plan.reserve)
+        if cost.budget is not None and cost.budget.money is not None and price is None:
+            raise UsageError(
+                "a budget in money needs prices: give --price IN/OUT per million tokens"
+            )
+        pictures, folder = PictureCache(), Path(self.images)
+        if self.confirm is not None and not server.free:
+            self._agree(server, pending, price, self.confirm)
+        session.ready(Ready({SERVER: server.url}))
+        session.usage = lambda: (cost.usage.tokens, cost.usage.cost)
+        client = ChatClient(
+            server,
+            responses=self.plan.responses or None,
+            fresh=self.plan.fresh,
+            concurrency=self.plan.concurrency,
+            retry=self.plan.retry,
+            cost=cost,
+        )
+
+        def keep(question: tuple[Item, Mode], reply: Reply) -> None:
+            session.keep([_prediction(question, reply, cost=reply.cost)])
+
+        def make(question: tuple[Item, Mode]) -> Conversation:
+            return conversation(*question, folder, pictures.load)
+
+        client.run(((question, partial(make, question)) for question in pending), keep)
+        session.stopped = client.stopped
+        session.last_session = {
+            "requests": cost.requests,
+            "tokens": cost.usage.tokens,
+            "retries": client.statistics.retries,
+            "outages": client.statistics.outages,
+            "from_store": client.statistics.from_store,
+            "rewritten_pictures": pictures.rewritten,
+        }
+
+    def _agree(
+        self, server: Server, pending: Pending, price: Price | None, confirm: Confirm
+    ) -> None:
+        """Show whoever pays what is left to ask; nothing is changed before."""
+        with ResponseStore(self.plan.responses or default_place()) as store:
+            kept = None if self.plan.fresh else store
+            left = list(_unpaid(pending, server, kept, Path(self.images)))
+        guess = estimate_cost(
+            left, max_tokens=self.max_tokens, price=price, stored=len(pending) - len(left)
+        )
+        if left and not confirm(guess):
+            raise UsageError("called off before anything was asked")
+
+
+def _by_mode(pending: Pending) -> Iterator[tuple[Mode, list[Item]]]:
+    """Neighbours of one mode together, a bounded number at a time."""
+    for mode, group in groupby(sorted(pending, key=lambda each: each[1]), key=lambda each: each[1]):
+        items = [item for item, _ in group]
+        for first in range(0, len(items), BASELINE_BATCH):
+            yield mode, items[first : first + BASELINE_BATCH]
+
+
+def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[Prediction]:
+    """One prediction per item, which nobody has read or paid for; an item that makes the baseline
+    fail has failed alone."""
+    started = time.perf_counter()
+    try:
+        found = model.predict(items, mode)
+        if len(found) != len(items):
+            raise ValueError(f"the model gave {len(found)} answers to {len(items)} questions")
+    except GroundfaultError:
+        raise
+    except Exception as problem:
+        if len(items) > 1:
+            middle = len(items) // 2
+            halves = (items[:middle], items[middle:])
+            return [each for half in halves for each in _from_baseline(model, half, mode)]
+        return [_prediction((items[0], mode), _failed(problem), cost=None)]
+    seconds = round((time.perf_counter() - started) / len(items), 6)
+    return [
+        Prediction(
+            item_id=item.id,
+            mode=mode,
+            outcome=each.outcome,
+            text=each.text,
+            reason=each.reason,
+            finish=each.finish,
+            tokens_in=each.tokens_in,
+            tokens_out=each.tokens_out,
+            seconds=seconds,
+            cost=0.0,
+        )
+        for item, each in zip(items, found, strict=True)
+    ]
+
+
+def _unpaid(
+    pending: Pending, server: Server, store: ResponseStore | None, images: Path
+) -> Iterable[tuple[int, int]]:
+    """Guessed tokens in and out of the questions whose response is not stored."""
+    pictures = PictureCache()
+    for item, mode in pending:
+        try:
+            asked = conversation(item, mode, images, pictures.load)
+        except GroundfaultError:
+            continue  # will fail without being sent
+        if store is None or store.get(request_key(server, asked)) is None:
+            yield guess_tokens(asked), USUAL_TOKENS[mode]
+
+
+def _failed(problem: Exception) -> Reply:
+    return Reply(outcome=Outcome.FAILED, reason=failure(problem))
+
+
+def _prediction(question: tuple[Item, Mode], reply: Reply, *, cost: float | None) -> Prediction:
+    item, mode = question
+    failed = reply.outcome is Outcome.FAILED
+    return Prediction(
+        item_id=item.id,
+        mode=mode,
+        outcome=reply.outcome,
+        text=reply.text,
+        reason=reply.reason,
+        finish=reply.finish,
+        seconds=reply.seconds,
+        tokens_in=reply.tokens_in or 0,
+        tokens_out=reply.tokens_out or 0,
+        cost=None if failed else cost,
+    )

@@ -1,0 +1,88 @@
+"""A run that goes on: what an earlier session left is kept if it belongs to this run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from groundfault.errors import UsageError
+from groundfault.runs.identity import FILES
+from groundfault.runs.recorder import clear, settle
+from groundfault.runs.run import RUN, Run, read_run
+from groundfault.runs.shards import shards
+
+__all__ = ["CHECKPOINTS", "LATE", "PICTURES", "PLACEMENT", "SERVER", "check_identity", "resumed"]
+
+CHECKPOINTS = "checkpoints"
+PLACEMENT = "placement"
+SERVER = "server"
+LATE = (CHECKPOINTS, PLACEMENT, SERVER)
+"""The parts of a run's identity that are known when the model is loaded."""
+PICTURES = "pictures"
+"""The setting that holds the sizes of a few pictures: predictions about others are not mixed."""
+
+
+def resumed(
+    folder: str | PathLike[str], run: Run, *, resume: bool = True, fresh: bool = False
+) -> Run:
+    """The run with what an earlier session left; predictions of another identity are refused.
+
+    Without `resume` the run starts anew. A `fresh` run asks again what is in the response store: a
+    finished one starts anew, one that was cut short goes on, as its replies are fresh already.
+    """
+    folder = Path(folder)
+    before = read_run(folder) if (folder / RUN).is_file() else None
+    if fresh and before is not None:
+        resume = resume and before.state != "finished" and before.settings.get("fresh") is True
+    if not resume or before is None or not before.identity:  # an older version's has none
+        if resume and before is None and shards(folder):
+            raise UsageError(
+                f"{folder}: has predictions but no run.json to say whose; give another --out, or "
+                "--no-resume to start anew"
+            )
+        clear(folder)
+        return run
+    known = {name: value for name, value in before.identity.items() if name in LATE}
+    identity = known | run.identity
+    check_identity(folder, _identity_of(before, run), identity)
+    settle(folder)
+    return msgspec.structs.replace(
+        run,
+        identity=identity,
+        settings={**run.settings, PICTURES: before.settings.get(PICTURES, {})},
+        versions=before.versions,
+        seconds=before.seconds,
+        probe=before.probe,
+        judged=before.judged,
+        attributed=before.attributed,
+    )
+
+
+def _identity_of(before: Run, run: Run) -> dict[str, str]:
+    """What the stored predictions depend on. In words, version 0.1.0 noted no files of chat models:
+    their checkpoints are compared when they are loaded."""
+    is_old = bool(before.modes) and not before.protocol
+    taken_on = {name: run.identity[name] for name in (FILES,) if is_old and name in run.identity}
+    return taken_on | before.identity
+
+
+def check_identity(
+    folder: str | PathLike[str], there: Mapping[str, str], now: Mapping[str, str]
+) -> None:
+    """Refuse to go on where new predictions would depend on something else than the stored ones."""
+    for what in {**there, **now}:
+        was, given = there.get(what, ""), now.get(what, "")
+        if was != given:
+            raise UsageError(
+                f"{folder}: holds answers with another {what}: {_short(was)} there, "
+                f"{_short(given)} now. They are not mixed: give another --out, or --no-resume to "
+                "start anew"
+            )
+
+
+def _short(value: str) -> str:
+    return f"{value[:12]}…" if re.fullmatch("[0-9a-f]{32,}", value) else f"'{value[:60]}'"

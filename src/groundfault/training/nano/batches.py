@@ -1,0 +1,136 @@
+"""Pictures and questions as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from groundfault.models.nano import SIDE_PX, word_numbers
+from groundfault.training.nano.pictures import MOST_THINGS, Pictures
+from groundfault.training.nano.questions import Question, ask
+
+__all__ = ["QUESTIONS", "Batch", "draw", "joined"]
+
+QUESTIONS = 40
+"""Phrases asked of each picture."""
+CELLS = SIDE_PX // 2
+SPREAD = 1.3
+"""Of the heat around a middle, in cells."""
+LEAST_SHARE = 0.0008
+"""A thing of which less than this share of the picture shows is not asked for."""
+
+
+class Batch(NamedTuple):
+    """One step's worth; b pictures, k things at most, p phrases, h = w cells."""
+
+    pictures: Tensor
+    """(b, 3, s, s)"""
+    ground: Tensor
+    """(b, s, s): 1 where there is a thing."""
+    masks: Tensor
+    """(b, k, h, w), 0…1"""
+    there: Tensor
+    """(b, k): is there such a thing?"""
+    heat: Tensor
+    """(b, h, w): 1 at the middles."""
+    way: Tensor
+    """(b, 2, h, w): to the own middle, in shares of the side."""
+    ids: Tensor
+    """(b, p, l)"""
+    fits: Tensor
+    """(b, k, p): 1 where the phrase is true of the thing."""
+    kinds: Tensor
+    """(b, p): TRUE, EASY or TEMPTING."""
+
+
+def draw(
+    source: Pictures,
+    indices: NDArray[np.intp],
+    words: dict[str, int],
+    rng: np.random.Generator,
+    *,
+    tempting: bool,
+    often: Mapping[str, float] | None = None,
+) -> Batch:
+    """The pictures at these places, mirrored by chance, with fresh questions about each."""
+    order = np.argsort(indices)  # the files are read forwards
+    images, labels = (np.empty((len(indices), *part.shape[1:]), part.dtype) for part in source[:2])
+    images[order], labels[order] = source.images[indices[order]], source.labels[indices[order]]
+    for mirrored in np.flatnonzero(rng.random(len(indices)) < 0.5):
+        images[mirrored] = images[mirrored, :, ::-1].copy()
+        labels[mirrored] = labels[mirrored, :, ::-1].copy()
+    asked = [
+        ask(
+            source.scenes[i],
+            QUESTIONS,
+            rng,
+            other=source.scenes[i ^ 1] if tempting else None,
+            tempting=tempting,
+            often=often,
+        )
+        for i in indices
+    ]
+    return _tensors(_developed(images, rng), labels, asked, words)
+
+
+def joined(parts: list[Batch]) -> Batch:
+    """Several batches as one."""
+    return Batch(*(torch.cat(fields) for fields in zip(*parts, strict=True)))
+
+
+def _developed(images: NDArray[np.uint8], rng: np.random.Generator) -> Tensor:
+    """To -1…1, with the contrast and cast of another camera."""
+    shape = (len(images), 1, 1)
+    x = torch.from_numpy(images).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
+    gain = torch.from_numpy(rng.uniform(0.85, 1.15, (*shape, 1)).astype(np.float32))
+    cast = torch.from_numpy(rng.uniform(-0.1, 0.1, (len(images), 3, 1, 1)).astype(np.float32))
+    return (x * gain + cast).contiguous(memory_format=torch.channels_last)
+
+
+def _tensors(
+    pictures: Tensor,
+    labels: NDArray[np.int8],
+    asked: list[list[Question]],
+    words: dict[str, int],
+) -> Batch:
+    batch, most = len(labels), MOST_THINGS
+    cells = labels.reshape(batch, CELLS, 2, CELLS, 2)
+    masks = np.stack([(cells == k).sum((2, 4)) for k in range(most)], 1).astype(np.float32) / 4
+    area = masks.sum((2, 3))
+    there = area > LEAST_SHARE * CELLS**2
+    at = np.arange(CELLS, dtype=np.float32)
+    row = (masks.sum(3) @ at) / np.maximum(area, 1e-3)
+    column = (masks.sum(2) @ at) / np.maximum(area, 1e-3)
+    heat = np.zeros((batch, CELLS, CELLS), np.float32)
+    way = np.zeros((batch, 2, CELLS, CELLS), np.float32)
+    for b, k in zip(*np.nonzero(there), strict=True):
+        away = (at[:, None] - row[b, k].round()) ** 2 + (at[None] - column[b, k].round()) ** 2
+        np.maximum(heat[b], np.exp(-away / (2 * SPREAD**2)), out=heat[b])
+        inside = masks[b, k] >= 0.5
+        rows, columns = np.nonzero(inside)
+        way[b, 0][inside] = (row[b, k] - rows) / CELLS
+        way[b, 1][inside] = (column[b, k] - columns) / CELLS
+    fits = np.zeros((batch, most, QUESTIONS), np.float32)
+    kinds = np.zeros((batch, QUESTIONS), np.int64)
+    for b, questions in enumerate(asked):
+        for p, question in enumerate(questions):
+            kinds[b, p] = question.kind
+            fits[b, [k for k in question.things if k < most], p] = 1
+    fits *= there[..., None]
+    ids = word_numbers([q.phrase for questions in asked for q in questions], words)
+    return Batch(
+        pictures=pictures,
+        ground=torch.from_numpy((labels >= 0).astype(np.float32)),
+        masks=torch.from_numpy(masks),
+        there=torch.from_numpy(there),
+        heat=torch.from_numpy(heat),
+        way=torch.from_numpy(way),
+        ids=torch.from_numpy(ids).view(batch, QUESTIONS, -1),
+        fits=torch.from_numpy(fits),
+        kinds=torch.from_numpy(kinds),
+    )
