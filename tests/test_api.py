@@ -14,7 +14,6 @@ import pytest
 
 import groundfault as gf
 from groundfault.errors import UnknownName, UsageError
-from groundfault.io.masks import encode
 from groundfault.records import Message, Outcome, Picture, Prediction, Reply
 
 pytest.importorskip("skia")
@@ -24,10 +23,14 @@ PUBLIC = [
     "Estimate",
     "GroundfaultError",
     "Item",
+    "Message",
     "Outcome",
+    "Picture",
     "Prediction",
+    "Reply",
     "Result",
     "__version__",
+    "as_prediction",
     "calibrate",
     "compare",
     "evaluate",
@@ -110,9 +113,14 @@ class Everything:
     """Accepts the whole picture, whatever is asked."""
 
     def segment(self, image: Any, phrases: list[str]) -> list[Prediction]:
-        mask = encode(np.ones(image.shape[:2], bool))
-        found = Prediction(item_id="", outcome=Outcome.OK, masks=(mask,), scores=(1.0,))
-        return [found for _ in phrases]
+        return [gf.as_prediction([np.ones(image.shape[:2], bool)], [1.0]) for _ in phrases]
+
+
+class Broken:
+    """Gives one mask for two scores."""
+
+    def segment(self, image: Any, phrases: list[str]) -> list[Prediction]:
+        return [gf.as_prediction([np.ones(image.shape[:2], bool)], [1.0, 0.5]) for _ in phrases]
 
 
 class Agrees:
@@ -123,6 +131,14 @@ class Agrees:
             assert all(isinstance(picture, Picture) for picture in messages[-1].pictures)
         return [Reply(outcome=Outcome.OK, text="Yes." if "yes or no" in c[-1].text else "A.")
                 for c in conversations]  # fmt: skip
+
+
+def test_a_model_that_never_answers_is_told_why(world: Path) -> None:
+    with pytest.raises(gf.GroundfaultError, match="1 masks with 2 scores"):
+        gf.evaluate(world, Broken())
+    with pytest.raises(ValueError, match="height, width"):
+        gf.as_prediction([np.ones((1, 2, 2), bool)], [1.0])
+    assert gf.as_prediction([], []).outcome is Outcome.ABSTAINED
 
 
 def test_objects_as_models(world: Path, exam: Path) -> None:

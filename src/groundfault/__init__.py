@@ -20,9 +20,13 @@ _WHERE = {
     "Estimate": "groundfault.records",
     "GroundfaultError": "groundfault.errors",
     "Item": "groundfault.records",
+    "Message": "groundfault.records",
     "Outcome": "groundfault.records",
+    "Picture": "groundfault.records",
     "Prediction": "groundfault.records",
+    "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
+    "as_prediction": "groundfault.io.masks",
     "calibrate": "groundfault.api.calibrating",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
@@ -42,10 +46,14 @@ __all__ = [
     "Estimate",
     "GroundfaultError",
     "Item",
+    "Message",
     "Outcome",
+    "Picture",
     "Prediction",
+    "Reply",
     "Result",
     "__version__",
+    "as_prediction",
     "calibrate",
     "compare",
     "evaluate",
@@ -68,9 +76,19 @@ if TYPE_CHECKING:
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep
     from groundfault.errors import GroundfaultError
+    from groundfault.io.masks import as_prediction
     from groundfault.io.sources import load
     from groundfault.parsing.answers import parse_answer
-    from groundfault.records import Benchmark, Estimate, Item, Outcome, Prediction
+    from groundfault.records import (
+        Benchmark,
+        Estimate,
+        Item,
+        Message,
+        Outcome,
+        Picture,
+        Prediction,
+        Reply,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from groundfault import Prediction, as_prediction
 from groundfault.interfaces import ModelOptions
-from groundfault.io.masks import encode
-from groundfault.records import Outcome, Prediction
 
 COLOURS = {"red": (200, 30, 30), "green": (40, 160, 40), "blue": (40, 60, 200)}
 
@@ -27,13 +26,13 @@ class ColourWords:
     def _find(self, pixels: Any, phrase: str) -> Prediction:
         named = [colour for word, colour in COLOURS.items() if word in phrase.lower().split()]
         if not named:
-            return Prediction(item_id="", outcome=Outcome.ABSTAINED)
+            return as_prediction([], [])
         distance = np.linalg.norm(pixels - np.array(named[0], np.float32), axis=2)
         mask = distance < self.reach
         if not mask.any():
-            return Prediction(item_id="", outcome=Outcome.ABSTAINED)
+            return as_prediction([], [])
         score = 1 - float(distance[mask].mean()) / self.reach
-        return Prediction(item_id="", outcome=Outcome.OK, masks=(encode(mask),), scores=(score,))
+        return as_prediction([mask], [score])
 
 
 def load(argument: str, options: ModelOptions) -> ColourWords:

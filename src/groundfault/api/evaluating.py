@@ -34,7 +34,7 @@ from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords
 from groundfault.runs.benchmark import first_cases, limited
 from groundfault.runs.identity import model_identity
-from groundfault.runs.run import Run
+from groundfault.runs.run import Run, read_run
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
@@ -70,11 +70,16 @@ def evaluate(
     if result is None:
         raise GroundfaultError(
             f"{_name(model)}: not one item was answered, so there is nothing to score; "
-            f"{Path(out) / 'run.json'} has the reasons"
+            f"most often: {_commonest_failure(Path(out))}"
         )
     if keep:
         weakref.finalize(result, shutil.rmtree, keep, ignore_errors=True)
     return result
+
+
+def _commonest_failure(folder: Path) -> str:
+    failures = read_run(folder).failures
+    return max(failures, key=failures.__getitem__, default="no reason was given")
 
 
 def check_beforehand(name: str, models: Sequence[str], options: Options) -> None:

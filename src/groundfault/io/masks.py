@@ -14,7 +14,7 @@ import numpy as np
 from rlemasklib import RLEMask
 from rlemasklib.oop_cython import RLECy
 
-from groundfault.records import Rle
+from groundfault.records import Outcome, Prediction, Rle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ __all__ = [
     "CONTINUES",
     "MAX_PIXELS",
     "RLEMask",
+    "as_prediction",
     "box_iou",
     "decode",
     "encode",
@@ -107,6 +108,26 @@ def encode(pixels: BinaryMask) -> Rle:
     {'size': (2, 2), 'counts': '0120'}
     """
     return to_rle(RLEMask.from_array(np.array(pixels, dtype=bool)))
+
+
+def as_prediction(masks: Sequence[Any], scores: Sequence[float]) -> Prediction:
+    """What a segmenter found for one phrase, from (height, width) arrays of booleans; without a
+    mask it says that the thing is not there.
+
+    >>> as_prediction([np.eye(2, dtype=bool)], [0.9]).outcome
+    <Outcome.OK: 'ok'>
+    """
+    if len(masks) != len(scores):
+        raise ValueError(f"{len(masks)} masks with {len(scores)} scores: each mask has one")
+    for mask in masks:
+        if np.ndim(mask) != 2:
+            raise ValueError(f"a mask is (height, width), not {np.shape(mask)}")
+    return Prediction(
+        item_id="",
+        outcome=Outcome.OK if len(masks) else Outcome.ABSTAINED,
+        masks=tuple(encode(np.asarray(mask)) for mask in masks),
+        scores=tuple(map(float, scores)),
+    )
 
 
 def decode(rle: Rle) -> BinaryMask:
