@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -82,7 +83,16 @@ def read(folder, *records):
 def find(folder, *records):
     path = write_list(folder, list(records))
     entries = halluseg.read_entries(path)
-    return list(halluseg.find_files(entries, path, folder / "data", folder / "pred"))
+    data = halluseg._Folder(folder / "data", path, "--data")
+    return [
+        SimpleNamespace(
+            truths=tuple(data.path(mask, entry.record) for mask in entry.masks),
+            predictions=predictions,
+        )
+        for entry, predictions in zip(
+            entries, halluseg.find_predictions(entries, path, folder / "pred"), strict=True
+        )
+    ]
 
 
 def test_both_releases_give_the_same_benchmark(folder):

@@ -43,10 +43,9 @@ __all__ = [
     "INPUTS",
     "PUBLISHED_CASES",
     "Entry",
-    "QuadFiles",
     "data_folder",
     "fetched",
-    "find_files",
+    "find_predictions",
     "inspector",
     "keys",
     "obstacle",
@@ -266,31 +265,15 @@ def _stem(path: str) -> str:
     return os.path.splitext(_file_name(path))[0]  # noqa: PTH122 - as published
 
 
-class QuadFiles(msgspec.Struct, frozen=True):
-    """Where the masks of one case are."""
-
-    record: str
-    """What messages call the case."""
-    truths: tuple[Path, ...]
-    """M_c and M'_c'."""
-    predictions: tuple[Path, ...]
-    """In the order of ROLES."""
-
-
-def find_files(
-    entries: Sequence[Entry], cases_json: AnyPath, data_dir: AnyPath, predictions_dir: AnyPath
-) -> Iterator[QuadFiles]:
-    """Where the masks of each case are, inside the two folders."""
-    data = _Folder(data_dir, cases_json, "--data")
-    predictions = _Folder(predictions_dir, cases_json, "--predictions")
+def find_predictions(
+    entries: Sequence[Entry], cases_json: AnyPath, predictions_dir: AnyPath
+) -> Iterator[tuple[Path, ...]]:
+    """Where the predictions of each case are inside a folder, in the order of ROLES."""
+    folder = _Folder(predictions_dir, cases_json, "--predictions")
     return (
-        QuadFiles(
-            record=entry.record,
-            truths=tuple(data.path(mask, entry.record) for mask in entry.masks),
-            predictions=tuple(
-                _prediction_path(predictions, entry, given, CORNERS[role])
-                for role, given in zip(ROLES, entry.predictions, strict=True)
-            ),
+        tuple(
+            _prediction_path(folder, entry, given, CORNERS[role])
+            for role, given in zip(ROLES, entry.predictions, strict=True)
         )
         for entry in entries
     )
@@ -368,10 +351,11 @@ def read(
     for entry in entries:
         truths = [next(masks) for _ in (0, 1)]
         regions = [None if found is None else Region(to_rle(found)) for found, _ in truths]
+        there = [found is not None and bool(found.any()) for found, _ in truths]
         digest = sha256(b"".join(each for _, each in truths)).hexdigest()
         found_cases.append(_case(entry, {} if verify else {"truth_sha256": digest}))
-        items += _items(entry, regions)
-        if verify and not all(found is not None and found.any() for found, _ in truths):
+        items += _items(entry, regions, there)
+        if verify and not all(there):
             empty.append(entry.id)
     notes = []
     if empty:
@@ -419,21 +403,22 @@ def read_predictions(
     cases_json = Path(cases) / "results.json" if Path(cases).is_dir() else Path(cases)
     entries = read_entries(cases_json)
     variant = str(settings.get("variant", EXACT))
-    files = find_files(entries, cases_json, data or data_folder(cases_json), path)
+    folder = _Folder(data or data_folder(cases_json), cases_json, "--data")
+    files = find_predictions(entries, cases_json, path)
     there = {item.id: item.target is not None for item in benchmark.items}
 
-    def masks(wanted: tuple[Entry, QuadFiles]) -> list[RLEMask | None]:
-        entry, quad = wanted
-        found = [read_mask(each, quad.record, variant=variant) for each in quad.predictions]
+    def masks(wanted: tuple[Entry, tuple[Path, ...]]) -> list[RLEMask | None]:
+        entry, paths = wanted
+        found = [read_mask(each, entry.record, variant=variant) for each in paths]
         if variant == EXACT:
             for role, truth in ((Role.FACTUAL, 0), (Role.COUNTERFACTUAL, 1)):
                 if not there[_item_id(entry, role)]:
-                    raise _no_truth(quad.truths[truth], quad.record)
+                    raise _no_truth(folder.path(entry.masks[truth], entry.record), entry.record)
             if None in found and settings.get("missing") != "empty":
                 raise DataError(
-                    quad.predictions[found.index(None)],
+                    paths[found.index(None)],
                     "this prediction is not there",
-                    record=quad.record,
+                    record=entry.record,
                     remedy="write it, or say with --missing empty that an absent file is an "
                     "abstention",
                 )
@@ -487,13 +472,14 @@ def _check_askable(file: AnyPath, entry: Entry) -> None:
             )
 
 
-def _items(entry: Entry, regions: Sequence[Region | None]) -> Iterator[Item]:
+def _items(entry: Entry, regions: Sequence[Region | None], there: Sequence[bool]) -> Iterator[Item]:
+    """The four corners; `there` says whether M_c and M'_c' have a pixel."""
     for role in ROLES:
         edited_image = role in (Role.VISUAL, Role.COUNTERFACTUAL)
         edited_query = role in (Role.TEXTUAL, Role.COUNTERFACTUAL)
         region = regions[edited_image]
         size = region.mask["size"] if region is not None and region.mask else (0, 0)
-        meant = edited_image == edited_query and region is not None and _has_pixels(region)
+        meant = edited_image == edited_query and there[edited_image]
         yield Item(
             id=_item_id(entry, role),
             case_id=entry.id,
@@ -505,10 +491,6 @@ def _items(entry: Entry, regions: Sequence[Region | None]) -> Iterator[Item]:
             regions=(region,) if region is not None and meant else (),
             target=region,
         )
-
-
-def _has_pixels(region: Region) -> bool:
-    return region.mask is not None and RLEMask.from_dict({**region.mask}).any()
 
 
 def keys(benchmark: Benchmark) -> list[Any]:
