@@ -167,7 +167,15 @@ def test_lower_precision(load: Any, dtype: str, model: Any) -> None:
 
 
 def test_same_answer_every_time(load: Any, model: Any) -> None:
-    assert load().segment(picture(40, 30), PHRASES) == model.segment(picture(40, 30), PHRASES)
+    """Weights loaded twice lie elsewhere in memory, which may change the last bit of a sum."""
+    answers = [each.segment(picture(40, 30), PHRASES) for each in (load(), model)]
+    for again, before in zip(*answers, strict=True):
+        assert again.outcome is before.outcome
+        scores = [
+            {mask["counts"]: score for mask, score in zip(found.masks, found.scores, strict=True)}
+            for found in (again, before)
+        ]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
 @pytest.mark.parametrize(
