@@ -93,6 +93,10 @@ KINDS: dict[str, dict[str, Entry]] = {
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
         "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
+        "bounded": Entry("groundfault.metrics.bounded:FAMILY", "CMS with at most 1 per case"),
+        "absence": Entry(
+            "groundfault.metrics.absence:FAMILY", "absent masks counted or skipped; unparsed_rate"
+        ),
         "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(

@@ -280,6 +280,8 @@ class Evaluation:
         """Score the stored predictions of a run in masks."""
         chosen = {name: getattr(self.options, name) for name in ("tau", "iou", "variant")}
         settings = {name: value for name, value in chosen.items() if value is not None}
+        if self.options.sizes:
+            settings["sizes"] = self.options.sizes
         settings["t"] = self.scoring.t
         if self.options.calibration:
             settings["t"] = self._t(run.model, run.identity)

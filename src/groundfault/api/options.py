@@ -37,6 +37,8 @@ class ScoreOptions(TypedDict, total=False):
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] | None
     variant: Literal["parity", "exact"] | None
+    sizes: str | tuple[int, int]
+    """Small, medium and large objects: "coco", "quantile", or limits in pixels."""
     bootstrap: int | None
     """Resamples of cases for intervals; 0 for none."""
     seed: int | None
@@ -105,6 +107,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tau: float | None = None
     iou: str | None = None
     variant: str | None = None
+    sizes: str | tuple[int, int] = ""
     bootstrap: int | None = None
     seed: int | None = None
     limit: int | None = None
@@ -275,6 +278,7 @@ ONLY_WORDS = (
 """Options that mean nothing where masks are asked for."""
 ONLY_MASKS = (
     "engine", "workers", "ray_address", "probe", "t", "calibration", "tau", "iou", "variant",
+    "sizes",
 )  # fmt: skip
 """Options that mean nothing where words are asked for."""
 _ON_THE_COMMAND_LINE = {"probe": "--no-probe", "patience_s": "--patience"}

@@ -5,7 +5,8 @@ Pixel-Grounding Hallucination".)
 A JSON list of cases, ground-truth masks as PNG, and predictions as PNG in four folders named by
 label and image: `orgl` is c, `edtl` its replacement c', `orgi` is I, `edti` the edited I'. Two
 releases name their fields differently; both are read. Scores that the published scripts leave in
-the list are ignored. A case without a `task` (or `type`) has no task: queries are not guessed at.
+the list are ignored. The task of a case is what its `task` (or `type`) says; the release has
+neither, and asks in `question` where it is reasoning.
 
 Paths in the list never lead outside the folders given. A prediction path that is absolute, or
 would lead outside, is replaced by `{orgl_orgi|…}/` and its file name, or, without one, by
@@ -247,8 +248,12 @@ def _required(file: AnyPath, number: int, record: Record, *names: str) -> str:
 
 
 def _task(record: Record) -> str:
-    """What a field says, in one spelling; "refer_seg" and the like are the release's folders."""
-    value = next((v for v in (record.task, record.type) if isinstance(v, str) and v), "")
+    """What a field says, in one spelling; "refer_seg" and the like are the release's folders. The
+    release itself says nothing: its reasoning cases have a question, its referring ones do not."""
+    told = [value for value in (record.task, record.type) if isinstance(value, str)]
+    if not told:
+        return "reasoning" if record.question else "referring"
+    value = next(filter(None, told), "")
     folded = value.casefold()
     if folded.startswith("refer"):
         return "referring"
@@ -549,8 +554,7 @@ def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]
         "factual_label": factual.query,
         "counterfactual_label": counterfactual.query,
     }
-    if "task" in case.tags:
-        record["task"] = case.tags["task"]
+    record["task"] = case.tags.get("task", "")  # an empty one says that it is not known
     for side, item in (("factual", factual), ("counterfactual", counterfactual)):
         path = f"masks/{side}/{name}.png"
         _write_mask(data / path, item)

@@ -93,6 +93,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 Metric = Annotated[
     list[str] | None, typer.Option("--metric", help="Show these metrics; repeat. 'all' for all.")
 ]
+SIZES_HELP = "Small, medium, large: coco, quantile, or limits in px as 1024,9216."
 GRID_HELP = "Thresholds: start:stop:step, or a,b,c."
 TGrid = Annotated[str, typer.Option("--t", help=GRID_HELP)]
 SweepBootstrap = Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")]
@@ -307,6 +308,7 @@ class ScoringOptions(msgspec.Struct, frozen=True, kw_only=True):
     tau: Tau = None
     iou: Iou = None
     variant: VariantOption = None
+    sizes: Annotated[str, typer.Option("--sizes", help=f"{SIZES_HELP} [coco]")] = ""
     bootstrap: Bootstrap = None
     seed: Seed = None
 
@@ -381,11 +383,15 @@ def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | Non
 
 def show_summary(summary: Summary, shown: Shown) -> None:
     """Print the table of a result, and what the papers report if that is wanted."""
-    from groundfault.reports.summaries import summary_table
+    from groundfault.reports.summaries import conventions_table, summary_table
     from groundfault.reports.tables import show
 
     chosen = chosen_metrics(summary, shown.metric)
     show(summary_table(summary, chosen), shown.format_)
+    conventions = None if chosen else conventions_table({"": summary})
+    if conventions is not None:
+        print()
+        show(conventions, shown.format_)
     if shown.published:
         show_published(summary, summary.rows, chosen, shown.format_)
 
@@ -402,7 +408,7 @@ def show_published(
     protocol = of_summary(summary)
     names = metrics or protocol.shown(summary.rows["Overall"].metrics)
     beside = rows_beside(summary, protocol, other_data=True)
-    known = [row for row in beside if row.row in rows and not row.setting]
+    known = [row for row in beside if row.table_row in rows]
     if not known:
         print(f"no paper's results are stored for {protocol.name}", file=sys.stderr)
         return

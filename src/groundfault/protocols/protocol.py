@@ -22,9 +22,22 @@ from groundfault.records import Benchmark, Prediction
 if TYPE_CHECKING:
     Settings = Mapping[str, object]
 
-__all__ = ["Protocol"]
+__all__ = ["Protocol", "SideBySide"]
 
 _DEFAULTS: Settings = MappingProxyType({})
+
+
+class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
+    """Metrics under several conventions, shown one below another. `METRIC_WAY` is the name of a
+    metric under one of them."""
+
+    title: str
+    about: str
+    metrics: tuple[str, ...]
+    ways: dict[str, str]
+    """Convention → what it does."""
+    where: str
+    """The metric that says whether they differ: above 0."""
 
 
 class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -76,6 +89,12 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The heading above them."""
     slices: dict[str, str] = {}
     """Row of the table → what it stands for."""
+    side_by_side: SideBySide | None = None
+    """Metrics that are given under several conventions."""
+    bounded: tuple[str, ...] = ()
+    """The metrics whose bounds a table tells, where that is not the first headline."""
+    doubtful: str = "failed items"
+    """What bounds are about."""
     published_note: str = ""
     """What a reader of published rows must know besides."""
     cells: dict[str, str] = {}

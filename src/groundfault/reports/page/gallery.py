@@ -431,7 +431,10 @@ def _quad(
         item = quad.get(role)
         right = None if overlap is None else (overlap >= POOR_IOU) == wanted
         verdict = "should be marked" if wanted else "should be empty"
+        outcome = str(row.get(f"{role}_outcome"))
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        if outcome in ("abstained", "unparsed", "failed"):
+            detail = outcome
         yield name, query, verdict, right, detail, item.id if item else ""
 
 
