@@ -376,5 +376,14 @@ def test_from_the_command_line_and_from_python(tmp_path: Path, run: Any) -> None
     )
     assert json.loads(json.dumps(found)) == json.loads(msgspec.json.encode(result.summary))
     assert "Absent masks" in repr(result) and "Absent masks" in result._repr_html_()
+    published = run(*command, "--published").out
+    assert "RobustSeg" in published and "referring S" in published
+    line = next(
+        k for k in published.splitlines() if k.split()[:3] == ["Seg-Zero", "reasoning", "S"]
+    )
+    assert "0.2887" in line and "0.5948" in line
+    looked_at = run("inspect", tmp_path / "data.json", "--json").json
+    assert looked_at["counts"]["cases of task reasoning"] == 2
+    assert looked_at["counts"]["cases of task referring"] == 2
     refused = run(*command[:-1], "cocoa")
     assert refused.code == 2 and "coco, quantile" in refused.err

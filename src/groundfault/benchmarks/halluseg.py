@@ -86,8 +86,8 @@ INPUTS = (
     Input("data", "Folder that mask and image paths are relative to.", "folder", pictures=True),
 )
 HUB = Published("PLAN-Lab/HalluSegBench", ("test.zip",))
-PUBLISHED_CASES = {"Overall": 1340}
-"""Cases in the released test set: what published rows are about."""
+PUBLISHED_CASES = {"referring": 1340}
+"""Cases in the released test set: what published rows are about. Later releases add reasoning."""
 UNPACKED, LIST = "unpacked", "cases.json"
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -104,7 +104,7 @@ def inspector(draft: Any) -> Any:
     """Looks through a list of cases and their masks."""
     from groundfault.io.inspection.lists import Replacements
 
-    return Replacements(draft, data_folder(draft.path))
+    return Replacements(draft, data_folder(draft.path), lambda record: _told_task(**record))
 
 
 class Record(msgspec.Struct, gc=False):
@@ -248,11 +248,17 @@ def _required(file: AnyPath, number: int, record: Record, *names: str) -> str:
 
 
 def _task(record: Record) -> str:
+    return _told_task(task=record.task, type=record.type, question=record.question)
+
+
+def _told_task(
+    *, task: object = None, type: object = None, question: object = None, **_: object
+) -> str:
     """What a field says, in one spelling; "refer_seg" and the like are the release's folders. The
     release itself says nothing: its reasoning cases have a question, its referring ones do not."""
-    told = [value for value in (record.task, record.type) if isinstance(value, str)]
+    told = [value for value in (task, type) if isinstance(value, str)]
     if not told:
-        return "reasoning" if record.question else "referring"
+        return "reasoning" if question else "referring"
     value = next(filter(None, told), "")
     folded = value.casefold()
     if folded.startswith("refer"):

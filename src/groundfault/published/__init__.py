@@ -93,7 +93,7 @@ def sources() -> tuple[Source, ...]:
     """Every table that is stored, in the order of the papers.
 
     >>> [source.table for source in sources()][:3]
-    ['cafe/table2', 'cafe/table3', 'halluseg/poster']
+    ['cafe/statistics', 'cafe/table2', 'cafe/table3']
     """
     return tuple(source for source, _ in _catalogue().values())
 
