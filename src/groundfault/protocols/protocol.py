@@ -36,6 +36,8 @@ class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     ways: dict[str, str]
     """Convention → what it does."""
+    rows: tuple[str, ...] = ("Overall",)
+    """Of the result table."""
     where: str
     """The metric that says whether they differ: above 0."""
 

@@ -585,6 +585,7 @@ PROTOCOL = Protocol(
             "counted": "abstention = 0: an absent mask is an empty one, with IoU 0 and CMS 0",
             "skipped": "absent = skipped: an absent mask has no value",
         },
+        rows=("Overall", *TASKS),
         where="absent_rate",
     ),
     bounded=("CMS_fact", "CMS_counterfact"),

@@ -49,8 +49,8 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
 
 
 def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()) -> Table | None:
-    """Metrics under several conventions, one below another, for some rows (else all) of named
-    results; None where the conventions give the same."""
+    """Metrics under several conventions, one below another, of named results; None where the
+    conventions give the same. `rows` are those of the result table, else as the protocol says."""
     first = next(iter(summaries.values()))
     protocol = of_summary(first)
     told = protocol.side_by_side
@@ -60,7 +60,7 @@ def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()
     body = []
     for name, summary in summaries.items():
         for row, content in summary.rows.items():
-            if not content.n_cases or (rows and row not in rows):
+            if not content.n_cases or row not in (rows or told.rows):
                 continue
             for way in told.ways:
                 found = [content.metrics.get(f"{m.name}_{way}", Estimate(None)) for m in metrics]
