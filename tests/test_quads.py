@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -387,3 +388,23 @@ def test_from_the_command_line_and_from_python(tmp_path: Path, run: Any) -> None
     assert looked_at["counts"]["cases of task referring"] == 2
     refused = run(*command[:-1], "cocoa")
     assert refused.code == 2 and "coco, quantile" in refused.err
+
+
+def test_the_report_page_shows_them(tmp_path: Path) -> None:
+    tasks = ["referring", "reasoning"] * 4
+    benchmark = quads(range(1, 9), tasks)
+    answers = right(benchmark) | {"k3/orgl_edti": Outcome.UNPARSED, "k5/edtl_orgi": square(6)}
+    scored = score(benchmark, answers, sizes="quantile")
+    write_results(tmp_path / "mine", scored, summarise(scored, bootstrap=50, seed=0))
+    gf.report([tmp_path / "mine"], tmp_path / "report.html", published=True)
+    source = (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]*>", " ", source).split())
+    assert "mine: 1 of 32 answers could not be read. They are left out of CMS_fact and" in text
+    assert "however the unreadable or failed answers would have ended" in text
+    assert "‹0.0000 … 0.4583›" in text  # (3·16 + 128) / 48 over 8 cases
+    assert "CMS_bounded_counterfact ↓" in text and "unparsed_rate ↓" in text
+    assert "Absent masks, counted or skipped" in text
+    assert "abstention = 0: an absent mask is an empty one" in text
+    table = text[text.index("referring S, ") : text.index("referring M, ")]
+    assert "RobustSeg" in table and "0.4971" in table  # Table 4, small objects
+    assert "not readable" in text

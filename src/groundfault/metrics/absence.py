@@ -99,11 +99,13 @@ FAMILY = Family(
             about="Share of answers that could not be read. They are wrong in IoU and in bounded "
             "CMS, and left out of CMS, which has no highest value.",
             better="lower",
+            unit="fraction",
         ),
         Metric(
             name="absent_rate",
             about="Share of answers without a mask: abstentions.",
             better="neither",
+            unit="fraction",
         ),
         *(
             Metric(

@@ -562,6 +562,10 @@ PROTOCOL = Protocol(
         "IoU_fact", "IoU_cf", "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact",
         "CMS_bounded_fact", "CMS_bounded_counterfact", "CCMS", "CCMS_mean", "unparsed_rate",
     ),
+    on_page=(
+        "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact", "CMS_bounded_fact",
+        "CMS_bounded_counterfact", "unparsed_rate", "IoU_fact", "IoU_cf", "CCMS", "CCMS_mean",
+    ),
     main="dIoU_textual",
     compared=("CCMS", "CCMS_mean"),
     asked=(

@@ -57,15 +57,17 @@ def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()
     if told is None or not any(_conventions_differ(each, told) for each in summaries.values()):
         return None
     metrics = [protocol.metric(name) for name in told.metrics]
+    shown = rows or told.rows
     body = []
     for name, summary in summaries.items():
         for row, content in summary.rows.items():
-            if not content.n_cases or row not in (rows or told.rows):
+            if not content.n_cases or row not in shown:
                 continue
             for way in told.ways:
                 found = [content.metrics.get(f"{m.name}_{way}", Estimate(None)) for m in metrics]
                 cells = [_with_n(m, e) for m, e in zip(metrics, found, strict=True)]
-                body.append([" · ".join(filter(None, (name, row))), way, *cells])
+                label = " · ".join(filter(None, (name, row if len(shown) > 1 else "")))
+                body.append([label or row, way, *cells])
     return Table(
         ["", "absent masks", *map(_heading, metrics)],
         body,
@@ -114,7 +116,8 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
         yield f"note: {summary.about}"
     yield from (f"note: {note}" for note in summary.notes)
     told = protocol.bounded or protocol.headlines[:1]
-    for row, bounds in summary.bounds.items():
+    rows = ["Overall"] if protocol.bounded else list(summary.bounds)  # a line each
+    for row, bounds in ((row, summary.bounds.get(row, {})) for row in rows):
         ends = [(protocol.metric(name), *bounds.get(name, (None, None))) for name in told]
         parts = [
             f"{metric.name} lies between {metric.text(low)} and {metric.text(high)}"
