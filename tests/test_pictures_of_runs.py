@@ -209,3 +209,17 @@ def test_runs_that_cannot_be_pictures(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="case case-1 is not a quad"):
         halluseg.write_predictions(short, nothing, tmp_path / "c")
     assert not list(tmp_path.iterdir())
+
+
+def test_sizes_of_a_run(benchmark: Path, tmp_path: Path, run: Any) -> None:
+    result = gf.evaluate(benchmark, Moody(), out=tmp_path / "a", sizes="quantile", bootstrap=0)
+    assert result.summary.settings["size_limits_px"] == [16, 36]
+    assert {n: row.n_cases for n, row in result.summary.rows.items() if n in "SML"} == {
+        "S": 2, "M": 2, "L": 2,
+    }  # fmt: skip
+    command = ["eval", benchmark, "--model", "oracle", "--out", tmp_path / "runs", "--bootstrap", 0]
+    done = run(*command, "--sizes", "10,30")
+    assert done.code == 0, done.err
+    assert "sizes own limits, size_limits_px [10, 30]" in done.out
+    refused = run(*command, "--sizes", "10-30")
+    assert refused.code == 2 and "sizes '10-30': give coco, quantile" in refused.err

@@ -351,7 +351,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     bounds: dict[str, dict[str, tuple[float | None, float | None]]] = msgspec.field(
         default_factory=dict
     )
-    """Row → metric → (lowest, highest) value over all ways the failed items could have ended."""
+    """Row → metric → (lowest, highest) value over all ways the failed items could have ended, and
+    unreadable ones where a metric leaves them out."""
     normal_halfwidths: dict[str, dict[str, float | None]] = msgspec.field(default_factory=dict)
     """Row → metric → 1.96·s/√n over cases, where the benchmark's paper reports that."""
     notes: tuple[str, ...] = ()
