@@ -221,5 +221,7 @@ def test_sizes_of_a_run(benchmark: Path, tmp_path: Path, run: Any) -> None:
     done = run(*command, "--sizes", "10,30")
     assert done.code == 0, done.err
     assert "sizes own limits, size_limits_px [10, 30]" in done.out
+    command[command.index("--out") + 1] = tmp_path / "never"
     refused = run(*command, "--sizes", "10-30")
+    assert not (tmp_path / "never").exists()  # nobody was asked
     assert refused.code == 2 and "sizes '10-30': give coco, quantile" in refused.err

@@ -162,7 +162,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scoring(self) -> ScoreSettings:
-        """How predictions are scored."""
+        """How predictions are scored; refuses what makes no sense before a model is asked."""
+        if self.sizes:
+            from groundfault.protocols.replacement import check_sizes
+
+            check_sizes(self.sizes)
         return score_settings(
             t=self.t,
             tau=self.tau,

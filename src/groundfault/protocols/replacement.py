@@ -47,6 +47,7 @@ __all__ = [
     "PROTOCOL",
     "SIZES",
     "TASKS",
+    "check_sizes",
     "data_hashes",
     "normal_halfwidth",
     "normal_halfwidths",
@@ -360,8 +361,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         raise UnknownName("meaning of a missing prediction", missing, ("error", "empty"))
     if not (math.isfinite(alpha) and alpha > 1):
         raise UsageError(f"alpha is {alpha}; it must be above 1")
-    if settings["sizes"] not in _NAMED_SIZES:
-        _own_limits(settings["sizes"])
+    check_sizes(settings["sizes"])
     if variant == "parity" and missing == "empty":
         raise UsageError(
             "parity leaves absent predictions out, as the published scripts do; to count them as "
@@ -372,6 +372,12 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
 
 
 _NAMED_SIZES = ("coco", "quantile")
+
+
+def check_sizes(sizes: str | Sequence[float]) -> None:
+    """Refuse sizes that are neither named nor two limits."""
+    if sizes not in _NAMED_SIZES:
+        _own_limits(sizes)
 
 
 def size_limits(sizes: str | Sequence[float], area_px: NDArray[np.int64]) -> tuple[int, int]:
