@@ -24,7 +24,7 @@ $(VENV)/.dev: $(VENV)/.core
 	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.core ## Render a small world, see one model hallucinate and another not
+demo: $(VENV)/.core ## Render a small world, see one model misled and another not
 	@BIN=$(BIN) sh examples/demo.sh
 
 test: $(VENV)/.dev check ## Checks and tests
