@@ -20,7 +20,8 @@ Hallucination".) The four IoU and both dIoU are means over cases. An empty union
 
 Two variants. `exact` compares each prediction at its ground truth's own size and leaves CMS
 undefined where the ground truth is empty. `parity` follows the published scripts: IoU at the
-factual mask's size and only where both ground truths are there, CMS 0 for an empty ground truth.
+factual mask's size and only where both ground truths are there, CMS 0 for an empty ground truth,
+CCMS_mean from scores rounded to 4 decimals.
 
 Outcomes: an abstention is an empty mask: IoU 0, CMS 0. An answer that could not be read is wrong:
 IoU 0 where the object is asked for, 1 where it is not (a mask on the object is as wrong as can be).
@@ -182,10 +183,13 @@ def judged(
     )
 
 
-def case_values(found: Corners) -> dict[str, Floats]:
+def case_values(found: Corners, *, variant: str) -> dict[str, Floats]:
     """(cases,) of each of CASE_VALUES; NaN where undefined."""
     overlap, confusion = found
     fact, counterfact = confusion[:, _TEXTUAL], confusion[:, _VISUAL]
+    above, below = fact, counterfact
+    if variant == "parity":  # the published script divides scores that it has rounded
+        above, below = fact.round(4), counterfact.round(4)
     return {
         "IoU_fact": overlap[:, _FACTUAL],
         "IoU_textual": overlap[:, _TEXTUAL],
@@ -195,7 +199,7 @@ def case_values(found: Corners) -> dict[str, Floats]:
         "dIoU_visual": overlap[:, _FACTUAL] - overlap[:, _VISUAL],
         "CMS_fact": fact,
         "CMS_counterfact": counterfact,
-        "CCMS_ratio": means.ratio(fact, counterfact),
+        "CCMS_ratio": means.ratio(above, below),
     }
 
 

@@ -209,7 +209,7 @@ def _scored(benchmark: Benchmark, matched: _Matched, settings: dict[str, object]
     entries, quads, variant = matched.entries, matched.quads, str(settings["variant"])
     corners = replacement.corners(quads, variant=variant, alpha=_alpha(settings))
     told = replacement.unread_as_wrong(corners, quads, matched.unread)
-    values = replacement.case_values(_only(matched.scored, told))
+    values = replacement.case_values(_only(matched.scored, told), variant=variant)
     sizes = _sizes(quads, settings["size_limits_px"])  # type: ignore[arg-type]
     task = np.array([entry.tag("task") or "" for entry in entries], dtype=str)
     rows = {"Overall": np.ones(len(entries), bool)}
@@ -268,7 +268,10 @@ def _absence(matched: _Matched, told: Corners, variant: str) -> Floats:
     counted = replacement.judged(told, quads, absent, "empty", variant=variant)
     skipped = Corners(*(np.where(absent, np.nan, found) for found in told))
     return absence.contributions(
-        *(replacement.case_values(_only(matched.scored, each)) for each in (counted, skipped)),
+        *(
+            replacement.case_values(_only(matched.scored, each), variant=variant)
+            for each in (counted, skipped)
+        ),
         unread=matched.unread,
         absent=absent,
         scored=matched.scored,
@@ -288,7 +291,7 @@ def _imputed(
     for in_words in ways:
         for in_picture in ways:
             found = _judged(matched, corners, settings, in_words, in_picture, doubtful)
-            values = replacement.case_values(found)
+            values = replacement.case_values(found, variant=str(settings["variant"]))
             values["CCMS_ratio"] = np.full(len(doubtful), np.nan)
             yield np.hstack(_of_families(values, found))
 
