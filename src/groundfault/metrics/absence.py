@@ -47,7 +47,7 @@ METRICS: Mapping[str, Better] = {
 }
 """What is given under both conventions, and which way is better."""
 _NAMES = tuple(f"{name}_{how}" for how in CONVENTIONS for name in METRICS)
-_COUNTS = ("unparsed", "absent", "answers")
+_COUNTS = ("unparsed", "absent", "readable")
 
 
 def contributions(
@@ -66,23 +66,22 @@ def contributions(
         for how, found in zip(CONVENTIONS, (counted, skipped), strict=True)
         for name in METRICS
     }
-    answers = np.full(len(scored), unread.shape[1])
-    counts = np.stack([unread.sum(axis=1), absent.sum(axis=1), answers], axis=1)
+    counts = np.stack([flags.sum(axis=1) for flags in (unread, absent, ~unread)], axis=1)
     return np.hstack([means.contributions(values, _NAMES), counts * scored[:, None]])
 
 
 def _values(sums: Floats) -> dict[str, Floats]:
-    unparsed, absent, answers = (sums[..., 2 * len(_NAMES) + k] for k in range(len(_COUNTS)))
+    unparsed, absent, readable = (sums[..., 2 * len(_NAMES) + k] for k in range(len(_COUNTS)))
     return {
-        "unparsed_rate": means.ratio(unparsed, answers),
-        "absent_rate": means.ratio(absent, answers - unparsed),
+        "unparsed_rate": means.ratio(unparsed, unparsed + readable),
+        "absent_rate": means.ratio(absent, readable),
         **means.means(sums, _NAMES),
     }
 
 
 def _support(sums: Floats) -> dict[str, int]:
-    unparsed, _, answers = (int(value) for value in sums[2 * len(_NAMES) :])
-    rates = {"unparsed_rate": answers, "absent_rate": answers - unparsed}
+    unparsed, _, readable = (int(value) for value in sums[2 * len(_NAMES) :])
+    rates = {"unparsed_rate": unparsed + readable, "absent_rate": readable}
     return {**rates, **means.support(sums, _NAMES)}
 
 
