@@ -93,7 +93,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Row of the table → what it stands for."""
     side_by_side: SideBySide | None = None
     """Metrics that are given under several conventions."""
-    bounded: tuple[str, ...] = ()
+    bounds_told: tuple[str, ...] = ()
     """The metrics whose bounds a table tells, where that is not the first headline."""
     doubtful: str = "failed items"
     """What bounds are about."""

@@ -601,7 +601,7 @@ PROTOCOL = Protocol(
         rows=("Overall", *TASKS),
         where="absent_rate",
     ),
-    bounded=("CMS_fact", "CMS_counterfact"),
+    bounds_told=("CMS_fact", "CMS_counterfact"),
     doubtful="unreadable or failed answers",
     published_note=(
         "The paper does not say where small, medium and large objects begin; its tables imply "

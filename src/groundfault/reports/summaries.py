@@ -115,14 +115,14 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     if summary.about:
         yield f"note: {summary.about}"
     yield from (f"note: {note}" for note in summary.notes)
-    told = protocol.bounded or protocol.headlines[:1]
-    rows = ["Overall"] if protocol.bounded else list(summary.bounds)  # a line each
+    told = protocol.bounds_told or protocol.headlines[:1]
+    rows = ["Overall"] if protocol.bounds_told else list(summary.bounds)  # a line each
     for row, bounds in ((row, summary.bounds.get(row, {})) for row in rows):
         ends = [(protocol.metric(name), *bounds.get(name, (None, None))) for name in told]
         parts = [
             f"{metric.name} lies between {metric.text(low)} and {metric.text(high)}"
             for metric, low, high in ends
-            if low is not None and high is not None and (low < high or not protocol.bounded)
+            if low is not None and high is not None and (low < high or not protocol.bounds_told)
         ]
         if parts:
             yield (f"{row} {' and '.join(parts)}, however the {protocol.doubtful} would have ended")

@@ -220,8 +220,8 @@ def _warnings(context: Context) -> Iterable[str]:
                 f"numbers are about {total - failed:,} of {total:,}. Bounds stand below its values."
             )
         unread = run.summary.outcomes.get("unparsed", 0)
-        if unread and context.protocol.bounded:
-            left_out = " and ".join(context.protocol.bounded)
+        if unread and context.protocol.bounds_told:
+            left_out = " and ".join(context.protocol.bounds_told)
             yield (
                 f"{run.name}: {unread:,} of {total:,} answers could not be read. They are left out "
                 f"of {left_out}, whose bounds stand below, and are wrong in everything else."
