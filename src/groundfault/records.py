@@ -219,6 +219,9 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     presence: float | None = None
     """How surely the phrase is in the picture at all, of models that say so; their scores contain
     it as a factor. No metric reads it."""
+    qualities: tuple[float, ...] = ()
+    """How good each mask is by the model's own estimate, where that says nothing about whether the
+    phrase is in the picture. No metric reads it."""
     text: str = ""
     reason: str = ""
     """Why it failed or could not be read."""

@@ -273,6 +273,7 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
         text=prediction.text,
         reason=prediction.reason,
         presence=prediction.presence,
+        qualities=tuple(map(float, prediction.qualities)),
         seconds=seconds,
         category_ids=prediction.category_ids,
     )

@@ -32,7 +32,7 @@ __all__ = [
 AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
-_OPTIONAL = ("boxes_xywh", "category_ids", "presence")
+_OPTIONAL = ("boxes_xywh", "category_ids", "presence", "qualities")
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",
     "tokens_in", "tokens_out", "cost",
@@ -140,6 +140,7 @@ class _Column:
             "scores": pa.list_(pa.float64()),
             "boxes_xywh": pa.list_(pa.list_(pa.float64())),
             "category_ids": pa.list_(pa.int64()),
+            "qualities": pa.list_(pa.float64()),
             "tokens_in": pa.int64(),
             "tokens_out": pa.int64(),
             **dict.fromkeys(("presence", "seconds", "cost"), pa.float64()),

@@ -1,9 +1,7 @@
 """GLaMM: grounded conversation, masks tied to phrases of its answer.
 
-repository   https://github.com/mbzuai-oryx/groundingLMM (read at b848f39); its licence we did
-             not see
-checkpoint   MBZUAI/GLaMM-FullScope (referring only: MBZUAI/GLaMM-RefSeg); its licence we did not
-             see
+repository   https://github.com/mbzuai-oryx/groundingLMM (read at e74865f), Apache-2.0
+checkpoint   MBZUAI/GLaMM-FullScope (referring only: MBZUAI/GLaMM-RefSeg), Apache-2.0
 paper        Rasheed et al., GLaMM: Pixel Grounding Large Multimodal Model, CVPR 2024
 
 Not run by us. The repository goes into $GROUNDFAULT_WORKER_REPO_GLAMM, the Python of its
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from groundfault.workers.lisa import (
     MAX_NEW_TOKENS,
     SIDE_PX,
+    TEMPLATE,
     conversation,
     device_and_dtype,
     need_repository,
@@ -101,7 +100,8 @@ class Glamm:
         from model.llava.mm_utils import tokenizer_image_token
         from tools.utils import IMAGE_TOKEN_INDEX
 
-        prompt = conversation(conversations, PREFACE + question(phrase))
+        template = conversations.conv_templates[TEMPLATE]
+        prompt = conversation(template, PREFACE + question(phrase))
         ids = tokenizer_image_token(prompt, self.tokenizer, return_tensors="pt")[None]
         said, masks = self.network.evaluate(
             overview,
