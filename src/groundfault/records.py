@@ -135,7 +135,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     exhaustive: bool = True
     """False: not every instance is annotated, so instance metrics leave the item out."""
     answer: Answer | None = None
-    """What is expected in words; None where masks are asked for."""
+    """What is expected in words: the answer to a question; of a false description, what is there
+    instead. None where only masks are asked for."""
 
     @property
     def image(self) -> str:

@@ -93,7 +93,7 @@ KINDS: dict[str, dict[str, Entry]] = {
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
         "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
-        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"
