@@ -14,6 +14,7 @@ from tests.conftest import Ran
 from tests.test_fprefcoco import HEIGHT, LEFT, RIGHT, WIDTH, described, instances, refs, rle
 
 import groundfault as gf
+from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
 Command = Callable[..., Ran]
@@ -175,6 +176,29 @@ def test_python_and_a_judge_of_ones_own(files: Path) -> None:
         bootstrap=0,
     )
     assert scored.summary.rows["testB"].metrics["Say"].value == 1.0
+
+
+class Yea(Speaker):
+    """Marks everything and agrees."""
+
+    def segment(self, image: Any, phrases: Any) -> list[Prediction]:
+        mask = encode(np.ones(image.shape[:2], bool))
+        return [
+            Prediction(item_id="", outcome=Outcome.OK, masks=(mask,), scores=(1.0,), text="Sure.")
+            for _ in phrases
+        ]
+
+
+def test_who_accepts_everything_needs_no_judge_to_be_wrong(files: Path) -> None:
+    benchmark = gf.load(
+        "fprefcoco", annotations=[files / "refs.json", files / "instances.json"], images=files
+    )
+    judge = Strict()
+    result = gf.evaluate(benchmark, Yea(), files / "run", judge=judge, bootstrap=0)
+    metrics = result.summary.rows["Overall"].metrics
+    assert (metrics["Say"].value, metrics["Say_judge"].value) == (0.0, 0.0)
+    assert metrics["Say"].n == metrics["Say_judge"].n == 4
+    assert judge.shown == []
 
 
 def test_a_judge_does_not_go_with_masks_alone(run: Command, files: Path) -> None:

@@ -51,7 +51,8 @@ def judge_run(
     folder = Path(folder)
     known = by_item(benchmark)
     with locked(folder):
-        waiting = [each for each in read_predictions(folder) if _is_for_a_judge(each, known)]
+        kept = [each for each in read_predictions(folder) if _is_correctable(each, known)]
+        waiting = [each for each in kept if _is_for_a_judge(each)]
         if _is_judged_by(judge, run, waiting):
             return run
         if isinstance(judge, ModelJudge):
@@ -63,7 +64,9 @@ def judge_run(
             )
         else:
             judged, grader = _judged(waiting, known, judge), Grader(name=judge.name, cost=0.0)
-        replace_predictions(folder, judged)
+        # what needs no verdict, a mask or silence, is noted as seen by the judge too
+        seen = [msgspec.structs.replace(each, judge=grader.name, verdict=None) for each in kept]
+        replace_predictions(folder, [*seen, *judged])
         unjudged = sum(each.verdict == "unjudged" for each in judged)
         noted = msgspec.structs.replace(
             grader, prompt_hash=_prompt_hash(grader.prompt_hash), unjudged=unjudged
@@ -90,10 +93,12 @@ def _prompt_hash(of_judge: str) -> str:
     return hashlib.sha256(f"{of_judge}\0{RUBRIC}".encode()).hexdigest()
 
 
-def _is_for_a_judge(prediction: Prediction, known: Mapping[str, tuple[Case, Item]]) -> bool:
-    if prediction.outcome is not Outcome.ABSTAINED or not prediction.text.strip():
-        return False
+def _is_correctable(prediction: Prediction, known: Mapping[str, tuple[Case, Item]]) -> bool:
     return prediction.item_id in known and _has_correction(known[prediction.item_id][1])
+
+
+def _is_for_a_judge(prediction: Prediction) -> bool:
+    return prediction.outcome is Outcome.ABSTAINED and bool(prediction.text.strip())
 
 
 def _judged(
