@@ -97,7 +97,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         "absence": Entry(
             "groundfault.metrics.absence:FAMILY", "absent masks counted or skipped; unparsed_rate"
         ),
-        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"

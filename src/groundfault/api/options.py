@@ -280,6 +280,8 @@ ONLY_WORDS = (
     "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""
+OF_JUDGES = ("base_url", "judge", "judge_base_url", "judge_price", "concurrency", "patience_s")
+"""Those among them that mean something where words come with the masks and may be judged."""
 ONLY_MASKS = (
     "engine", "workers", "ray_address", "probe", "t", "calibration", "tau", "iou", "variant",
     "sizes",

@@ -177,6 +177,9 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         list[Path] | None,
         typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
     ] = None
+    subset: Annotated[
+        str | None, typer.Option("--subset", help="fprefcoco: val, testA, testB or test.")
+    ] = None
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
     cases: Annotated[
         Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
@@ -194,6 +197,7 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         """What was given, by the name of the input."""
         found = {
             "annotations": self.annotations,
+            "subset": self.subset,
             "images": self.images,
             "cases": self.cases,
             "data": self.data,

@@ -32,7 +32,9 @@ __all__ = [
 AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
-_OPTIONAL = ("boxes_xywh", "category_ids", "presence")
+_OPTIONAL = (
+    "boxes_xywh", "category_ids", "presence", "qualities", "verdict", "judge", "judge_text",
+)  # fmt: skip
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",
     "tokens_in", "tokens_out", "cost",
@@ -72,7 +74,8 @@ def write_shard(folder: AnyPath, number: int, predictions: Sequence[Prediction])
     names += [
         name
         for name in _OPTIONAL
-        if any(getattr(prediction, name) not in ((), None) for prediction in predictions)
+        if name not in names
+        and any(getattr(prediction, name) not in ((), None, "") for prediction in predictions)
     ]
     write_table(path, {name: _Column(name, predictions) for name in names})
     return path
@@ -140,6 +143,7 @@ class _Column:
             "scores": pa.list_(pa.float64()),
             "boxes_xywh": pa.list_(pa.list_(pa.float64())),
             "category_ids": pa.list_(pa.int64()),
+            "qualities": pa.list_(pa.float64()),
             "tokens_in": pa.int64(),
             "tokens_out": pa.int64(),
             **dict.fromkeys(("presence", "seconds", "cost"), pa.float64()),
