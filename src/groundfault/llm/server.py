@@ -48,6 +48,7 @@ class ChatOptions(ModelOptions, frozen=True, kw_only=True):
     temperature: float | None = 0.2
     """None leaves it to the model: some refuse the parameter."""
     max_tokens: int = 1024
+    """Of a reply; 0 leaves it to the model."""
     batch: int = 4
     """Conversations at once, for a model in this process."""
 
@@ -77,9 +78,13 @@ class Unsound(Trouble):
 class Refused(GroundfaultError):
     """The server will not answer this request, however often it is asked."""
 
-    def __init__(self, reason: str, *, everything: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, everything: bool = False, parameters: tuple[str, ...] = ()
+    ) -> None:
         self.everything = everything
         """Nor any other: the key is refused, no money is left, there is no such model."""
+        self.parameters = parameters
+        """Parameters that it complains of: without them it may answer."""
         super().__init__(reason)
 
 

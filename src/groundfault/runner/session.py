@@ -203,6 +203,10 @@ class Session:
             (self.folder / stale).unlink(missing_ok=True)
         self._note("running")
 
+    def note_settings(self, **settings: object) -> None:
+        """Note how the run was carried out, where that is known only afterwards."""
+        self.run = msgspec.structs.replace(self.run, settings={**self.run.settings, **settings})
+
     def keep(self, predictions: Sequence[Prediction], *, n_images: int = 0) -> None:
         """Keep what came in."""
         assert self._recorder is not None
