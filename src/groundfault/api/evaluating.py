@@ -94,6 +94,8 @@ def check_beforehand(name: str, models: Sequence[str], options: Options) -> None
     _refuse_options(known, options, in_words=answers == "words")
     for model in models:
         registry.check_model(model, answers)
+    if answers == "masks":
+        _check_base_url(models, options)
 
 
 def _refuse_options(name: str, options: Options, *, in_words: bool) -> None:
@@ -101,6 +103,17 @@ def _refuse_options(name: str, options: Options, *, in_words: bool) -> None:
         options.refuse(ONLY_MASKS, f"{name}, which is asked in words")
     else:
         options.refuse(ONLY_WORDS, f"{name}, which is asked for masks")
+
+
+def _check_base_url(models: Sequence[Any], options: Options) -> None:
+    """Refuse the address of a server where nobody would ask it."""
+    known = registry.names("models")
+    asked = [model.partition(":")[0] for model in models if isinstance(model, str)]
+    if options.base_url and all(known[name].answers and name != "agent" for name in asked):
+        raise UsageError(
+            f"--base-url does not go with {', '.join(map(_name, models))}: of those that give "
+            "masks, agents ask a server"
+        )
 
 
 class Evaluation:
@@ -162,6 +175,7 @@ class Evaluation:
         for model in models:
             self.check(model)
         if not self.in_words:
+            _check_base_url(models, self.options)
             return Graders()
         asked = {_name(model): (self.asked, self.modes(model)) for model in models}
         return load_graders(self.options, asked, self.agree)

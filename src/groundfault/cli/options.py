@@ -66,6 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
+class Retry(StrEnum):
+    timeout = "timeout"
+
+
 Predictions = Annotated[
     Path,
     typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
@@ -245,6 +249,10 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True
+    retry: Annotated[
+        Retry | None,
+        typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
+    ] = None
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:
@@ -253,6 +261,7 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.structs.asdict(self),
             "engine": self.engine.value,
             "batch": self.batch or 0,
+            "retry": self.retry.value if self.retry else "",
         }
 
 

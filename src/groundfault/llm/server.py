@@ -43,8 +43,6 @@ class ChatOptions(ModelOptions, frozen=True, kw_only=True):
 
     timeout_s: float = 120.0
     """For one request, from its first byte to the last of its response."""
-    base_url: str = ""
-    """Of an OpenAI-compatible server; "" is OPENAI_BASE_URL, or OpenAI's own."""
     temperature: float | None = 0.2
     """None leaves it to the model: some refuse the parameter."""
     max_tokens: int = 1024

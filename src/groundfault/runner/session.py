@@ -124,7 +124,7 @@ def predict(
         state="running",
     )
     with locked(folder):
-        run = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
+        run = resumed(folder, run, resume=plan.resume, fresh=plan.fresh, retry=plan.ask_again)
         if started is not None:
             started(run)
         return Session(folder, run, asked, benchmark.images, progress).carry_out(way)

@@ -15,7 +15,16 @@ from groundfault.runs.recorder import clear, settle
 from groundfault.runs.run import RUN, Run, read_run
 from groundfault.runs.shards import shards
 
-__all__ = ["CHECKPOINTS", "LATE", "PICTURES", "PLACEMENT", "SERVER", "check_identity", "resumed"]
+__all__ = [
+    "CHECKPOINTS",
+    "LATE",
+    "PICTURES",
+    "PLACEMENT",
+    "RETRIES",
+    "SERVER",
+    "check_identity",
+    "resumed",
+]
 
 CHECKPOINTS = "checkpoints"
 PLACEMENT = "placement"
@@ -25,14 +34,24 @@ LATE = (CHECKPOINTS, PLACEMENT, SERVER)
 PICTURES = "pictures"
 """The setting that holds the sizes of a few pictures: predictions about others are not mixed."""
 
+RETRIES: dict[str, tuple[str, ...]] = {"": (), "timeout": ("turns", "unread")}
+"""Answers that may be asked for again, by how they ended (`Prediction.finish`): an agent's whose
+turns ran out."""
+
 
 def resumed(
-    folder: str | PathLike[str], run: Run, *, resume: bool = True, fresh: bool = False
+    folder: str | PathLike[str],
+    run: Run,
+    *,
+    resume: bool = True,
+    fresh: bool = False,
+    retry: str = "",
 ) -> Run:
     """The run with what an earlier session left; predictions of another identity are refused.
 
-    Without `resume` the run starts anew. A `fresh` run asks again what is in the response store: a
-    finished one starts anew, one that was cut short goes on, as its replies are fresh already.
+    `retry`, one of `RETRIES`, drops answers that ended so. Without `resume` the run starts anew. A
+    `fresh` run asks again what is in the response store: a finished one starts anew, one that was
+    cut short goes on, as its replies are fresh already.
     """
     folder = Path(folder)
     before = read_run(folder) if (folder / RUN).is_file() else None
@@ -49,7 +68,7 @@ def resumed(
     known = {name: value for name, value in before.identity.items() if name in LATE}
     identity = known | run.identity
     check_identity(folder, _identity_of(before, run), identity)
-    settle(folder)
+    settle(folder, RETRIES[retry])
     return msgspec.structs.replace(
         run,
         identity=identity,
