@@ -26,7 +26,8 @@ def replay(trace: Trace, image: NDArray[np.uint8] | None = None) -> Episode:
     """
     if image is None:
         image = np.full((*trace.size_px, 3), GREY, np.uint8)
-    episode = Episode(Scene(image), trace.query, trace.settings)
+    scene = Scene(image, style=trace.settings.style)
+    episode = Episode(scene, trace.query, trace.settings)
     for turn in trace.turns:
         if episode.over:
             break
