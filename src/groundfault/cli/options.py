@@ -125,7 +125,9 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", help="Of a server with OpenAI's protocol; an agent's too.")
+]
 JudgeOption = Annotated[
     str,
     typer.Option(
