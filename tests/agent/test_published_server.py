@@ -217,6 +217,20 @@ def test_episodes_that_were_never_read_are_asked_again(data: Path, tmp_path: Pat
     assert again.run.outcomes["unparsed"] == 0
 
 
+def test_answers_stay_where_nobody_can_be_asked(
+    run: Any, command: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChatServer(lambda r: Response(content=completion([SEGMENT, "Hm."][turn(r)]))) as server:
+        args = (*command, "agent:blue+openai:stub,turns=2", "--base-url", server.url)
+        assert run(*args).code == 0
+        (kept,) = (tmp_path / "runs").iterdir()
+        before = list(read_predictions(kept))
+        assert [one.finish for one in before] == ["turns"] * 12
+        monkeypatch.setenv("OPENAI_API_KEY", "kéy")  # which no server has
+        assert run(*args, "--retry", "timeout").code == 2
+    assert list(read_predictions(kept)) == before and (kept / "summary.json").is_file()
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [(["--retry", "always"], "always"), (["--retry", "timeout", "--no-resume"], "starts it anew")],
@@ -226,3 +240,24 @@ def test_what_cannot_be_asked_again(
 ) -> None:
     ran = run(*command, "agent:blue+scripted:accept", *more)
     assert ran.code == 2 and problem in ran.err
+
+
+# A server that does not take what was set.
+
+
+def test_an_agent_learns_what_its_server_does_not_take() -> None:
+    def behave(request: Request) -> Response:
+        if "temperature" in request.body:
+            words = {"message": "Unsupported value: 'temperature'", "param": "temperature"}
+            return Response(400, json.dumps({"error": words}).encode())
+        return sound(request)
+
+    image = np.zeros((64, 64, 3), np.uint8)
+    image[20:40, 20:40] = 0, 0, 255
+    with ChatServer(behave) as server:
+        spec = f"blue+openai:stub,base_url={server.url},temperature=0.2,budget=1M tokens"
+        with load(spec, ModelOptions()) as agent:
+            found = agent.segment(image, ["blue"]) + agent.segment(image, ["navy"])
+    assert [one.outcome for one in found] == [Outcome.OK] * 2
+    with_it = ["temperature" in request.body for request in server.requests]
+    assert with_it == [True, *[False] * 6]

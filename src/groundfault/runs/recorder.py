@@ -166,7 +166,7 @@ def _rewrite(
     old_ones = set(old_shards(folder))
     for path in shards(folder):
         old = path in old_ones
-        if only and not old and all(found.value != only for _, found, _ in read_outcomes(path)):
+        if only and not old and all(found.outcome != only for found in read_outcomes(path)):
             continue
         kept = change(list(read_shard(path)))
         if kept:
@@ -189,7 +189,7 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
         ]
 
     _rewrite(folder, answered, only="" if again else Outcome.FAILED.value)
-    known = {key for path in shards(folder) for key, _, _ in read_outcomes(path)}
+    known = {found.key for path in shards(folder) for found in read_outcomes(path)}
     for journal in journals(folder):
         kept = [each for each in answered(journal.read()) if each.key not in known]
         if kept:
@@ -223,13 +223,14 @@ class Tally(msgspec.Struct):
         return sum(self.outcomes.values())
 
 
-def tally(folder: AnyPath, wanted: Iterable[tuple[str, str]]) -> Tally:
-    """How what is wanted of a settled run ended so far."""
+def tally(folder: AnyPath, wanted: Iterable[tuple[str, str]], again: Collection[str] = ()) -> Tally:
+    """How what is wanted of a settled run ended so far, without those with a `finish` in `again`:
+    they are asked again."""
     names, found = set(wanted), Tally()
     for path in shards(folder):
-        for key, outcome, reason in read_outcomes(path):
-            if key in names:
-                found.add(key, outcome, reason)
+        for ended in read_outcomes(path):
+            if ended.key in names and ended.finish not in again:
+                found.add(ended.key, ended.outcome, ended.reason)
     return found
 
 

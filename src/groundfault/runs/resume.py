@@ -40,18 +40,12 @@ turns ran out."""
 
 
 def resumed(
-    folder: str | PathLike[str],
-    run: Run,
-    *,
-    resume: bool = True,
-    fresh: bool = False,
-    retry: str = "",
+    folder: str | PathLike[str], run: Run, *, resume: bool = True, fresh: bool = False
 ) -> Run:
     """The run with what an earlier session left; predictions of another identity are refused.
 
-    `retry`, one of `RETRIES`, drops answers that ended so. Without `resume` the run starts anew. A
-    `fresh` run asks again what is in the response store: a finished one starts anew, one that was
-    cut short goes on, as its replies are fresh already.
+    Without `resume` the run starts anew. A `fresh` run asks again what is in the response store: a
+    finished one starts anew, one that was cut short goes on, as its replies are fresh already.
     """
     folder = Path(folder)
     before = read_run(folder) if (folder / RUN).is_file() else None
@@ -68,7 +62,7 @@ def resumed(
     known = {name: value for name, value in before.identity.items() if name in LATE}
     identity = known | run.identity
     check_identity(folder, _identity_of(before, run), identity)
-    settle(folder, RETRIES[retry])
+    settle(folder)
     return msgspec.structs.replace(
         run,
         identity=identity,
