@@ -19,7 +19,7 @@ from tests.agent.parts import EXAMINE, REPORT, SEGMENT, SELECT, agent, found, ho
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import encode
-from groundfault.models.agent import Scene, differences, replay, trace_of
+from groundfault.models.agent import Episode, Scene, differences, replay, trace_of
 from groundfault.models.agent import published_pictures as drawing
 from groundfault.models.agent.loading import load, parse
 from groundfault.models.agent.prompt import chosen_prompt, prompt_hash
@@ -177,6 +177,11 @@ def test_the_picture_comes_before_the_words() -> None:
     assert isinstance(hold().messages[1].parts[0], str)
 
 
+def test_a_scene_of_the_other_style_is_refused() -> None:
+    with pytest.raises(ValueError, match="another style"):
+        Episode(Scene(picture()), "tiger", Settings(style="published"))
+
+
 # What is shown.
 
 
@@ -325,13 +330,14 @@ def test_recipes_may_leave_sampling_to_the_server(tmp_path: Path) -> None:
     spec = parse(str(recipe))
     assert (spec.settings.temperature, spec.settings.max_tokens) == (None, None)
     assert spec.settings == Settings(turns=4)
+    assert parse(f"{recipe},temperature=None,max_tokens=none").settings == spec.settings
     other = parse(f"{recipe},style=published,temperature=0.7,max_tokens=99")
     assert other.settings == Settings(turns=4, style="published", temperature=0.7, max_tokens=99)
 
 
 @pytest.mark.parametrize(
     ("settings", "problem"),
-    [("style=publisht", "style=publisht"), ("temperature=warm", "temperature=warm"),
+    [("style=publisht", "style=publisht"), ("temperature=warm", "temperature=warm.*or none"),
      ("temperature=-1", "temperature"), ("style=published,calls=native", "leave out calls=native")],
 )  # fmt: skip
 def test_settings_that_cannot_be(settings: str, problem: str) -> None:

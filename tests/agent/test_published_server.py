@@ -166,6 +166,14 @@ def test_the_address_of_an_agents_server(
         assert moved.code == 2 and "another agent base_url" in moved.err
 
 
+def test_the_address_is_for_models_that_do_not_name_theirs() -> None:
+    plain, given = ModelOptions(), ModelOptions(base_url="http://127.0.0.1:9/v1")
+    for spec in ("blue+scripted:accept", "blue+vllm:http://127.0.0.1:8/v1#a", "blue+hf:no/name"):
+        assert load.identity(spec, given) == load.identity(spec, plain)
+    served = load.identity("blue+openai:stub", given)
+    assert served["agent base_url"] == "http://127.0.0.1:9/v1"
+
+
 def test_a_segmenter_asks_no_server(run: Any, command: tuple[Any, ...], tmp_path: Path) -> None:
     ran = run(*command, "blue", "--base-url", "http://127.0.0.1:9/v1")
     assert ran.code == 2 and "--base-url does not go with blue" in ran.err

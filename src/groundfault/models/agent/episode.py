@@ -110,6 +110,8 @@ class Episode:
     def __init__(self, scene: Scene, query: str, settings: Settings, *, prompt: str = "") -> None:
         self.scene, self.query, self.settings = scene, query, settings
         self.published = settings.style == "published"
+        if scene.published != self.published:
+            raise ValueError(f"the scene is drawn in another style than '{settings.style}'")
         self.prompt = prompt or system_prompt(settings)
         first: tuple[str | Picture, ...] = (opening(query), scene.picture)
         self.messages: list[Message] = [

@@ -32,12 +32,15 @@ __all__ = ["Spec", "chat_client", "load", "parse"]
 
 _SETTING = re.compile(r",(\w+)=([^,]*)$")
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
+_MAY_BE_NONE = ("temperature", "max_tokens")
 _COMMON = ("device", "dtype", "revision")
 """What a run notes of every model, so of the agent too."""
 _SIGHTLESS = (*registry.BASELINES, "replay")
 """Models that look at no picture."""
 _PAID = ("openai", "gemini")
 """Models that somebody pays for by the token; of others it is known when they are loaded."""
+_ELSEWHERE = ("vllm", "hf", "scripted")
+"""Models that --base-url is not about: their names say where they are."""
 FORM = "agent:SEGMENTER+MODEL, as in agent:sam3+openai:gpt-5.5,turns=6"
 
 
@@ -89,10 +92,13 @@ def _settings(given: dict[str, str], base: Settings | None = None) -> Settings:
         if name not in kinds:
             raise UnknownName("setting", name, kinds)
         value: Any = _WORDS.get(text.casefold(), text) if kinds[name] is bool else text
+        if name in _MAY_BE_NONE and text.casefold() == "none":
+            value = None
         try:
             values[name] = msgspec.convert(value, kinds[name], strict=False)
         except msgspec.ValidationError as problem:
-            raise UsageError(f"agent: {name}={text}: {problem}") from None
+            remedy = "; give a number, or none" if name in _MAY_BE_NONE else ""
+            raise UsageError(f"agent: {name}={text}: {problem}{remedy}") from None
     return check(msgspec.structs.replace(base or Settings(), **values))
 
 
@@ -155,7 +161,9 @@ def _usable(argument: str, options: ModelOptions) -> Spec:
         )
     _cost_tracker(spec.settings, free=model not in _PAID)
     chosen_prompt(spec.settings)
-    given: dict[str, Any] = {"base_url": spec.settings.base_url or options.base_url}
+    given: dict[str, Any] = {}
+    if options.base_url and not spec.settings.base_url and model not in _ELSEWHERE:
+        given["base_url"] = options.base_url
     if options.fresh:
         given["fresh"] = True
     return msgspec.structs.replace(spec, settings=msgspec.structs.replace(spec.settings, **given))
