@@ -227,7 +227,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why it failed or could not be read."""
     finish: str = ""
-    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says."""
+    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says; how
+    an agent's episode did: "select", "report", "turns" (they ran out), "unread"."""
     parsed: str | None = None
     """What the text says: "yes", "B", "20", "18-22"; of a short answer, the words to be judged."""
     verdict: Verdict | None = None

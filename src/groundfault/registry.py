@@ -28,7 +28,7 @@ __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory",
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
-"""Models and answerers that nothing was learnt for: they look at no picture."""
+"""Models that nothing was learnt for: they look at no picture."""
 
 
 class Entry(NamedTuple):

@@ -95,6 +95,8 @@ def check_beforehand(name: str, models: Sequence[str], options: Options) -> None
     _refuse_options(known, options, protocol)
     for model in models:
         registry.check_model(model, protocol.answers)
+    if protocol.answers == "masks" and not options.judge:
+        _check_base_url(models, options)
 
 
 def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
@@ -104,6 +106,17 @@ def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
     used = OF_JUDGES if protocol.judged else ()
     unused = tuple(option for option in ONLY_WORDS if option not in used)
     options.refuse(unused, f"{name}, which is asked for masks")
+
+
+def _check_base_url(models: Sequence[Any], options: Options) -> None:
+    """Refuse the address of a server where nobody would ask it."""
+    known = registry.names("models")
+    asked = [model.partition(":")[0] for model in models if isinstance(model, str)]
+    if options.base_url and all(known[name].answers and name != "agent" for name in asked):
+        raise UsageError(
+            f"--base-url does not go with {', '.join(map(_name, models))}: of those that give "
+            "masks, agents ask a server"
+        )
 
 
 class Evaluation:
@@ -165,6 +178,8 @@ class Evaluation:
         for model in models:
             self.check(model)
         if not self.in_words:
+            if not self.options.judge:
+                _check_base_url(models, self.options)
             judge = None
             if self.protocol.judged:
                 judge = load_judge(self.options, n_corrected(self.asked), self.agree)

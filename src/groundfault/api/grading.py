@@ -186,7 +186,7 @@ def _chat(
         model,
         responses=options.responses or None,
         concurrency=options.plan().concurrency,
-        retry=options.retry(),
+        retry=options.retry_policy(),
         cost=CostTracker(options.budget, price),
         on_progress=display.update,
     )

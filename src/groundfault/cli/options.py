@@ -66,6 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
+class Retry(StrEnum):
+    timeout = "timeout"
+
+
 Predictions = Annotated[
     Path,
     typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
@@ -122,7 +126,9 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", help="Of a server with OpenAI's protocol; an agent's too.")
+]
 JudgeOption = Annotated[
     str,
     typer.Option(
@@ -250,6 +256,10 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True
+    retry: Annotated[
+        Retry | None,
+        typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
+    ] = None
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:
@@ -258,6 +268,7 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.structs.asdict(self),
             "engine": self.engine.value,
             "batch": self.batch or 0,
+            "retry": self.retry.value if self.retry else "",
         }
 
 

@@ -275,6 +275,7 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
         boxes_xywh=prediction.boxes_xywh,
         text=prediction.text,
         reason=prediction.reason,
+        finish=prediction.finish,
         presence=prediction.presence,
         qualities=qualities,
         seconds=seconds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from groundfault.records import Outcome, Prediction
 
 __all__ = [
     "SHARD",
+    "Ended",
     "old_shards",
     "prediction_of",
     "read_outcomes",
@@ -33,7 +34,8 @@ AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
 _OPTIONAL = (
-    "boxes_xywh", "category_ids", "presence", "qualities", "verdict", "judge", "judge_text",
+    "boxes_xywh", "category_ids", "presence", "qualities", "finish", "verdict", "judge",
+    "judge_text",
 )  # fmt: skip
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",
@@ -81,11 +83,21 @@ def write_shard(folder: AnyPath, number: int, predictions: Sequence[Prediction])
     return path
 
 
-def read_outcomes(path: Path) -> Iterator[tuple[tuple[str, str], Outcome, str]]:
-    """Key, outcome and reason of every prediction in a shard; nothing else is read."""
-    for row in read_rows(path, ("item_id", "mode", "outcome", "reason")):
+class Ended(NamedTuple):
+    """How a stored prediction ended."""
+
+    key: tuple[str, str]
+    outcome: Outcome
+    reason: str
+    finish: str
+
+
+def read_outcomes(path: Path) -> Iterator[Ended]:
+    """How every prediction in a shard ended; nothing else is read."""
+    for row in read_rows(path, ("item_id", "mode", "outcome", "reason", "finish")):
         key = (row["item_id"], row.get("mode") or "")
-        yield key, Outcome(row["outcome"]), row["reason"] or ""
+        finish = row.get("finish") or ""
+        yield Ended(key, Outcome(row["outcome"]), row["reason"] or "", finish)
 
 
 def read_rows(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
