@@ -94,7 +94,7 @@ _VERDICT = (
 def _without_options(text: str, options: Sequence[str]) -> tuple[str, str | None]:
     """The text without the options that it says again, and the one of them that it confirms: "" for
     several, None for none."""
-    kept, spans, confirmed, rejected = text, [], [], 0
+    kept, spans, confirmed, rejected, plainly = text, [], [], 0, []
     for letter, option in zip(ascii_uppercase, options, strict=False):
         words = r"\W+".join(map(re.escape, re.findall(r"\w+", option)))
         pattern = rf"(?<![A-Za-z])\(?{letter}\s*[.):]+\s*(?:{words}\b)?{_VERDICT}"
@@ -105,14 +105,16 @@ def _without_options(text: str, options: Sequence[str]) -> tuple[str, str | None
             spans.append(found.span())
             confirmed += [letter] if found["yes"] else []
             rejected += found["no"] is not None
+            plainly += [letter] if not (found["yes"] or found["no"]) else []
     if len({start for start, _ in spans}) < 2 and not rejected:
         return text, None
     for start, end in sorted(spans, reverse=True):
         kept = f"{kept[:start]} {kept[end:]}"
     if has_words(kept) and _letters(kept, ascii_uppercase[: len(options)]) is not None:
         return kept, None
-    if len(set(confirmed)) == 1:
-        return kept, confirmed[0]
+    chosen = set(confirmed) or set(plainly if rejected else ())
+    if len(chosen) == 1:
+        return kept, chosen.pop()
     return kept, "" if confirmed or not has_words(kept) or not rejected else None
 
 
@@ -127,7 +129,7 @@ _REJECTED = re.compile(
 )
 _NAMED = (
     re.compile(
-        r"(?:\b(?:option|choice|answer|letter|choose|pick|select|go with|say|is|it's|be|leaves?|antwort|"
+        r"(?:\b(?i:option|choice|answer|letter|choose|pick|select|go with|say|is|it's|be|leaves?|antwort|"
         r"opción|opção|réponse|вариант)\s*:?\s*[(\[\"']?)([A-Z])(?=[)\].,:;!?\"']|\s*$|"
         r"\s+(?:because|since|as|is|seems|ist|es|est|-|–))"
     ),
@@ -153,6 +155,9 @@ def _letters(text: str, letters: str) -> str | None:
     if not language_of(text).spaced:
         said = _UNSPACED_LETTER.findall(text)
         return _one_of(set(said), letters) if said else None
+    alone = re.findall(r"(?m)^\W*([A-H])\W*$", text)
+    if len(set(alone)) > 1:
+        return ""
     lead = re.match(r"\W*([A-Z])(?:[.):\]]|\s*[-–—]\s|\s*\n|,\s|\s\()", text)
     lower = re.match(r"\W*\(?([a-z])[.)](?:\s|$)", text)
     said = [letter.upper() for pattern in _NAMED for letter in pattern.findall(text)]
@@ -183,6 +188,7 @@ def _exact(text: str, named: str, options: Sequence[str]) -> str | None:
 
 # Words.
 
+_NEITHER = re.compile(r"\bneither\b[^.;:!?\n]{0,200}?\bnor\b[^,.;:!?\n]*", re.IGNORECASE)
 _NO_THING = re.compile(r"\bno [\w-]+", re.IGNORECASE)
 _BARE = re.compile(r"\b(?:empty|bare|vacant|unoccupied)\b", re.IGNORECASE)
 _IDENTITY = re.compile(r"^\W*(?:it|that|this|he|she|they)(?:'s| is| are)? ?(?:not|n't|isn't|aren't)\b", re.I)
@@ -191,11 +197,14 @@ _IDENTITY = re.compile(r"^\W*(?:it|that|this|he|she|they)(?:'s| is| are)? ?(?:no
 def _by_words(text: str, options: Sequence[str]) -> str | None:
     if all(_span(option) for option in options):
         return _by_number(text, options)
+    both = [k for k, option in enumerate(options) if re.match(r"both\b", option, re.IGNORECASE)]
+    if len(both) == 1 and re.fullmatch(r"\W*both(?: of (?:them|these))?\W*", text, re.IGNORECASE):
+        return ascii_uppercase[both[0]]
     denial = [k for k, option in enumerate(options) if _is_denial(option)]
-    named = [k for k in denial if _says(options[k], text)]
+    named = [k for k in denial if _says(options[k], text) and not _says(options[k], _denied(text))]
     if len(named) == 1:
         denial = named
-    kept = DENIED.sub(" ", _NO_THING.sub(" ", text))
+    kept = DENIED.sub(" ", _NO_THING.sub(" ", _NEITHER.sub(" ", text)))
     said = [k for k, option in enumerate(options) if k not in denial and _says(option, kept)]
     said = [k for k in said if not any(_inside(options[k], options[m]) for m in said if m != k)]
     if len(said) == 1:
@@ -205,6 +214,11 @@ def _by_words(text: str, options: Sequence[str]) -> str | None:
     none = named or _BARE.search(text) or (denies(text) and not _IDENTITY.match(text))
     others = [option for k, option in enumerate(options) if k not in denial]
     return ascii_uppercase[denial[0]] if none and (named or _of_all(text, others)) else None
+
+
+def _denied(text: str) -> str:
+    """What a text says with "not" before it."""
+    return " ".join(re.findall(r"\bnot\s+([^,.;:!?\n]*)", text, re.IGNORECASE))
 
 
 def _of_all(text: str, options: Sequence[str]) -> bool:

@@ -36,7 +36,7 @@ _SMALL = (
 )
 _HUNDREDS = rf"(?:(?:{_SMALL}|a)[\s-]hundred(?:[\s-](?:and[\s-])?{_SMALL})?|{_SMALL})"
 _NUMBER_WORDS = re.compile(
-    rf"\b(?:half[ -](?:a )?dozen|(?:(?:{_SMALL}|\d+|a couple(?: of)?|couple(?: of)?|a) )?dozen"
+    rf"\b(?:half[ -](?:a )?dozen|(?:a )?baker's dozen|(?:(?:{_SMALL}|\d+|a couple(?: of)?|couple(?: of)?|a) )?dozen"
     rf"(?: and a half)?|zero|(?:a |only )?(?:single|pair)(?= [a-z])|"
     rf"(?:{_HUNDREDS}|a)[\s-]thousand(?:[\s,-]+(?:and[\s-])?{_HUNDREDS})?|{_HUNDREDS})\b",
     re.IGNORECASE,
@@ -70,14 +70,14 @@ FIGURE = (
 _OPEN_BOUND = re.compile(
     r"(?:more than|over|at least|at most|fewer than|less than|under|up to|no more than|"
     r"no less than|no fewer than|above|below|upwards of|minimum of|"
-    r"maximum of|>|<|≥|≤|-)\s*$",
+    r"maximum of|>|<|≥|≤)\s*$|(?<!\S)-$",
     re.IGNORECASE,
 )
-_OPEN_AFTER = re.compile(r"^\s*(?:\+|or (?:more|fewer|less|so many)|and (?:more|up)|plus)", re.I)
+_OPEN_AFTER = re.compile(r"^\s*(?:\+|[余多几來来]|-?odd\b|-?something\b|or (?:more|fewer|less|so many)|and (?:more|up)|plus)", re.I)
 _TOTAL = re.compile(
-    rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|so|thus|hence|therefore|"
+    rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|ie|meaning|so|thus|hence|therefore|"
     rf"count(?: is)?|answer is|overall)\b|=)(?:\s*(?:of|is|are|there|comes to|:|=|,|the|number|"
-    rf"count|about|approximately|around|exactly|i|get|have|see|it|that|makes|[~≈]))*\s*({FIGURE})(?!\s*,\s*\d)|"
+    rf"count|about|approximately|around|exactly|i|get|have|see|it|that|makes|[~≈]))*\s*({FIGURE})(?!\s*(?:,|or|to|-|~)\s*\d)|"
     rf"({FIGURE})[^\S\n]+(?:[a-z-]+ ){{0,3}}(?:in total|in all|altogether|overall|total)\b",
     re.IGNORECASE,
 )
@@ -110,17 +110,21 @@ def parse_number(text: str) -> int | None:
     21
     """
     counted = _counted(text)
-    if not counted or _ranges(counted):
+    if not counted or _ranges(counted) or _VAGUE.search(counted):
         return None
     found = _only(counted)
     return 0 if found is None and _says_none(unwrapped(plain(text)), counted) else found
 
 
+_VAGUE = re.compile(r"\b(?:(?<!one )(?<!no )(?<!once )more(?! (?:than|precisely|exactly|accurately|likely))|another|maybe \d+$|others)\b", re.I)
+"""Words that leave open how many there are besides."""
+
+
 def _only(text: str) -> int | None:
     numbers = list(_numbers(text))
     distinct = set(numbers)
-    if len(distinct) == 1 and not (len(numbers) > 1 and _LABELLED.search(text)):
-        number = numbers[0]
+    if len(distinct) == 1:
+        number = -1 if _LABELLED.search(text) or _ALIKE_PARTS.search(text) else numbers[0]
         return number if number >= 0 else None
     if not numbers:
         return None
@@ -137,6 +141,8 @@ _LABELLED = re.compile(
     r"(?: \w+)?\s*:\s*\d",
     re.IGNORECASE,
 )
+_ALIKE_PARTS = re.compile(rf"{FIGURE} [^.;:()\n]{{1,60}}(?:\band|,) {FIGURE} ")
+"""Two parts that happen to be of the same number: "9 white ones and 9 black ones"."""
 _PARTIAL = re.compile(
     r"\b(?:on|at|in) the (?:left|right|top|bottom|front|back|middle|upper|lower)\b|\b(?:left|right) side\b",
     re.IGNORECASE,
@@ -238,11 +244,15 @@ def _ranges(text: str) -> list[tuple[int, int]]:
 def _counted(text: str) -> str:
     """The text with its numbers in figures, without those that count nothing, are denied or were
     taken back."""
-    text = _thousands(unwrapped(plain(text)))
+    text = _ABBREVIATED.sub(lambda match: match[0].replace(".", ""), unwrapped(plain(text)))
+    text = _thousands(text)
     text = _NOT_A_COUNT.sub(" ", _UNCOUNTED.sub(" ", text))
     text = _OF_DOZENS.sub(_dozens, text)
     text = _NUMBER_WORDS.sub(lambda match: str(_word_value(match[0])), in_figures(text))
     return DENIED.sub(" ", _last_said(text))
+
+
+_ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|approx|ca|vs|incl)\.", re.IGNORECASE)
 
 
 def _last_said(text: str) -> str:
@@ -253,8 +263,7 @@ def _last_said(text: str) -> str:
         cuts = [cut for cut in cuts if figures and figures[0] < cut <= figures[-1]]
         text = text[cuts[-1] :] if cuts else text
     asked = [part for part in split_sentences(text) if not part.endswith("?")]
-    rest = " ".join(asked)
-    return rest if "?" in text and re.search(r"\d", rest) else text
+    return " ".join(asked) if "?" in text else text
 
 
 _GROUPED = re.compile(r"(?<![\d.,])([1-9]\d{0,2})((?:([ '])\d{3})(?:\3\d{3})*)(?=[^\S\n][^\W\d_]|'|$)(?![.,]?\d)")
@@ -298,6 +307,8 @@ def _word_value(words: str) -> int:
     words = re.sub(r"^(?:a |only )(?=couple|single|pair)", "", words.casefold()).replace(" of", "")
     if words.startswith("half"):
         return 6
+    if "baker" in words:
+        return 13
     total, part = 6 * words.endswith(" and a half"), 0
     for word in re.split(r"[\s,-]+", words.removesuffix(" and a half")):
         if word == "hundred":

@@ -46,7 +46,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 _META = re.compile(
     r"^(?:is|does|would) (?:this|that|it|the)(?: (?:description|statement|claim|sentence))?"
-    r"(?: (?:be|to be))? ?(right|correct|true|accurate|fit|match|wrong|false|incorrect|contradict)\b"
+    r"(?: (?:be|to be))? ?(right|correct|true|accurate|fit|match|wrong|false|incorrect|contradict)"
+    rf"(?: (?:the|this) {PICTURE})?$"
 )
 _FRAME = re.compile(
     r"^(?:is|was|would) it (?:be )?(true|correct|right|wrong|false|incorrect)(?: to say)?(?: that)?,? "
@@ -79,8 +80,8 @@ _AUXILIARY = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def asked_by(question: str) -> Asked | None:
-    """What a question asks; None if there is no telling.
+def asked_by(question: str) -> Asked:
+    """What a question asks; nothing is its head if there is no telling.
 
     >>> lamp = asked_by("Is there no red lamp on the table?")
     >>> lamp.head, lamp.place, lamp.negated
@@ -90,7 +91,7 @@ def asked_by(question: str) -> Asked | None:
     sentences = [part.strip(" \"'") for part in split_sentences(text.casefold())]
     asking = [k for k, part in enumerate(sentences) if part.endswith(("?", "？", "؟"))]
     if not sentences:
-        return None
+        return Asked(language=language_of(text))
     at = asking[-1] if asking else len(sentences) - 1
     language = language_of(text)
     if language.code != "en":
@@ -98,7 +99,7 @@ def asked_by(question: str) -> Asked | None:
     return _asked(sentences[at], sentences[at - 1] if at else "")
 
 
-def _asked(text: str, before: str) -> Asked | None:
+def _asked(text: str, before: str) -> Asked:
     text, negated = text.rstrip(" ?."), False
     meta = _META.match(text)
     if meta:
@@ -113,8 +114,6 @@ def _asked(text: str, before: str) -> Asked | None:
         negated = not negated
         text = _NEGATION.sub("", text)
     text = " ".join(text.split())
-    if not text:
-        return None
     absence = bool(_ABSENCE.search(text))
     for pattern in _EXISTENCE:
         if found := pattern.match(text):
@@ -124,10 +123,12 @@ def _asked(text: str, before: str) -> Asked | None:
     )
 
 
-def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked | None:
+def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked:
     language = language_of("")
     stop, places = listed(language.stop), listed(language.places)
     pictures = listed(language.pictures)
+    if re.search(rf"\b{PICTURE}\b", text):
+        stop |= {"first", "second", "two", "both", "other"}  # of the pictures
     words = [word for word in tokens(text) if word != ","]
     head: list[str] = []
     detail: list[str] = []
@@ -141,8 +142,6 @@ def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked
             into = detail
         if word not in stop and word not in places and word not in pictures:
             into.append(stem(word))
-    if not head:
-        return None
     return Asked(
         language=language, negated=negated, existence=existence, absence=absence,
         head=tuple(head), detail=tuple(detail), place=tuple(place),
@@ -161,18 +160,13 @@ def _opens_detail(words: list[str], k: int, head: list[str]) -> bool:
     return word in _OPENS or (word.endswith("ing") and after in _AFTER_VERB)
 
 
-def _asked_elsewhere(text: str, language: Language) -> Asked | None:
+def _asked_elsewhere(text: str, language: Language) -> Asked:
     """A question in a language other than English: its words that name something."""
-    negated = False
     if language.spaced:
         head, place = _spaced_parts(tokens(text), language)
     else:
         head, place = _unspaced_parts(text, language)
-    if not head:
-        return None
-    return Asked(
-        language=language, negated=negated, existence=True, head=tuple(head), place=tuple(place)
-    )
+    return Asked(language=language, existence=True, head=tuple(head), place=tuple(place))
 
 
 def _spaced_parts(words: Iterable[str], language: Language) -> tuple[list[str], list[str]]:

@@ -195,6 +195,8 @@ def _han_figure(match: re.Match[str]) -> str:
     run, after = match[0], match.string[match.end() : match.end() + 1]
     dozen, run = run.endswith("打"), run.removesuffix("打")
     alone = run == match.string.strip(" 。.")
+    if re.search("[一二两兩三四五六七八九]{2}", run):
+        return match[0]  # "二三十": twenty or thirty
     if len(run) == 1 and not (dozen or alone or _COUNTER.match(after)):
         return match[0]
     return str(_han_value(run) * (12 if dozen else 1))

@@ -41,7 +41,8 @@ _UNSURE = re.compile(
     r"(?:do not|don't) (?:really )?know|yes and no|yes or no|yes\s*/\s*no|both yes|either yes|"
     r"might|may|could|would(?! (?:be (?:yes|no)|say|have to|answer))|should|go either|50/50|depends|some (?:would|might)|nothing is certain|"
     r"usually|often|typically|normally|commonly|expect(?:ed)?|as if|looks? like an?|resembl\w+|"
-    r"similar to|unless|supposed|imagine|used to|yesterday|toy|statue of|painting of|drawing of)\b",
+    r"similar to|unless|supposed|imagine|used to|yesterday|doubt|except|excluding|apart from|besides|"
+    r"previous(?:ly)?|formerly|earlier|originally|anything but|almost|toy|statue of|painting of|drawing of)\b",
     re.IGNORECASE,
 )
 _NEGATOR = listed(
@@ -82,7 +83,7 @@ def stated(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:
     ['yes', 'no', None]
     """
     language = language_of(sentence)
-    if asked is not None and asked.language.code != language.code:
+    if asked is not None and (asked.language.code != language.code or not asked.head):
         return None
     if language.code != "en":
         unsure = is_unsure(sentence, language)
@@ -263,6 +264,8 @@ def _affirms(words: list[str], stems: list[str], at: int, asked: Asked) -> bool 
     if at and words[at - 1] == _NOT_IT.get(asked.head[-1]):
         return None
     before = " ".join(words[:at])
+    if end == len(words) and set(words[:at]) <= _DETERMINERS - {"the", "this", "that"} and at:
+        return True  # "A dog."
     if _STATES.search(before):
         return True if after in _VERBAL or after.endswith(("ing", "ed")) else None
     if not set(words[: max(1, at)]) & _DETERMINERS and at > 0:
@@ -270,9 +273,9 @@ def _affirms(words: list[str], stems: list[str], at: int, asked: Asked) -> bool 
     if set(words[:at]) & listed(LANGUAGES["en"].places) or at > 5:
         return None
     if after in _VERBAL:
-        definite = words[0] in ("the", "this", "that") and not asked.place
+        general = at == 0 or (words[0] in ("the", "this", "that") and not asked.place)
         located = set(words[end:]) & (listed(LANGUAGES["en"].places) | {"visible", "present"})
-        return True if after != "," and len(words) > end + 1 and (not definite or located) else None
+        return True if after != "," and len(words) > end + 1 and (not general or located) else None
     beyond = words[end + 1] if end + 1 < len(words) else ""
     is_verb = words[0] in ("a", "an", "one") and after.endswith("s") and beyond in _VERB_OBJECT
     return True if is_verb or after.endswith("ing") else None

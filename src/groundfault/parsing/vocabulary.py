@@ -59,7 +59,7 @@ _ENGLISH = Language(
     ),
     places=(
         "in on at under behind beside above below near inside outside between over within onto into"
-        " against around by along across beneath underneath atop next front left right"
+        " against around by along across beneath underneath atop next front"
     ),
     pictures=(
         "image images picture pictures photo photos photograph photographs scene frame view shot"

@@ -49,7 +49,8 @@ def plain(text: str) -> str:
         text = text.translate(_ALIKE)
         text = _FOREIGN_FIGURE.sub(lambda found: str(unicodedata.digit(found[0])), text)
     text = re.sub(r"[^\S\n]+", " ", re.sub(r"\n\s+", "\n", text))
-    return re.sub(r" ?[‐‑‒–—−] ?(?=\d)|(?<=\d) ?\.{2,3} ?(?=\d)", "-", text)
+    text = re.sub(r"[‐‑‒–—−](?=\d)", "-", text)
+    return re.sub(r"(?<=\d) ?(?:[‐‑‒–—−-]|\.{2,3}) ?(?=\d)", "-", text)
 
 
 _ALIKE = str.maketrans(

@@ -42,7 +42,7 @@ _FILLER = listed(
     " probably most clearly obviously unfortunately regrettably honestly my the is be must to have a an"
     " that this question which means it's i'd i'm am afraid that's really at all of quite simply just"
     " very sir please entirely statement description claim sentence great case as you you're yes,"
-    " was were definitive here for will response sorry mean meant"
+    " was were definitive here for will response sorry mean meant wait"
 )
 _ASSURANCE = re.compile(
     r"\b(?:without (?:a |any )?(?:shadow of a )?doubt|(?:absolutely |there is |there's )?no doubt"
@@ -114,13 +114,23 @@ def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) 
     if negated is None:
         negated = asked is not None and asked.negated
     text = _without_question(unwrapped(plain(text)), question)
+    text = _DRAWN_OUT.sub(r"\1\2", text)
     text = "".join(f" {MARKS[char]}. " if char in MARKS else char for char in text)
-    text = text.strip(" \t\n\"'([{<.:;,-–—")
+    text = _unquoted(text.lstrip(" \t\n([{<.:;,-–—").rstrip())
     if not has_words(text) or is_refusal(text):
         return None
-    if text in ("Y", "y", "N", "n"):
-        return "yes" if text in "Yy" else "no"
+    if text.strip(" .\"'") in ("Y", "y", "N", "n"):
+        return "yes" if "y" in text.casefold() else "no"
     return _together(text, asked, negated)
+
+
+_DRAWN_OUT = re.compile(r"\b(?:(yes)s+|(no)o+)\b", re.IGNORECASE)
+
+
+def _unquoted(text: str) -> str:
+    """Without quotation marks around all of it."""
+    found = re.fullmatch(r"([\"'])([^\"]*)\1\.?", text)
+    return found[2] if found else text
 
 
 def _without_question(text: str, question: str) -> str:
@@ -133,19 +143,19 @@ def _together(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
     """The one reading that all claims of an answer agree on."""
     words: list[YesNo] = []
     statements: list[YesNo] = []
-    weak = revised = False
+    weak, revised = True, False
     for sentence in _assertions(text):
         if _ALTERNATIVE.search(sentence) and not _corrected(sentence):
             return None
         by_word = False
         for part in _parts(sentence):
-            if _TAKES_BACK.match(part):
-                words, statements = [], []
+            if back := _TAKES_BACK.match(part):
+                words, statements, part = [], [], part[back.end() :]
             revised = revised or bool(words and _REVISES.match(part))
             claims, is_weak = _claimed(part)
             if revised and claims and not set(claims) <= set(words):
                 words, statements, revised = [], [], False
-            weak = is_weak and not words
+            weak = is_weak if claims and not words else weak
             words += claims
             by_word = by_word or bool(claims)
             if words and _DOUBT.fullmatch(part):
@@ -209,16 +219,16 @@ def _assured(sentence: str) -> str:
 def _claimed(part: str) -> tuple[list[YesNo], bool]:
     """What a part claims by words that answer on their own, and whether by weak ones alone."""
     language = language_of(part)
-    if _SUPPOSES.search(part) or is_unsure(part, language):
-        return [], False
     part = part.strip(" .!。！\"'*")
-    if not language.spaced:
-        yes, no = part in listed(language.yes), part in listed(language.no)
-        return (["yes"] if yes else ["no"] if no else []), False
     bare = OPENERS.sub("", part).strip() or part
     for pattern, reading in _PHRASES:
         if pattern.fullmatch(bare) or pattern.fullmatch(part):
             return [reading], False
+    if _SUPPOSES.search(part) or is_unsure(part, language):
+        return [], False
+    if not language.spaced:
+        yes, no = part in listed(language.yes), part in listed(language.no)
+        return (["yes"] if yes else ["no"] if no else []), False
     words = [word.casefold() for word in _WORD.findall(part)]
     content = [word for word in words if word not in _FILLER]
     if not content:
