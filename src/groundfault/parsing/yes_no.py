@@ -26,7 +26,7 @@ from groundfault.parsing.statements import (
 from groundfault.parsing.vocabulary import LANGUAGES, MARKS, language_of, listed
 from groundfault.parsing.wording import has_words, is_refusal, plain, split_sentences, unwrapped
 
-__all__ = ["YesNo", "denies", "parse_yes_no"]
+__all__ = ["YesNo", "denies", "parse_yes_no", "parse_yes_no_as_pope"]
 
 _YES = listed(" ".join(each.yes for each in LANGUAGES.values() if each.spaced))
 _NO = listed(" ".join(each.no for each in LANGUAGES.values() if each.spaced))
@@ -110,7 +110,7 @@ def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) 
     >>> parse_yes_no("There is a dog.", question="Is there a cat?") is None
     True
     """
-    asked = asked_by(question) if question else None
+    asked = asked_by(question) if has_words(question) else None
     if negated is None:
         negated = asked is not None and asked.negated
     text = _without_question(unwrapped(plain(text)), question)
@@ -272,6 +272,17 @@ def _sequence(words: list[str], *, of_answer: bool) -> tuple[list[YesNo], bool]:
     if not claims and _INTENSE & set(words):
         return ["yes"], True
     return claims, weak
+
+
+def parse_yes_no_as_pope(text: str) -> YesNo:
+    """By the rule of POPE's own script: no if the first sentence has the word "No", "no" or "not",
+    and yes otherwise, whatever else it says.
+
+    >>> [parse_yes_no_as_pope(text) for text in ("There is a cat.", "No, a dog.", "I can't tell.")]
+    ['yes', 'no', 'yes']
+    """
+    words = text.partition(".")[0].replace(",", "").split(" ")
+    return "no" if {"No", "no", "not"} & set(words) else "yes"
 
 
 def denies(text: str) -> bool:
