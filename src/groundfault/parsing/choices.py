@@ -33,9 +33,13 @@ from groundfault.parsing.yes_no import denies
 __all__ = ["parse_choice"]
 
 _NEUTRAL = listed("the a an is are of it in on at this that option answer both and its")
-_CONCLUDES = re.compile(r"\b(?:so|therefore|thus|hence|consequently|which leaves|leaving)\b[,:]?", re.I)
+_CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|consequently|which leaves|leaving)\b[,:]?", re.I
+)
 _DOUBTS = re.compile(
-    r"\b(?:not sure|unsure|either|maybe|perhaps|might|whether|can't (?:tell|decide)|could be|hard to)\b", re.I
+    r"\b(?:not sure|unsure|either|maybe|perhaps|might|whether|can't (?:tell|decide)|could be|"
+    r"hard to)\b",
+    re.I,
 )
 
 
@@ -123,13 +127,15 @@ def _without_options(text: str, options: Sequence[str]) -> tuple[str, str | None
 _LETTER_LIST = r"[A-H](?:[ ,/&]{1,3}(?:(?:and|or|nor) )?[A-H]\b){0,8}"
 _REJECTED = re.compile(
     rf"\b{_LETTER_LIST}:? (?:is|are) (?:wrong|incorrect|false|out|not|eliminated|ruled out)\b|"
-    rf"\b(?:rul(?:e|ing) out|eliminat(?:e|ing)|exclud(?:e|ing)|neither|not)\s+(?:options? )?{_LETTER_LIST}\b|"
+    rf"\b(?:rul(?:e|ing) out|eliminat(?:e|ing)|exclud(?:e|ing)|neither|not)\s+(?:options? "
+    rf")?{_LETTER_LIST}\b|"
     rf"\b(?:can't|cannot|can not) be\s+{_LETTER_LIST}\b",
     re.IGNORECASE,
 )
 _NAMED = (
     re.compile(
-        r"(?:\b(?i:option|choice|answer|letter|choose|pick|select|go with|say|is|it's|be|leaves?|antwort|"
+        r"(?:\b(?i:option|choice|answer|letter|choose|pick|select|go with|say|is|it's|be|"
+        r"leaves?|antwort|"
         r"opción|opção|réponse|вариант)\s*:?\s*[(\[\"']?)([A-Z])(?=[)\].,:;!?\"']|\s*$|"
         r"\s+(?:because|since|as|is|seems|ist|es|est|-|–))"
     ),
@@ -139,7 +145,9 @@ _NAMED = (
     ),
     re.compile(r"\(([A-Z])\)"),
     re.compile(r"(?i:\boptions?) ([A-Z])\b"),
-    re.compile(r"(?i:\b(?:pick|choose|select|option|answer(?: is)?|choice|go with)) \(?([a-h])\)?\W*$"),
+    re.compile(
+        r"(?i:\b(?:pick|choose|select|option|answer(?: is)?|choice|go with)) \(?([a-h])\)?\W*$"
+    ),
     re.compile(r"(?:\b(?:and|or|nor)|[,/&])\s*([B-H])(?=[\s.,;!?)]|$)"),
     re.compile(r"(?<![\w'])([A-H])(?=\s*(?:\b(?:and|or|nor)\b|[,/&])\s*[B-H]\b)"),
 )
@@ -191,7 +199,9 @@ def _exact(text: str, named: str, options: Sequence[str]) -> str | None:
 _NEITHER = re.compile(r"\bneither\b[^.;:!?\n]{0,200}?\bnor\b[^,.;:!?\n]*", re.IGNORECASE)
 _NO_THING = re.compile(r"\bno [\w-]+", re.IGNORECASE)
 _BARE = re.compile(r"\b(?:empty|bare|vacant|unoccupied)\b", re.IGNORECASE)
-_IDENTITY = re.compile(r"^\W*(?:it|that|this|he|she|they)(?:'s| is| are)? ?(?:not|n't|isn't|aren't)\b", re.I)
+_IDENTITY = re.compile(
+    r"^\W*(?:it|that|this|he|she|they)(?:'s| is| are)? ?(?:not|n't|isn't|aren't)\b", re.I
+)
 
 
 def _by_words(text: str, options: Sequence[str]) -> str | None:
@@ -231,13 +241,16 @@ def _of_all(text: str, options: Sequence[str]) -> bool:
 def _says(option: str, text: str) -> bool:
     """Whether a text contains an option's words."""
     if not language_of(option).spaced:
-        return option.strip() in re.sub(rf"(?:不是|没有|并非|非|不){re.escape(option.strip())}", "", text)
+        return option.strip() in re.sub(
+            rf"(?:不是|没有|并非|非|不){re.escape(option.strip())}", "", text
+        )
     return _within(_words(option), _words(text))
 
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _ORDINAL = re.compile(
-    rf"\bthe ({'|'.join(_ORDINALS)}|last)(?: (?:option|choice|answer|one)\b|\W*$)|\boption ?#?(\d)\b|"
+    rf"\bthe ({'|'.join(_ORDINALS)}|last)(?: (?:option|choice|answer|one)\b|\W*$)|\boption "
+    rf"?#?(\d)\b|"
     r"^\W*(\d)\W*$",
     re.IGNORECASE,
 )
@@ -249,9 +262,12 @@ def _by_place(text: str, options: Sequence[str]) -> str | None:
         return None
     said = set()
     for word, figure, alone in _ORDINAL.findall(DENIED.sub(" ", text)):
-        place = int(figure or alone or 0) or ({"last": len(options)} | {
-            name: k for k, name in enumerate(_ORDINALS, start=1)
-        })[word.casefold()]
+        place = (
+            int(figure or alone or 0)
+            or ({"last": len(options)} | {name: k for k, name in enumerate(_ORDINALS, start=1)})[
+                word.casefold()
+            ]
+        )
         said.add(place)
     others = len(re.findall(rf"\b(?:{'|'.join(_ORDINALS)})\b", text, re.IGNORECASE)) > 1
     place = said.pop() if len(said) == 1 and not others else 0
@@ -277,8 +293,10 @@ def _by_number(text: str, options: Sequence[str]) -> str | None:
 
 
 _SPANS = re.compile(
-    rf"\s*(?:(?P<over>more than|over|above|>)\s*)?(?:(?P<under>fewer than|less than|under|below|<)\s*)?"
-    rf"(?:(?P<least>at least|≥)\s*)?({FIGURE})(?:\s*(?:-|to)\s*({FIGURE}))?(?P<up>\s*(?:\+|or more))?\s*",
+    rf"\s*(?:(?P<over>more than|over|above|>)\s*)?(?:(?P<under>fewer than|less than|under|"
+    rf"below|<)\s*)?"
+    rf"(?:(?P<least>at least|≥)\s*)?({FIGURE})(?:\s*(?:-|to)\s*({FIGURE}))?(?P<up>\s*(?:\+|or "
+    rf"more))?\s*",
     re.IGNORECASE,
 )
 
@@ -306,7 +324,9 @@ def _is_denial(option: str) -> bool:
 
 
 _NONE = (
-    r"no |nothing|none|neither|以上都不|都不是|没有|keine?r?s? (?:davon|der)|aucun|ningun|nessun|nenhum|ничего|"
+    r"no |nothing|none|neither|以上都不|都不是|没有|"
+    r"keine?r?s? (?:davon|der)|aucun|ningun|nessun|nenhum|"
+    r"ничего|"
     r"ни один"
 )
 

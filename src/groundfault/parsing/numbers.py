@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from groundfault.parsing.spelled import in_figures
 from groundfault.parsing.statements import denies_existence, is_unsure
 from groundfault.parsing.vocabulary import language_of
-from groundfault.parsing.wording import AT_FIRST, DENIED, TAKEN_BACK, plain, split_sentences, unwrapped
+from groundfault.parsing.wording import (
+    AT_FIRST,
+    DENIED,
+    TAKEN_BACK,
+    plain,
+    split_sentences,
+    unwrapped,
+)
 
 __all__ = ["FIGURE", "figure_value", "parse_number", "parse_range"]
 
@@ -36,7 +43,8 @@ _SMALL = (
 )
 _HUNDREDS = rf"(?:(?:{_SMALL}|a)[\s-]hundred(?:[\s-](?:and[\s-])?{_SMALL})?|{_SMALL})"
 _NUMBER_WORDS = re.compile(
-    rf"\b(?:half[ -](?:a )?dozen|(?:a )?baker's dozen|(?:(?:{_SMALL}|\d+|a couple(?: of)?|couple(?: of)?|a) )?dozen"
+    rf"\b(?:half[ -](?:a )?dozen|(?:a )?baker's dozen|(?:(?:{_SMALL}|\d+|a couple(?: of)?|"
+    rf"couple(?: of)?|a) )?dozen"
     rf"(?: and a half)?|zero|(?:a |only )?(?:single|pair)(?= [a-z])|"
     rf"(?:{_HUNDREDS}|a)[\s-]thousand(?:[\s,-]+(?:and[\s-])?{_HUNDREDS})?|{_HUNDREDS})\b",
     re.IGNORECASE,
@@ -55,11 +63,13 @@ _UNIT = (
 _NOT_A_COUNT = re.compile(
     r"\b(?:the|this|that|each|every|which|any|another|no|other|by|first|last|left|right|middle) "
     r"one\b|\bone (?:of|by|can|could|would|sees|another|side|the|on|in|at|more)\b|"
-    r"\b(?:image|picture|photo|figure|question|option|q|step|row|column|group|region|number|no\.|page) ?"
+    r"\b(?:image|picture|photo|figure|question|option|q|step|row|column|group|region|number|"
+    r"no\.|page) ?"
     r"#?\d+\b(?! (?:in total|altogether))|\b\d+(?:st|nd|rd|th)\b|\b(?:both|two|2) (?:images|"
     rf"pictures|photos)\b|\b\d+ ?{_UNIT}(?!\s*[x×=])|\d+(?:\.\d+)? ?(?:%|°)|"
     rf"\b(?:19|20)\d\d(?= {_IMAGE})|\b(?:in|from|since|of) (?:19|20)\d\d\b|\b\d{{1,2}}:\d\d\b|"
-    rf"\b\d+ ?[x×] ?\d+ ?(?:{_IMAGE}|{_UNIT})|\b(?:coordinates?|point|position|pixel) ?\(?\d+, ?\d+\)?|"
+    rf"\b\d+ ?[x×] ?\d+ ?(?:{_IMAGE}|{_UNIT})|\b(?:coordinates?|point|position|pixel) ?\(?\d+, "
+    rf"?\d+\)?|"
     r"\baged? \d+(?: ?(?:-|to) ?\d+)?|\bconfidence\W{0,3}\d[\d.]*|(?m:^\s*\d+[.)]\s)",
     re.IGNORECASE,
 )
@@ -73,7 +83,11 @@ _OPEN_BOUND = re.compile(
     r"maximum of|>|<|≥|≤)\s*$|(?<!\S)-$",
     re.IGNORECASE,
 )
-_OPEN_AFTER = re.compile(r"^\s*(?:\+|[余多几來来]|-?odd\b|-?something\b|or (?:more|fewer|less|so many)|and (?:more|up)|plus)", re.I)
+_OPEN_AFTER = re.compile(
+    r"^\s*(?:\+|[余多几來来]|-?odd\b|-?something\b|or (?:more|fewer|less|so many)|and (?:more|up)|"
+    r"plus)",
+    re.I,
+)
 _TOTAL = re.compile(
     rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|ie|meaning|so|thus|hence|therefore|"
     rf"count(?: is)?|answer is|overall)\b|=)(?:\s*(?:of|is|are|there|comes to|:|=|,|the|number|"
@@ -87,10 +101,12 @@ _RANGES = tuple(
         rf"\b(?:between|from|entre|zwischen|von|tra|fra|da|desde|de|от|с|между|tussen|van)\s+"
         rf"(?:about |around |roughly )?({FIGURE})\s+"
         rf"(?:and|to|through|up to|y|a|et|à|und|bis|e|до|и|по|hasta|en|tot)\s+({FIGURE})",
-        rf"({FIGURE})\s*(?:-|~|…|\.{{2,3}}|/|to|through|till|until|up to|bis|à|a|до|tot|至|到|から)\s*"
+        rf"({FIGURE})\s*(?:-|~|…|\.{{2,3}}|/|to|through|till|until|up to|bis|à|a|до|tot|"
+        r"至|到|から)\s*"
         rf"({FIGURE})",
         rf"[\[(]\s*({FIGURE})\s*[,;]\s*({FIGURE})\s*[\])]",
-        rf"(?:\bat least|\bno (?:fewer|less) than|≥|>=)\s*({FIGURE})[^.\d]{{0,30}}(?:\bat most|\bno more than|\bup to|≤|<=)"
+        rf"(?:\bat least|\bno (?:fewer|less) than|≥|>=)\s*({FIGURE})[^.\d]{{0,30}}(?:\bat most|"
+        rf"\bno more than|\bup to|≤|<=)"
         rf"\s*({FIGURE})",
         rf"\b(?:min(?:imum)?|lowest|low|lower(?: bound)?)\W+(?:is |of )?({FIGURE})[^\d]{{1,40}}"
         rf"({FIGURE})",
@@ -116,7 +132,11 @@ def parse_number(text: str) -> int | None:
     return 0 if found is None and _says_none(unwrapped(plain(text)), counted) else found
 
 
-_VAGUE = re.compile(r"\b(?:(?<!one )(?<!no )(?<!once )more(?! (?:than|precisely|exactly|accurately|likely))|another|maybe \d+$|others)\b", re.I)
+_VAGUE = re.compile(
+    r"\b(?:(?<!one )(?<!no )(?<!once )more(?! (?:than|precisely|exactly|accurately|likely))|"
+    r"another|maybe \d+$|others)\b",
+    re.I,
+)
 """Words that leave open how many there are besides."""
 
 
@@ -144,18 +164,20 @@ _LABELLED = re.compile(
 _ALIKE_PARTS = re.compile(rf"{FIGURE} [^.;:()\n]{{1,60}}(?:\band|,) {FIGURE} ")
 """Two parts that happen to be of the same number: "9 white ones and 9 black ones"."""
 _PARTIAL = re.compile(
-    r"\b(?:on|at|in) the (?:left|right|top|bottom|front|back|middle|upper|lower)\b|\b(?:left|right) side\b",
+    r"\b(?:on|at|in) the (?:left|right|top|bottom|front|back|middle|upper|lower)\b|\b(?:left|"
+    r"right) side\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\([^()]{0,200}\)|,? (?:including|with|of which|\d+ of (?:them|which|these|those))\b[^.;\n]{0,200}|"
+    r"\([^()]{0,200}\)|,? (?:including|with|of which|\d+ of (?:them|which|these|"
+    r"those))\b[^.;\n]{0,200}|"
     r"[:,] (?:arranged|made up|consisting|of which)\b[^.;\n]{0,200}",
     re.IGNORECASE,
 )
 
 
 def _summed(numbers: list[int]) -> int | None:
-    """The number that the others add up to, or make by multiplication, if it comes first or last."""
+    """The number that the others add up to or multiply to, if it comes first or last."""
     for whole, parts in ((numbers[0], numbers[1:]), (numbers[-1], numbers[:-1])):
         if len(parts) > 1 and sum(parts) == whole:
             return whole
@@ -266,13 +288,17 @@ def _last_said(text: str) -> str:
     return " ".join(asked) if "?" in text else text
 
 
-_GROUPED = re.compile(r"(?<![\d.,])([1-9]\d{0,2})((?:([ '])\d{3})(?:\3\d{3})*)(?=[^\S\n][^\W\d_]|'|$)(?![.,]?\d)")
+_GROUPED = re.compile(
+    r"(?<![\d.,])([1-9]\d{0,2})((?:([ '])\d{3})(?:\3\d{3})*)(?=[^\S\n][^\W\d_]|'|$)(?![.,]?\d)"
+)
 _DOTTED = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:\.\d{3})+)(?=[^\S\n][^\W\d_])")
-_LARGE = re.compile(r"(?<![\d.,])(\d{1,6}(?:\.\d{1,3})?) ?(k\b|thousand\b|million\b)", re.IGNORECASE)
+_LARGE = re.compile(
+    r"(?<![\d.,])(\d{1,6}(?:\.\d{1,3})?) ?(k\b|thousand\b|million\b)", re.IGNORECASE
+)
 
 
 def _thousands(text: str) -> str:
-    """Without separators: "3 000 people", "1'200", "1.5 thousand"; a point only if not in English."""
+    """Without separators: "3 000 people", "1'200"; a point is one only if it is not English."""
     text = _GROUPED.sub(_ungrouped, text)
     if _DOTTED.search(text) and not _is_english(text):
         text = _DOTTED.sub(lambda match: match[1].replace(".", ""), text)

@@ -20,7 +20,9 @@ CUT_OFF = ("length", "max_tokens", "MAX_TOKENS", "content_filter")
 _OPEN = r"(?:<(?:think|thinking|reasoning|thought)>|\[think\]|◁think▷)"
 _CLOSE = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/think\]|◁/think▷", re.IGNORECASE)
 _UNCLOSED = re.compile(rf"{_OPEN}.*", re.DOTALL | re.IGNORECASE)
-_CHAT = re.compile(r"<\|(?!(?:begin|end)_of_box)[^|<>\n]{1,40}\|>|</?s>|^\s*assistant\s*[:\n]\s*", re.I)
+_CHAT = re.compile(
+    r"<\|(?!(?:begin|end)_of_box)[^|<>\n]{1,40}\|>|</?s>|^\s*assistant\s*[:\n]\s*", re.I
+)
 _TAGGED = re.compile(
     r"<answer>(.*?)(?:</answer>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -91,7 +93,7 @@ def passage(text: str, mode: Mode) -> str:
 
 
 def _thought_out(text: str) -> str:
-    """What follows the thoughts. Chat templates often open the tag, so that only its end is seen."""
+    """What follows the thoughts; chat templates often open the tag, so that only its end shows."""
     for closed in reversed(list(_CLOSE.finditer(text))):
         text = text[closed.end() :]
         break

@@ -50,14 +50,16 @@ _META = re.compile(
     rf"(?: (?:the|this) {PICTURE})?$"
 )
 _FRAME = re.compile(
-    r"^(?:is|was|would) it (?:be )?(true|correct|right|wrong|false|incorrect)(?: to say)?(?: that)?,? "
+    r"^(?:is|was|would) it (?:be )?(true|correct|right|wrong|false|incorrect)(?: to say)?(?: "
+    r"that)?,? "
     r"|^(?:can|could|would|will) you (?:confirm|say|tell me|agree)(?: that| if| whether)? "
     r"|^(?:do|would) you (?:think|say|agree)(?: that)? "
 )
 _WRONG = listed("wrong false incorrect contradict")
 _NEGATION = re.compile(r"\b(?:no|not|never|nothing|nobody|none|without)\b")
 _ABSENCE = re.compile(
-    r"\b(?:remov|delet|eras|miss|absen|empt|bare\b|gone\b|disappear|vanish|lack|tak\w+ (?:away|out)|"
+    r"\b(?:remov|delet|eras|miss|absen|empt|bare\b|gone\b|disappear|vanish|lack|tak\w+ (?:away|"
+    r"out)|"
     r"chang|differ|same\b|identical|replac|vacant)"
 )
 _EXISTENCE = tuple(
@@ -65,12 +67,16 @@ _EXISTENCE = tuple(
     for pattern in (
         r"^(?:is|are|was|were)(?:n't)? there(?: (?:a total of|really|actually))?\b(.*)",
         r"^there (?:is|are|was|were)\b(.*)",
-        r"^(?:can|could|do|did)(?:n't)? (?:you|one|we|i)(?: \w+ly)? (?:see|find|spot|detect|identify|"
+        r"^(?:can|could|do|did)(?:n't)? (?:you|one|we|i)(?: \w+ly)? (?:see|find|spot|detect|"
+        r"identify|"
         r"observe|notice|make out)\b(.*)",
-        rf"^(?:does|do|did)(?:n't)? (?:the|this|that|these) (?:\w+ )?{PICTURE} (?:show|contain|have|"
+        rf"^(?:does|do|did)(?:n't)? (?:the|this|that|these) (?:\w+ )?{PICTURE} (?:show|contain|"
+        rf"have|"
         r"include|feature|depict|display)\b(.*)",
-        rf"^(?:the|this) {PICTURE} (?:shows?|contains?|has|have|includes?|features?|depicts?)\b(.*)",
-        r"^(?:is|are|was|were) (?=(?:a|an|any|some)\b)(.*?\b(?:visible|present|shown|seen|depicted)\b.*)",
+        rf"^(?:the|this) {PICTURE} (?:shows?|contains?|has|have|includes?|features?|"
+        rf"depicts?)\b(.*)",
+        r"^(?:is|are|was|were) (?=(?:a|an|any|some)\b)(.*?\b(?:visible|present|shown|seen|"
+        r"depicted)\b.*)",
         r"^((?:a|an|any|some)\b.*?\b(?:can be seen|is visible|are visible|is present)\b.*)",
     )
 )
@@ -118,9 +124,7 @@ def _asked(text: str, before: str) -> Asked:
     for pattern in _EXISTENCE:
         if found := pattern.match(text):
             return _parts(found[1], negated=negated, existence=True, absence=absence)
-    return _parts(
-        _AUXILIARY.sub("", text), negated=negated, existence=False, absence=absence
-    )
+    return _parts(_AUXILIARY.sub("", text), negated=negated, existence=False, absence=absence)
 
 
 def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked:

@@ -35,7 +35,8 @@ _SPACED = {
         "jeden dwa trzy cztery pięć sześć siedem osiem dziewięć",
         "dziesięć jedenaście dwanaście trzynaście czternaście piętnaście szesnaście siedemnaście "
         "osiemnaście dziewiętnaście",
-        "dwadzieścia trzydzieści czterdzieści pięćdziesiąt sześćdziesiąt siedemdziesiąt osiemdziesiąt "
+        "dwadzieścia trzydzieści czterdzieści pięćdziesiąt sześćdziesiąt siedemdziesiąt "
+        "osiemdziesiąt "
         "dziewięćdziesiąt", " ", "sto",
     ),
     "tr": (
@@ -67,7 +68,8 @@ _SPACED = {
         "عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون", " و", "مئة",
     ),
     "ko": (
-        "하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉", "열", "스물 서른 마흔 쉰 예순 일흔 여든 아흔", "", "백",
+        "하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉", "열",
+        "스물 서른 마흔 쉰 예순 일흔 여든 아흔", "", "백",
     ),
 }  # fmt: skip
 _UNIT_FIRST = ("de", "nl", "ar")
@@ -79,7 +81,9 @@ _MORE = {
     "nul": 0, "صفر": 0, "اثنين": 2, "عشرين": 20, "ثلاثين": 30, "한": 1, "두": 2, "세": 3, "네": 4,
     "스무": 20, "zweihundert": 200, "deux cents": 200,
 }  # fmt: skip
-_ALSO_OTHER_WORDS = listed("six once due elf cent sei tre uno dos um un bir on sex null nul zes een cem 네 세 두 한")
+_ALSO_OTHER_WORDS = listed(
+    "six once due elf cent sei tre uno dos um un bir on sex null nul zes een cem 네 세 두 한"
+)
 """Words that mean something else in English or in another language; never read as numbers, unless
 they are all that is said or, in Korean, stand before a counter."""
 
@@ -150,10 +154,18 @@ def _firsts() -> frozenset[str]:
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST = 5
 _HAN = re.compile("[零〇一二两兩三四五六七八九十百千万萬]+打?")
-_HAN_VALUES = {"零": 0, "〇": 0, "两": 2, "兩": 2, **{c: k for k, c in enumerate("一二三四五六七八九", start=1)}}
+_HAN_VALUES = {
+    "零": 0,
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+    **{c: k for k, c in enumerate("一二三四五六七八九", start=1)},
+}
 _HAN_SIZES = {"十": 10, "百": 100, "千": 1000}
 _COUNTER = re.compile("[只隻个個张本条頭头匹辆台人名朵棵把颗枚位羽つ枝件座艘架瓶杯盏支]")
-_NOT_COUNTED = re.compile("第[零一二三四五六七八九十百]+|一(?:共|些|样|起|下|般|定|直|致|边|旁|侧|种)|之一|唯一|万一")
+_NOT_COUNTED = re.compile(
+    "第[零一二三四五六七八九十百]+|一(?:共|些|样|起|下|般|定|直|致|边|旁|侧|种)|之一|唯一|万一"
+)
 
 
 def in_figures(text: str) -> str:

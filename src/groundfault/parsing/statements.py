@@ -2,8 +2,8 @@
 
 "There is a lamp on the table." is a yes if the question asks for a lamp on the table; about a chair
 it says nothing. So a sentence counts only if it names what the question names, in a frame that
-states or denies it, at the same place. Where the question is not known, only sentences that state or
-deny that something is there count.
+states or denies it, at the same place. Where the question is not known, only sentences that state
+or deny that something is there count.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ YesNo = Literal["yes", "no"]
 
 OPENERS = re.compile(
     r"^(?:(?:so|thus|hence|therefore|well|ok(?:ay)?|hmm+|um+|oh|ah|then|overall|and|but|also|yet|"
-    r"in (?:conclusion|short|summary)|to (?:conclude|summari[sz]e)|finally|in fact|actually|however|"
-    r"(?:a|answer)(?=:)|i(?: would|'d) (?:say|answer)(?: that)?|i (?:think|believe|guess)(?: that)?|"
+    r"in (?:conclusion|short|summary)|to (?:conclude|summari[sz]e)|finally|in fact|actually|"
+    r"however|"
+    r"(?:a|answer)(?=:)|i(?: would|'d) (?:say|answer)(?: that)?|i (?:think|believe|guess)(?: "
+    r"that)?|"
     r"i can (?:confirm|say|tell)(?: that)?|"
     r"it (?:seems|appears|looks)(?: to me)?(?: that| like| as if)?|as i can see|"
     r"(?:most )?(?:likely|probably)|clearly|obviously|unfortunately|honestly|instead|here|"
@@ -36,18 +38,24 @@ _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|possibly|not (?:\w+ly |quite |at all )?(?:sure|certain|clear|im?possible)|"
     r"unsure|uncertain|unclear|ambiguous|inconclusive|no (?:idea|clue|comment|way (?:to|of))|"
     r"hard to (?:say|tell)|if|whether|(?:difficult|impossible) to|"
-    r"(?:can ?not|can't|could not|couldn't|unable to|not able to) (?:be )?(?:\w+ly )?(?:say|said|tell|"
+    r"(?:can ?not|can't|could not|couldn't|unable to|not able to) (?:be )?(?:\w+ly )?(?:say|"
+    r"said|tell|"
     r"told|determined?|confirm(?:ed)?|verif(?:y|ied)|know|known|answer(?:ed)?|be sure|decide)|"
     r"(?:do not|don't) (?:really )?know|yes and no|yes or no|yes\s*/\s*no|both yes|either yes|"
-    r"might|may|could|would(?! (?:be (?:yes|no)|say|have to|answer))|should|go either|50/50|depends|some (?:would|might)|nothing is certain|"
+    r"might|may|could|would(?! (?:be (?:yes|no)|say|have to|answer))|should|go either|50/50|"
+    r"depends|some (?:would|might)|nothing is certain|"
     r"usually|often|typically|normally|commonly|expect(?:ed)?|as if|looks? like an?|resembl\w+|"
-    r"similar to|unless|supposed|imagine|used to|yesterday|doubt|except|excluding|apart from|besides|"
-    r"previous(?:ly)?|formerly|earlier|originally|anything but|almost|toy|statue of|painting of|drawing of)\b",
+    r"similar to|unless|supposed|imagine|used to|yesterday|doubt|except|excluding|apart from|"
+    r"besides|"
+    r"previous(?:ly)?|formerly|earlier|originally|anything but|almost|toy|statue of|painting "
+    r"of|drawing of)\b",
     re.IGNORECASE,
 )
 _NEGATOR = listed(
-    "no not never none nothing neither nor without cannot lacks lack lacking absent missing nowhere "
-    "devoid isn't aren't wasn't weren't doesn't don't didn't hasn't haven't can't couldn't won't nobody"
+    "no not never none nothing neither nor without cannot lacks lack lacking absent missing "
+    "nowhere "
+    "devoid isn't aren't wasn't weren't doesn't don't didn't hasn't haven't can't couldn't "
+    "won't nobody"
 )
 _BE = r"(?:is|are|was|were)"
 _FRAMED = re.compile(
@@ -55,11 +63,14 @@ _FRAMED = re.compile(
     r"(?: to (?:say|claim))? that\s+|^it isn't (true|correct|right|the case|so) that\s+"
 )
 _ELLIPSIS = re.compile(
-    r"^(?:it|there|they|that|he|she|i|we|you)(?:'s|'re)? ?(?:certainly |definitely |clearly |indeed |"
+    r"^(?:it|there|they|that|he|she|i|we|you)(?:'s|'re)? ?(?:certainly |definitely |clearly |"
+    r"indeed |"
     r"most )*(?:is|are|does|do|did|was|were|has|have|can)?(?: certainly| definitely| indeed)*"
     r"( ?not|n't)?(?: one| some| any)?\W*$"
 )
-_ELLIPTIC_VERB = re.compile(r"\b(?:is|are|does|do|did|was|were|has|have|can|cannot)(?:\b|n't)|'(?:s|re)\b")
+_ELLIPTIC_VERB = re.compile(
+    r"\b(?:is|are|does|do|did|was|were|has|have|can|cannot)(?:\b|n't)|'(?:s|re)\b"
+)
 _SAME = re.compile(
     r"\b(?:identical|unchanged|the same|no (?:visible |apparent )?(?:changes?|differences?)|"
     r"nothing (?:at all )?(?:has |is |was )?(?:changed|different|differs|moved))\b"
@@ -124,7 +135,9 @@ def _matched(text: str, asked: Asked | None, negated: bool, *, framed: bool) -> 
     text = text.replace("no longer", "not")
     text = re.sub(r"\b(?:instead of|rather than|unlike|other than)\b[^,.;:]{0,60}", " ", text)
     found = None
-    for clause in re.split(r"[;:]| - |–|—|\bbut\b|\bhowever\b|\bthough\b|\bwhile\b|\balthough\b", text):
+    for clause in re.split(
+        r"[;:]| - |–|—|\bbut\b|\bhowever\b|\bthough\b|\bwhile\b|\balthough\b", text
+    ):
         words = tokens(clause)
         holds = _existence(words, asked) if asked.existence else _property(words, asked)
         if holds is None:
@@ -140,15 +153,18 @@ def _matched(text: str, asked: Asked | None, negated: bool, *, framed: bool) -> 
 _DENIAL = re.compile(
     "|".join(
         (
-            rf"there (?:{_BE}|'s)(?:n't| not\b| nothing\b| none\b| no\b(?! (?:doubt|question|way)))",
+            rf"there (?:{_BE}|'s)(?:n't| not\b| nothing\b| none\b| no\b(?! (?:doubt|question|"
+            rf"way)))",
             r"there's no\b(?! (?:doubt|question|way))",
             r"there (?:does not|doesn't|do not|don't) (?:appear|seem)\b",
-            r"(?:i|one|you|we) (?:can ?not|can't|do not|don't|could not|couldn't) (?:actually |really )?"
+            r"(?:i|one|you|we) (?:can ?not|can't|do not|don't|could not|couldn't) (?:actually |"
+            r"really )?"
             r"(?:see|find|spot|detect|identify|observe|notice|make out)\b"
             r"(?! (?:well|clearly|much|enough))",
             r"(?:i am|i'm) (?:unable|not able) to (?:see|find|spot)\b",
             r"(?:i|we) (?:see|find|spot|detect|notice|observe) (?:no|none|nothing)\b",
-            r"no (?!doubt|question|idea|clue|comment|way|image|picture|photo|problem|worries)[a-z-]+",
+            r"no (?!doubt|question|idea|clue|comment|way|image|picture|photo|problem|"
+            r"worries)[a-z-]+",
             r"(?:nothing|none|neither|nowhere|nobody)\b",
             rf"(?:the|this|that|these|those|it|they|he|she|both|each|its|an?)\b[^.,;:]{{0,60}}?"
             rf"(?:\b(?:{_BE}|does|do|did|has|have) not\b|\b(?:{_BE}|does|do|did|has|have|ca)n't\b|"
@@ -188,8 +204,10 @@ def denies_existence(text: str) -> bool:
 
 _STATES = re.compile(
     rf"\bthere(?:'s| {_BE}| (?:appears?|seems?) to be)\b|"
-    r"\b(?:i|we|you|one)(?: can| could)?(?: \w+ly| also)? (?:see|observe|spot|find|notice|detect|count)\b|"
-    rf"\b(?:{PICTURE}|it)(?: \w+ly| also)? (?:shows?|depicts?|features?|contains?|includes?|has|have|"
+    r"\b(?:i|we|you|one)(?: can| could)?(?: \w+ly| also)? (?:see|observe|spot|find|notice|"
+    r"detect|count)\b|"
+    rf"\b(?:{PICTURE}|it)(?: \w+ly| also)? (?:shows?|depicts?|features?|contains?|includes?|"
+    rf"has|have|"
     r"displays?|captures?|presents?|portrays?|showcases?)\b|"
     r"\b(?:has|have|holds?|with|contains?|features?)\b"
 )
@@ -198,15 +216,20 @@ _DETERMINERS = listed(
     "least few couple of numerous various another this that these those and"
 )
 _LIGHT = listed(
-    "visible such actual actually real single clear clearly discernible obvious sign signs evidence "
-    "trace traces of any a an the see find spot detect identify observe notice contain show feature "
-    "depict include have display appear seem to be in this that picture image photo scene able exactly "
-    "indeed there is are was were really apparent not kind or other of objects object things anywhere "
+    "visible such actual actually real single clear clearly discernible obvious sign signs "
+    "evidence "
+    "trace traces of any a an the see find spot detect identify observe notice contain show "
+    "feature "
+    "depict include have display appear seem to be in this that picture image photo scene able "
+    "exactly "
+    "indeed there is are was were really apparent not kind or other of objects object things "
+    "anywhere "
     "it here present can could does do has anything holding i in present seen found exist "
 )
 _VERBAL = listed(
     "is are was were can could has have and or with on in at that which who near next behind under "
-    "above to by beside against as from stands sits lies hangs playing visible present there here , "
+    "above to by beside against as from stands sits lies hangs playing visible present there "
+    "here , "
     "inside along around between over among for of seems appears located placed"
 )
 _EMPTY = listed("empty bare vacant clear blank unoccupied")
@@ -299,7 +322,7 @@ def _elsewhere_placed(words: list[str], stems: list[str], asked: Asked) -> bool:
 
 
 def _without_head(words: list[str], stems: list[str], asked: Asked) -> bool | None:
-    """Denials that do not name the thing: "There is nothing on the table.", "The table is empty."."""
+    """Denials that do not name the thing: "There is nothing.", "The table is empty."."""
     if asked.place and set(asked.place) <= set(stems) and _EMPTY & set(words):
         on_it = asked.prepositions <= {"on", "in", "inside", "at"}
         return False if on_it and not any(map(_is_negator, words)) else None
@@ -319,11 +342,9 @@ def _denies_all(words: list[str], stems: list[str], asked: Asked) -> bool:
         return False
     if asked.absence and asked.content[-1] not in stems and not set(asked.content) & set(stems):
         return False
-    pronouns = {"it", "he", "she", "they", ","}
-    places = asked.prepositions
+    known = _NEUTRAL | _ALL | asked.prepositions | {"it", "he", "she", "they", ","}
     return all(
-        word in _NEUTRAL or word in _ALL or word in pronouns or word in places or part in asked.content
-        or _is_negator(word)
+        word in known or part in asked.content or _is_negator(word)
         for word, part in zip(words, stems, strict=True)
     )  # fmt: skip
 
@@ -364,7 +385,8 @@ def _property(words: list[str], asked: Asked) -> bool | None:
 
 
 _LINKING = listed(LANGUAGES["en"].stop) | listed(
-    "in on image picture photo scene appears seems looks clearly definitely indeed bright dark light "
+    "in on image picture photo scene appears seems looks clearly definitely indeed bright dark "
+    "light "
     "really actually mostly mainly entirely wide also shown visible"
 )
 
@@ -393,7 +415,8 @@ def _denied_premise(words: list[str], stems: list[str], asked: Asked) -> bool | 
         return None
     text = " ".join(words)
     if not re.match(
-        r"(?:there (?:is|are) (?:no|not)\b|there (?:isn't|aren't)\b|no\b|i (?:see no|(?:do not|don't|cannot|"
+        r"(?:there (?:is|are) (?:no|not)\b|there (?:isn't|aren't)\b|no\b|i (?:see no|(?:do not|"
+        r"don't|cannot|"
         rf"can't) see)\b|(?:the|this) {PICTURE} (?:does not|doesn't|shows no|contains no|has no))",
         text,
     ):
@@ -407,9 +430,7 @@ def _denied_premise(words: list[str], stems: list[str], asked: Asked) -> bool | 
 # Other languages.
 
 
-def _elsewhere(
-    text: str, asked: Asked | None, language: Language, negated: bool
-) -> YesNo | None:
+def _elsewhere(text: str, asked: Asked | None, language: Language, negated: bool) -> YesNo | None:
     """One rule for every other language: what is named is denied, or it is there."""
     if not language.exists:
         return None

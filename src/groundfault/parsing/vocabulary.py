@@ -75,11 +75,21 @@ LANGUAGES: dict[str, Language] = {
             code="es",
             yes="sí si claro efectivamente correcto afirmativo verdadero cierto",
             no="no falso incorrecto negativo tampoco",
-            exists=r"\b(?:hay|existen?|se (?:ven?|observan?|aprecian?|muestran?)|veo|aparecen?|muestra|contiene)\b",
+            exists=(
+                r"\b(?:hay|existen?|se (?:ven?|observan?|aprecian?|muestran?)|veo|aparecen?|"
+                r"muestra|contiene)\b"
+            ),
             copula=r"\b(?:est[áa]n?|tiene)\b",
             denies=r"\b(?:no|ning[úu]n[ao]?|nada|tampoco|sin|carece)\b",
-            unsure=r"\b(?:no lo s[ée]|no sé|no (?:estoy|est[áa]) (?:segur[oa]|claro)|quiz[áa]s?|tal vez|puede que|podr[íi]a|posiblemente|depende|no (?:se )?pued[eo] (?:saber|decir|determinar|responder))\b",
-            stop="el la los las un una unos unas de del en y o que es son hay se lo al con por para su está están ningún ninguna no sí una este esta correcta respuesta",
+            unsure=(
+                r"\b(?:no lo s[ée]|no sé|no (?:estoy|est[áa]) (?:segur[oa]|claro)|quiz[áa]s?|"
+                r"tal vez|puede que|podr[íi]a|posiblemente|depende|no (?:se )?pued[eo] "
+                r"(?:saber|decir|determinar|responder))\b"
+            ),
+            stop=(
+                "el la los las un una unos unas de del en y o que es son hay se lo al con por "
+                "para su está están ningún ninguna no sí una este esta correcta respuesta"
+            ),
             places="en sobre bajo detrás junto cerca entre dentro",
             pictures="imagen foto fotografía escena cuadro",
         ),
@@ -87,11 +97,21 @@ LANGUAGES: dict[str, Language] = {
             code="fr",
             yes="oui absolument effectivement exact vrai affirmatif",
             no="non faux aucunement",
-            exists=r"\b(?:il y a|y a-t-il|on (?:voit|aper[çc]oit|peut voir)|je vois|se trouve(?:nt)?|montre|contient)\b",
+            exists=(
+                r"\b(?:il y a|y a-t-il|on (?:voit|aper[çc]oit|peut voir)|je vois|se "
+                r"trouve(?:nt)?|montre|contient)\b"
+            ),
             copula=r"\b(?:est|sont)\b",
             denies=r"\b(?:pas|aucune?|rien|jamais|ni|sans|non|personne)\b|\bn'",
-            unsure=r"\b(?:je ne (?:sais|suis) pas|peut-[êe]tre|il est (?:difficile|impossible)|impossible de|pourrait|on ne peut pas (?:dire|savoir|d[ée]terminer))\b|\bpas s[ûu]re?\b",
-            stop="le la les un une des du de d l et ou que est sont il y a on sur dans ne pas ce cette en au aux qui elle t n bonne réponse",
+            unsure=(
+                r"\b(?:je ne (?:sais|suis) pas|peut-[êe]tre|il est (?:difficile|impossible)|"
+                r"impossible de|pourrait|on ne peut pas (?:dire|savoir|d[ée]terminer))\b|\bpas "
+                r"s[ûu]re?\b"
+            ),
+            stop=(
+                "le la les un une des du de d l et ou que est sont il y a on sur dans ne pas "
+                "ce cette en au aux qui elle t n bonne réponse"
+            ),
             places="sur dans sous derrière devant près à au entre",
             pictures="image photo photographie scène",
         ),
@@ -99,11 +119,21 @@ LANGUAGES: dict[str, Language] = {
             code="de",
             yes="ja jawohl genau richtig stimmt natürlich wahr",
             no="nein nö falsch keineswegs",
-            exists=r"\b(?:gibt|sieht|sehe|zeigt|befinde[nt]|befindet|enth[äa]lt|zu sehen|vorhanden)\b",
+            exists=(
+                r"\b(?:gibt|sieht|sehe|zeigt|befinde[nt]|befindet|enth[äa]lt|zu sehen|vorhanden)\b"
+            ),
             copula=r"\b(?:ist|sind|h[äa]ng(?:en|t)|steh(?:en|t)|lieg(?:en|t)|sitz(?:en|t))\b",
             denies=r"\b(?:kein(?:e[nmrs]?)?|nicht|nichts|nie|niemand|weder|ohne)\b",
-            unsure=r"\b(?:vielleicht|m[öo]glicherweise|nicht (?:sicher|klar)|wei[ßs]+ (?:es |ich )?nicht|unklar|k[öo]nnte|(?:kann|l[äa]sst) (?:ich |man |sich |das |es )*nicht (?:sagen|erkennen|beurteilen|beantworten))\b",
-            stop="der die das den dem des ein eine einen einem einer und oder ist sind es gibt auf an in im am zu sehen nicht kein keine keinen ich da hier hängt steht liegt sitzt sieht man richtige antwort",
+            unsure=(
+                r"\b(?:vielleicht|m[öo]glicherweise|nicht (?:sicher|klar)|wei[ßs]+ (?:es |ich "
+                r")?nicht|unklar|k[öo]nnte|(?:kann|l[äa]sst) (?:ich |man |sich |das |es "
+                r")*nicht (?:sagen|erkennen|beurteilen|beantworten))\b"
+            ),
+            stop=(
+                "der die das den dem des ein eine einen einem einer und oder ist sind es gibt "
+                "auf an in im am zu sehen nicht kein keine keinen ich da hier hängt steht "
+                "liegt sitzt sieht man richtige antwort"
+            ),
             places="auf an in im am unter hinter neben über vor zwischen bei",
             pictures="bild foto fotografie szene aufnahme",
         ),
@@ -114,8 +144,14 @@ LANGUAGES: dict[str, Language] = {
             exists=r"\bc'è\b|\bci sono\b|\bsi vede(?:ono)?\b|\bvedo\b|\b(?:mostra|contiene)\b",
             copula=r"\b(?:è|sono)\b",
             denies=r"\b(?:non|nessun[oa]?|niente|nulla|senza)\b|\bnessun'",
-            unsure=r"\b(?:forse|non (?:lo )?so|non sono sicur[oa]|potrebbe|difficile dire|impossibile)\b",
-            stop="il lo la i gli le un uno una di del della nel nella nell è c sono e o che si ci non su sul sulla questa questo risposta",
+            unsure=(
+                r"\b(?:forse|non (?:lo )?so|non sono sicur[oa]|potrebbe|difficile dire|"
+                r"impossibile)\b"
+            ),
+            stop=(
+                "il lo la i gli le un uno una di del della nel nella nell è c sono e o che si "
+                "ci non su sul sulla questa questo risposta"
+            ),
             places="in nel nella nell su sul sulla sotto dietro accanto vicino tra",
             pictures="immagine foto fotografia scena",
         ),
@@ -126,8 +162,14 @@ LANGUAGES: dict[str, Language] = {
             exists=r"\b(?:h[áa]|existem?|vejo|v[êe]-se|mostra|cont[ée]m|aparecem?)\b",
             copula=r"\b(?:est[áa]|est[ãa]o|tem)\b",
             denies=r"\b(?:n[ãa]o|nenhuma?|nada|sem)\b",
-            unsure=r"\b(?:talvez|n[ãa]o sei|n[ãa]o tenho certeza|possivelmente|poderia|dif[íi]cil dizer|n[ãa]o (?:é|e) poss[íi]vel)\b",
-            stop="o a os as um uma de do da dos das em no na nos nas e ou que é são há se não está resposta correta",
+            unsure=(
+                r"\b(?:talvez|n[ãa]o sei|n[ãa]o tenho certeza|possivelmente|poderia|dif[íi]cil "
+                r"dizer|n[ãa]o (?:é|e) poss[íi]vel)\b"
+            ),
+            stop=(
+                "o a os as um uma de do da dos das em no na nos nas e ou que é são há se não "
+                "está resposta correta"
+            ),
             places="em no na nos nas sobre sob atrás perto entre",
             pictures="imagem foto fotografia cena",
         ),
@@ -138,8 +180,12 @@ LANGUAGES: dict[str, Language] = {
             exists=r"\b(?:er (?:is|zijn|staat|hangt|ligt|zit)|zie|toont)\b",
             copula=r"\b(?:is|zijn|hangt|staat|ligt)\b",
             denies=r"\b(?:geen|niet|niets|nooit|zonder)\b",
-            unsure=r"\b(?:misschien|weet (?:ik )?(?:het )?niet|niet zeker|onduidelijk|zou kunnen)\b",
-            stop="de het een en of is zijn er geen niet op van ik te zien hangt staat ligt deze dit",
+            unsure=(
+                r"\b(?:misschien|weet (?:ik )?(?:het )?niet|niet zeker|onduidelijk|zou kunnen)\b"
+            ),
+            stop=(
+                "de het een en of is zijn er geen niet op van ik te zien hangt staat ligt deze dit"
+            ),
             places="op in aan onder achter naast boven bij tussen",
             pictures="afbeelding foto plaatje beeld",
         ),
@@ -184,10 +230,20 @@ LANGUAGES: dict[str, Language] = {
             exists=r"\b(?:есть|имеется|имеются|вид[ен]\w*|вижу|изображ\w+|присутству\w+|показан\w*)\b",
             copula=r"\b(?:находится|находятся|вис[ия]т|стоит|стоят|леж[иа]т|сид[ия]т)\b",
             denies=r"\b(?:нет|не|ничего|отсутству\w+|никак\w+|ни|без|нигде)\b",
-            unsure=r"\b(?:возможно|может быть|не знаю|не уверен\w*|трудно сказать|сложно сказать|наверное|неясно|нет ответа|затрудняюсь|нельзя (?:сказать|определить))\b|невозможно",
-            stop="на в во и или есть ли это не нет он она оно они что как с у к по из за от до я вы мы под над при там тут здесь",
+            unsure=(
+                r"\b(?:возможно|может быть|не знаю|не уверен\w*|трудно сказать|сложно сказать|"
+                r"наверное|неясно|нет ответа|затрудняюсь|нельзя (?:сказать|определить))\b|"
+                r"невозможно"
+            ),
+            stop=(
+                "на в во и или есть ли это не нет он она оно они что как с у к по из за от до "
+                "я вы мы под над при там тут здесь"
+            ),
             places="на в во под над за у около возле рядом между перед",
-            pictures="картинке картинка картинки изображении изображение изображения фото фотографии фотография рисунке снимке",
+            pictures=(
+                "картинке картинка картинки изображении изображение изображения фото "
+                "фотографии фотография рисунке снимке"
+            ),
         ),
         Language(
             code="ar",
@@ -233,7 +289,12 @@ LANGUAGES: dict[str, Language] = {
             exists=r"有|存在|可以看到|看到|看见|出现",
             denies=r"没|沒|无|無|不存在|不是|并非|不在|看不|未|不(?![仅僅但只])",
             unsure=r"不确定|不確定|可能|也许|也許|或许|无法|無法|不知道|难以|難以|说不清|不清楚|不好说",
-            stop="图中 图片中 图片里 图片 图像中 图像 图里 照片中 照片里 照片 画面中 画面 这张 这幅 是否 有没有 有 没有 吗 么 呢 存在 一 个 只 张 条 是 在 的 了 里 中 上 下 请问 嗎",
+            stop=(
+                "图中 图片中 图片里 图片 图像中 图像 图里 "
+                "照片中 照片里 照片 画面中 画面 这张 这幅 是否 "
+                "有没有 有 没有 吗 么 呢 存在 一 个 只 张 "
+                "条 是 在 的 了 里 中 上 下 请问 嗎"
+            ),
         ),
         Language(
             code="ja",
@@ -245,7 +306,10 @@ LANGUAGES: dict[str, Language] = {
             exists=r"い(?:ます|る)|あ(?:ります|る)|見え|写って|映って|見られ",
             denies=r"ません|ない|無い|なし|ず(?:、|$)",
             unsure=r"わかりません|分かりません|不明|かもしれ|おそらく|多分|判断でき|わからない|分からない|言えません",
-            stop="画像 写真 絵 に は が を の で と も か います あります いますか ありますか いる ある 何 中 この その 上 下",
+            stop=(
+                "画像 写真 絵 に は が を の で と も か います あります "
+                "いますか ありますか いる ある 何 中 この その 上 下"
+            ),
         ),
         Language(
             code="ko",
@@ -256,11 +320,18 @@ LANGUAGES: dict[str, Language] = {
             exists=r"있|보입|보여|보이",
             denies=r"없|않|아니|안 보",
             unsure=r"모르|확실하지|아마|불확실|알 수 없|판단",
-            stop="사진 사진에 사진에는 사진에서 이미지 이미지에 이미지에는 그림 있나요 있습니까 있습니다 있어요 있니 이 그 저 한 마리 개의",
+            stop=(
+                "사진 사진에 사진에는 사진에서 이미지 이미지에 이미지에는 그림 "
+                "있나요 있습니까 있습니다 있어요 있니 이 그 저 한 마리 개의"
+            ),
         ),
         Language(code="th", script="thai", spaced=False, yes="ใช่ มี", no="ไม่ใช่ ไม่มี ไม่",
                  exists=r"มี", denies=r"ไม่", unsure=r"ไม่แน่ใจ|อาจ|ไม่รู้|ไม่ทราบ"),
-        Language(code="other", yes="igen kyllä joo ano áno ναι ya jes da", no="nem ei ne όχι nej nei tidak nu"),
+        Language(
+            code="other",
+            yes="igen kyllä joo ano áno ναι ya jes da",
+            no="nem ei ne όχι nej nei tidak nu",
+        ),
     )
 }  # fmt: skip
 

@@ -27,12 +27,14 @@ DENIED = re.compile(
 )
 """A part of a sentence that denies what it names: "not red", "rather than two"."""
 TAKEN_BACK = re.compile(
-    r"\b(?:(?:no,? )?wait|actually|sorry|correction|i mean(?:t)?|scratch that|make (?:that|it)|let me "
+    r"\b(?:(?:no,? )?wait|actually|sorry|correction|i mean(?:t)?|scratch that|make (?:that|it)|"
+    r"let me "
     r"re\w+|on (?:closer|second|further) \w+)\b|(?<=\d), no,|(?:\.{2,}|…|—|-) ?no,|\bno, ",
     re.IGNORECASE,
 )
 AT_FIRST = re.compile(
-    r"\b(?:first|initially|at first|earlier|i said|i thought|i was going to|looked like)\b[^.!?\n]{0,80}?\b(?:but|"
+    r"\b(?:first|initially|at first|earlier|i said|i thought|i was going to|looked "
+    r"like)\b[^.!?\n]{0,80}?\b(?:but|"
     r"however|then)\b",
     re.IGNORECASE,
 )

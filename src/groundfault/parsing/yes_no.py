@@ -12,8 +12,6 @@ that answers on its own ("yes", "absolutely not", "✅"), or by what it states a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal
 
 from groundfault.parsing.questions import Asked, asked_by
 from groundfault.parsing.statements import (
@@ -31,16 +29,20 @@ __all__ = ["YesNo", "denies", "parse_yes_no", "parse_yes_no_as_pope"]
 _YES = listed(" ".join(each.yes for each in LANGUAGES.values() if each.spaced))
 _NO = listed(" ".join(each.no for each in LANGUAGES.values() if each.spaced))
 _AGREE = listed(
-    "correct true right exactly precisely agreed accurate sure absolutely certainly definitely indeed "
+    "correct true right exactly precisely agreed accurate sure absolutely certainly definitely "
+    "indeed "
     "undoubtedly surely course"
 )
 """Yes if they stand alone."""
 _DISAGREE = listed("incorrect false wrong untrue inaccurate never neither none negative hardly")
 _FILLER = listed(
-    "so thus hence therefore well ok okay hmm um oh ah then overall and but in conclusion short summary"
+    "so thus hence therefore well ok okay hmm um oh ah then overall and but in conclusion "
+    "short summary"
     " finally fact actually answer final i would d say think believe guess it seems appears likely"
-    " probably most clearly obviously unfortunately regrettably honestly my the is be must to have a an"
-    " that this question which means it's i'd i'm am afraid that's really at all of quite simply just"
+    " probably most clearly obviously unfortunately regrettably honestly my the is be must to "
+    "have a an"
+    " that this question which means it's i'd i'm am afraid that's really at all of quite "
+    "simply just"
     " very sir please entirely statement description claim sentence great case as you you're yes,"
     " was were definitive here for will response sorry mean meant wait"
 )
@@ -50,50 +52,71 @@ _ASSURANCE = re.compile(
     r"for sure|hands down)(?=\W|$)",
     re.IGNORECASE,
 )
-_PHRASES: tuple[tuple[re.Pattern[str], YesNo], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), reading)  # type: ignore[misc]
-    for pattern, reading in (
-        (r"(?:i )?(?:do not|don't|wouldn't|would not) (?:think|believe|say) so|i (?:highly |very much )?"
-         r"doubt (?:it|that|so)|far from it|by no means|(?:that's|that is|it's|it is|this is) not (?:so|the "
-         r"case)|(?:it |that |this )?(?:doesn't|does not) (?:look|seem|appear) (?:like it|so|that way)|"
-         r"not (?:really|exactly|at all|quite|true|correct|so|the case|that i can see)|nothing of the sort|"
-         r"not as far as [\w ]{1,40}|not in (?:this|the) [\w ]{1,30}|on the contrary|none that i can see|"
-         r"no way|no such \w+|not even (?:close|one)", "no"),
-        (r"(?:i )?(?:think|believe|guess|suppose|would say) so|(?:it|that) (?:seems|appears|looks) "
-         r"(?:so|that way|like it)|(?:seems|looks) (?:so|like it)|(?:it )?(?:sure|certainly|definitely) "
-         r"(?:does|is|do|are)|you bet|that(?:'s| is) (?:so|the case)|so it is", "yes"),
-    )
-)  # fmt: skip
+_NO_PHRASE = re.compile(
+    "|".join(
+        (
+            r"(?:i )?(?:do not|don't|wouldn't|would not) (?:think|believe|say) so",
+            r"i (?:highly |very much )?doubt (?:it|that|so)",
+            r"(?:that's|that is|it's|it is|this is) not (?:so|the case)",
+            r"(?:it |that |this )?(?:doesn't|does not) (?:look|seem|appear) (?:like it|so|that "
+            r"way)",
+            r"not (?:really|exactly|at all|quite|true|correct|so|the case|that i can see)",
+            r"not as far as [\w ]{1,40}|not in (?:this|the) [\w ]{1,30}|none that i can see",
+            r"far from it|by no means|nothing of the sort|on the contrary|no way|no such \w+",
+            r"not even (?:close|one)",
+        )
+    ),
+    re.IGNORECASE,
+)
+_YES_PHRASE = re.compile(
+    "|".join(
+        (
+            r"(?:i )?(?:think|believe|guess|suppose|would say) so",
+            r"(?:(?:it|that) )?(?:seems|appears|looks) (?:so|that way|like it)",
+            r"(?:it )?(?:sure|certainly|definitely) (?:does|is|do|are)",
+            r"you bet|that(?:'s| is) (?:so|the case)|so it is",
+        )
+    ),
+    re.IGNORECASE,
+)
 _TAKES_BACK = re.compile(
-    r"^\W*(?:(?:yes|no|oh|hmm+|but|and|uh|well|or),? )*(?:wait|hold on|scratch that|correction|let me "
-    r"(?:look|check|re\w*|correct|think)|i was wrong|i made a mistake|on second thoughts?|i take (?:it|"
+    r"^\W*(?:(?:yes|no|oh|hmm+|but|and|uh|well|or),? )*(?:wait|hold on|scratch that|correction|"
+    r"let me "
+    r"(?:look|check|re\w*|correct|think)|i was wrong|i made a mistake|on second thoughts?|i "
+    r"take (?:it|"
     r"that) back|strike that|i stand corrected)\b",
     re.IGNORECASE,
 )
 _REVISES = re.compile(
-    r"^\W*(?:(?:oh|hmm+|but|and|uh|well),? )*(?:actually|sorry|my apologies|apologies|i mean|i meant|or "
+    r"^\W*(?:(?:oh|hmm+|but|and|uh|well),? )*(?:actually|sorry|my apologies|apologies|i mean|i "
+    r"meant|or "
     r"rather|looking (?:closer|again|more closely)|on (?:closer|further|a closer) \w+|hmm+)\b",
     re.IGNORECASE,
 )
 _SUPPOSES = re.compile(
-    r"\b(?:at first|initially|first (?:answer|guess|thought|glance|sight|impression)|i (?:first |had )?"
+    r"\b(?:at first|initially|first (?:answer|guess|thought|glance|sight|impression)|i "
+    r"(?:first |had )?"
     r"thought|i was going to|i expected|one might|some (?:would|might|may|people)|others|you might|"
     r"earlier i|i said)\b",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(
-    r"\b(?:let me|i can (?:help|assist|do)|i(?:'ll| will| would be|'d be)|happy to|glad to|here is (?:the|"
+    r"\b(?:let me|i can (?:help|assist|do)|i(?:'ll| will| would be|'d be)|happy to|glad to|"
+    r"here is (?:the|"
     r"my))\b",
     re.IGNORECASE,
 )
 _PART = re.compile(r"[,;:，；：、،]+|\s[-–—→]+\s|[—–→]|\.{2,}|…|(?=\b(?:but|wait)\b)|[\"()\[\]{}]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _AFTER_NO = listed(
-    "there it i the this that they he she we you not because since as in sir ma'am nothing neither is "
+    "there it i the this that they he she we you not because since as in sir ma'am nothing "
+    "neither is "
     "are both indeed based absolutely of wait no yes its"
 )
 """What follows "no" where that is an answer of its own: "No there isn't", but "No dogs"."""
-_ALTERNATIVE = re.compile(r"\byes\W+(?:(?:and|or)\W+)?(?:also\W+)?no\b|\bno\W+(?:or|and)\W+yes\b", re.I)
+_ALTERNATIVE = re.compile(
+    r"\byes\W+(?:(?:and|or)\W+)?(?:also\W+)?no\b|\bno\W+(?:or|and)\W+yes\b", re.I
+)
 
 
 def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) -> YesNo | None:
@@ -174,7 +197,11 @@ def _together(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
 
 
 MOST_SENTENCES = 200
-_DOUBT = re.compile(r"(?:but )?i(?:'m| am) not (?:really |entirely )?(?:sure|certain)\W*|i (?:do not|don't) know\W*", re.I)
+_DOUBT = re.compile(
+    r"(?:but )?i(?:'m| am) not (?:really |entirely )?(?:sure|certain)\W*|i (?:do not|don't) "
+    r"know\W*",
+    re.I,
+)
 _QUOTED = re.compile(r'"[^"\n]{1,200} [^"\n]{1,200}"')
 
 
@@ -203,7 +230,9 @@ _LEADING = re.compile(
 
 
 def _corrected(sentence: str) -> bool:
-    return re.search(r"\b(?:wait|actually|sorry|correction|i mean|but)\b", sentence, re.I) is not None
+    return (
+        re.search(r"\b(?:wait|actually|sorry|correction|i mean|but)\b", sentence, re.I) is not None
+    )
 
 
 def _parts(sentence: str) -> list[str]:
@@ -221,9 +250,10 @@ def _claimed(part: str) -> tuple[list[YesNo], bool]:
     language = language_of(part)
     part = part.strip(" .!。！\"'*")
     bare = OPENERS.sub("", part).strip() or part
-    for pattern, reading in _PHRASES:
-        if pattern.fullmatch(bare) or pattern.fullmatch(part):
-            return [reading], False
+    if _NO_PHRASE.fullmatch(bare) or _NO_PHRASE.fullmatch(part):
+        return ["no"], False
+    if _YES_PHRASE.fullmatch(bare) or _YES_PHRASE.fullmatch(part):
+        return ["yes"], False
     if _SUPPOSES.search(part) or is_unsure(part, language):
         return [], False
     if not language.spaced:
@@ -246,7 +276,9 @@ def _claimed(part: str) -> tuple[list[YesNo], bool]:
 
 _STRONG = listed("yes yep yeah yup oui nein nope nah sim não да evet")
 _ANSWERING = _YES | _NO | _AGREE | _DISAGREE | {"not"}
-_INTENSE = listed("absolutely certainly definitely indeed undoubtedly surely course exactly precisely")
+_INTENSE = listed(
+    "absolutely certainly definitely indeed undoubtedly surely course exactly precisely"
+)
 
 
 def _sequence(words: list[str], *, of_answer: bool) -> tuple[list[YesNo], bool]:
