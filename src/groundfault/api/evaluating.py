@@ -317,6 +317,10 @@ class Evaluation:
         from groundfault.judges import grading
 
         run, predictions = grading.grade_run(folder, run, self.asked, graders.judge)
+        if graders.reader is not None:
+            run, predictions = grading.read_run_again(
+                folder, run, self.asked, predictions, graders.reader
+            )
         reporter.graded(run)
         if graders.causes is not None:
             run, predictions = grading.attribute_run(

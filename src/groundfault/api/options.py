@@ -78,6 +78,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     """Of short answers: "rule" (as without one), a model's spec, the name of a plug-in, or an
     object with .judge(question, answer, rubric)."""
     judge_base_url: str
+    reader: str
+    """The model that reads answers which the rules leave unread."""
     attribute: str
     """The model that names the sub-cause of each wrong chain of thought."""
     card: JudgeCard | AnyPath | None
@@ -130,6 +132,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None = None
     judge: Any = ""
     judge_base_url: str = ""
+    reader: str = ""
     attribute: str = ""
     card: Any = None
     concurrency: int | None = None
@@ -291,7 +294,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ONLY_WORDS = (
-    "mode", "judge", "judge_base_url", "attribute", "card", "concurrency", "budget",
+    "mode", "judge", "judge_base_url", "reader", "attribute", "card", "concurrency", "budget",
     "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""

@@ -135,6 +135,9 @@ JudgeOption = Annotated[
         "--judge", help="Of short answers: openai:NAME, vllm:URL, gemini:NAME, or rule. [rule]"
     ),
 ]
+ReaderOption = Annotated[
+    str, typer.Option("--reader", help="The model that reads what the rules leave unread.")
+]
 Attribute = Annotated[
     str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
 ]
@@ -286,6 +289,7 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge_base_url: Annotated[
         str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
     ] = ""
+    reader: ReaderOption = ""
     attribute: Attribute = ""
     card: CardOption = None
     concurrency: Concurrency = None

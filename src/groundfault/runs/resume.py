@@ -71,6 +71,7 @@ def resumed(
         seconds=before.seconds,
         probe=before.probe,
         judged=before.judged,
+        read=before.read,
         attributed=before.attributed,
     )
 
