@@ -246,6 +246,8 @@ def test_glamm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = textwrap.dedent(NETWORK) + textwrap.dedent("""
         class GLaMMForCausalLM(Network):
             def evaluate(self, overview, images, ids, resized, original, max_tokens_new, bboxes):
+                prompt = bytes(i for i in ids[0].tolist() if 0 < i < 256).decode()
+                assert "USER: Look at <im_start><image><im_end> first.\\nPlease" in prompt, prompt
                 assert set(self.settings) >= {"seg_token_idx", "bbox_token_idx", "bop_token_idx"}
                 return self.answer(ids, original[0], images)
     """)
@@ -254,6 +256,10 @@ def test_glamm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "model/GLaMM.py": network,
         "model/SAM/utils/transforms.py": RESIZE,
         "tools/utils.py": "IMAGE_TOKEN_INDEX = -200",
+        "eval/gcg/infer.py": """
+            def inference(instructions):
+                begin_str = f\"\"\"Look at {DEFAULT_IMAGE_TOKEN} first.\\n\"\"\"
+        """,
     }
     _, (cup, zebra) = asked(
         "glamm", repository(tmp_path, files), monkeypatch, dtype="fp16", revision="v2"

@@ -23,6 +23,7 @@ from groundfault.workers.lisa import (
     padded,
     question,
     spoken,
+    template,
 )
 from groundfault.workers.runtime import Answer, Picture, versions_of
 
@@ -37,8 +38,8 @@ TOKENS = {
     "bop_token_idx": "<p>",
     "eop_token_idx": "</p>",
 }
-PREFACE = "The <im_start><image><im_end> provides an overview of the picture.\n"
-"""The words it was trained with, before any instruction."""
+PREFACE_AT = ("eval/gcg/infer.py", "begin_str")
+"""Where the repository has the words that it was trained with, before any instruction."""
 
 
 class Glamm:
@@ -80,6 +81,8 @@ class Glamm:
         self.network.get_model().get_vision_tower().to(self.device, self.dtype)
         self.clip = CLIPImageProcessor.from_pretrained(network.config.vision_tower)
         self.resize = ResizeLongestSide(SIDE_PX)
+        preface = template(options["repo"], *PREFACE_AT)
+        self.preface = preface.format(DEFAULT_IMAGE_TOKEN="<im_start><image><im_end>")
 
     def segment(self, picture: Picture, phrases: Sequence[str]) -> list[Answer]:
         """One answer per phrase."""
@@ -100,8 +103,9 @@ class Glamm:
         from model.llava.mm_utils import tokenizer_image_token
         from tools.utils import IMAGE_TOKEN_INDEX
 
-        template = conversations.conv_templates[TEMPLATE]
-        prompt = conversation(template, PREFACE + question(phrase))
+        prompt = conversation(
+            conversations.conv_templates[TEMPLATE], self.preface + question(phrase)
+        )
         ids = tokenizer_image_token(prompt, self.tokenizer, return_tensors="pt")[None]
         said, masks = self.network.evaluate(
             overview,

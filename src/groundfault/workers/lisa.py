@@ -15,6 +15,7 @@ the picture each time: its `evaluate` offers no other way.
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call"
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,44 @@ def need_weights(options: dict[str, Any], name: str, remedy: str) -> None:
         raise RuntimeError(f"{name}: {given} is neither a file nor a folder here; {remedy}")
 
 
-def conversation(template: Any, text: str) -> str:
+def template(repository: str, file: str, name: str) -> str:
+    """The text that a source file of a repository assigns to a name, or to an attribute of that
+    name. The wording of a prompt belongs to a trained model, so it comes from there."""
+    text = assigned(Path(repository, file).read_text(encoding="utf-8"), name)
+    if text is None:
+        raise LookupError(f"the repository's {file} assigns nothing to {name}: is it a newer one?")
+    return text
+
+
+def assigned(source: str, name: str) -> str | None:
+    """The text that a Python source assigns to a name; what it puts in stands in braces.
+
+    >>> assigned("def main():\\n    ASK = 'Find {Question}: ' \\\\\\n        '{Answer}'", "ASK")
+    'Find {Question}: {Answer}'
+    >>> assigned("self.begin = f'The {IMAGE} is here.'", "begin")
+    'The {IMAGE} is here.'
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if name in (getattr(target, "id", ""), getattr(target, "attr", "")):
+                return _text(node.value)
+    return None
+
+
+def _text(value: ast.expr) -> str:
+    if not isinstance(value, ast.JoinedStr):
+        return str(ast.literal_eval(value))
+    parts: list[Any] = value.values
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else "{" + part.value.id + "}"
+        for part in parts
+    )
+
+
+def conversation(opening: Any, text: str) -> str:
     """The prompt of one question, by a template of the repository's own."""
-    conv = template.copy()
+    conv = opening.copy()
     conv.messages = []
     conv.append_message(conv.roles[0], text)
     conv.append_message(conv.roles[1], "")

@@ -23,10 +23,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groundfault.workers.lisa import device_and_dtype, need_repository
+from groundfault.workers.lisa import device_and_dtype, need_repository, template
 from groundfault.workers.runtime import Answer, Picture, versions_of
 
 if TYPE_CHECKING:
@@ -106,22 +105,6 @@ def _prompt(value: Any) -> Prompt | None:
     return Prompt(box, [point for point in points if point is not None])
 
 
-def template(source: str, name: str) -> str:
-    """The text that a Python source assigns to a name, or to an attribute of that name.
-
-    The wording of a prompt belongs to a trained model, so it comes from the model's repository.
-
-    >>> template("def main():\\n    ASK = 'Find {Question}: ' \\\\\\n        '{Answer}'", "ASK")
-    'Find {Question}: {Answer}'
-    """
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Assign):
-            target = node.targets[0]
-            if name in (getattr(target, "id", ""), getattr(target, "attr", "")):
-                return str(ast.literal_eval(node.value))
-    raise LookupError(f"the repository's source assigns nothing to {name}: is it a newer one?")
-
-
 class Thinker:
     """Qwen2.5-VL with SAM 2 behind it."""
 
@@ -151,9 +134,7 @@ class Thinker:
         )
         self.network = network.to(self.device).eval()
         self.sam = SAM2ImagePredictor.from_pretrained(SAM2, device=str(self.device))
-        file, name = self.prompt_at
-        source = Path(options["repo"], file).read_text(encoding="utf-8")
-        self.template = template(source, name)
+        self.template = template(options["repo"], *self.prompt_at)
 
     def question(self, phrase: str) -> str:
         """What the model is asked for a phrase."""
