@@ -139,7 +139,7 @@ def _text(value: ast.expr) -> str:
         return str(ast.literal_eval(value))
     parts: list[Any] = value.values
     return "".join(
-        part.value if isinstance(part, ast.Constant) else "{" + part.value.id + "}"
+        str(part.value) if isinstance(part, ast.Constant) else "{" + part.value.id + "}"
         for part in parts
     )
 
