@@ -75,8 +75,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     mode: Literal["std", "cot", "both"] | None
     """How questions are asked. [both; yes/no questions: std]"""
     judge: Any
-    """Of short answers: "rule" (as without one), a model's spec, the name of a plug-in, or an
-    object with .judge(question, answer, rubric)."""
+    """Of short answers, and of what answers to FP-RefCOCO say: "rule" (as without one), a model's
+    spec, the name of a plug-in, or an object with .judge(question, answer, rubric)."""
     judge_base_url: str
     reader: str
     """The model that reads answers which the rules leave unread."""
