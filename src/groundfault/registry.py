@@ -28,7 +28,7 @@ __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory",
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
-"""Models and answerers that nothing was learnt for: they look at no picture."""
+"""Models that nothing was learnt for: they look at no picture."""
 
 
 class Entry(NamedTuple):
@@ -97,7 +97,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         "absence": Entry(
             "groundfault.metrics.absence:FAMILY", "absent masks counted or skipped; unparsed_rate"
         ),
-        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"

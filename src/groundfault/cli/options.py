@@ -66,6 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
+class Retry(StrEnum):
+    timeout = "timeout"
+
+
 Predictions = Annotated[
     Path,
     typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
@@ -122,12 +126,17 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", help="Of a server with OpenAI's protocol; an agent's too.")
+]
 JudgeOption = Annotated[
     str,
     typer.Option(
         "--judge", help="Of short answers: openai:NAME, vllm:URL, gemini:NAME, or rule. [rule]"
     ),
+]
+ReaderOption = Annotated[
+    str, typer.Option("--reader", help="The model that reads what the rules leave unread.")
 ]
 Attribute = Annotated[
     str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
@@ -177,6 +186,9 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         list[Path] | None,
         typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
     ] = None
+    subset: Annotated[
+        str | None, typer.Option("--subset", help="fprefcoco: val, testA, testB or test.")
+    ] = None
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
     cases: Annotated[
         Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
@@ -194,6 +206,7 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         """What was given, by the name of the input."""
         found = {
             "annotations": self.annotations,
+            "subset": self.subset,
             "images": self.images,
             "cases": self.cases,
             "data": self.data,
@@ -246,6 +259,10 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True
+    retry: Annotated[
+        Retry | None,
+        typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
+    ] = None
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:
@@ -254,6 +271,7 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.structs.asdict(self),
             "engine": self.engine.value,
             "batch": self.batch or 0,
+            "retry": self.retry.value if self.retry else "",
         }
 
 
@@ -271,6 +289,7 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge_base_url: Annotated[
         str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
     ] = ""
+    reader: ReaderOption = ""
     attribute: Attribute = ""
     card: CardOption = None
     concurrency: Concurrency = None

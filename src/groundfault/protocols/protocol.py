@@ -50,6 +50,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What reports call a set that has no title of its own."""
     answers: Literal["masks", "words"] = "masks"
     """What models are asked for."""
+    judged: bool = False
+    """Whether a judge may decide about words that come with masks."""
     families: tuple[str, ...]
     """The metric families of its results."""
     settings: dict[str, object] = {}

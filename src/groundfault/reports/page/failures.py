@@ -73,4 +73,6 @@ def _judge_query(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None
         cell = "false premise accepted" if accepted else "true premise rejected"
         return (cell,), 1.0 + (row.get("score") or 0.0)
     overlap = row.get("iou")
-    return None if overlap is None or overlap >= POOR_IOU else (("poor mask",), 1 - overlap)
+    if overlap is not None and overlap < POOR_IOU:
+        return ("poor mask",), 1 - overlap
+    return (("not named",), 0.25) if row.get("named") is False else None
