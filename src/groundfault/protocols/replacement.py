@@ -282,15 +282,15 @@ def _imputed(
     matched: _Matched, corners: Corners, settings: Mapping[str, object]
 ) -> Iterable[Floats]:
     """Contributions with what failed or could not be read as right or wrong as it could be. The
-    words and the picture go each its own way, because CCMS divides one by the other. CCMS_mean has
-    no bounds: next to a CMS_counterfact of almost nothing, a ratio has no highest value."""
+    two pictures go each its own way, because CCMS divides one by the other. CCMS_mean has no bounds:
+    next to a CMS_counterfact of almost nothing, a ratio has no highest value."""
     doubtful = matched.unread | matched.failed
     if not doubtful.any():
         return
     ways: tuple[Judgement, ...] = ("right", "wrong")
-    for in_words in ways:
-        for in_picture in ways:
-            found = _judged(matched, corners, settings, in_words, in_picture, doubtful)
+    for factual in ways:
+        for edited in ways:
+            found = _judged(matched, corners, settings, factual, edited, doubtful)
             values = replacement.case_values(found, variant=str(settings["variant"]))
             values["CCMS_ratio"] = np.full(len(doubtful), np.nan)
             yield np.hstack(_of_families(values, found))
@@ -300,13 +300,13 @@ def _judged(
     matched: _Matched,
     corners: Corners,
     settings: Mapping[str, object],
-    in_words: Judgement,
-    in_picture: Judgement,
+    factual: Judgement,
+    edited: Judgement,
     doubtful: NDArray[np.bool_],
 ) -> Corners:
     """With doubtful answers as right or wrong as they could be: for I, and for I'."""
-    for how, edited in ((in_words, False), (in_picture, True)):
-        member = np.array([role in (Role.VISUAL, Role.COUNTERFACTUAL) for role in ROLES]) == edited
+    of_edited = np.array([role in (Role.VISUAL, Role.COUNTERFACTUAL) for role in ROLES])
+    for how, member in ((factual, ~of_edited), (edited, of_edited)):
         corners = replacement.judged(
             corners,
             matched.quads,
