@@ -282,8 +282,8 @@ def _imputed(
     matched: _Matched, corners: Corners, settings: Mapping[str, object]
 ) -> Iterable[Floats]:
     """Contributions with what failed or could not be read as right or wrong as it could be. The
-    two pictures go each its own way, because CCMS divides one by the other. CCMS_mean has no bounds:
-    next to a CMS_counterfact of almost nothing, a ratio has no highest value."""
+    two pictures go each its own way, because CCMS divides one by the other. CCMS_mean has no
+    bounds: next to a CMS_counterfact of almost nothing, a ratio has no highest value."""
     doubtful = matched.unread | matched.failed
     if not doubtful.any():
         return
