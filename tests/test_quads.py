@@ -25,6 +25,7 @@ from groundfault.matching.quads import ROLES
 from groundfault.protocols.replacement import PROTOCOL, size_limits
 from groundfault.records import Benchmark, Case, Item, Outcome, Prediction, Region, Role, Summary
 from groundfault.reports.page.failures import judged_case
+from groundfault.reports.page.inputs import chapters, load_runs
 from groundfault.reports.summaries import conventions_table, summary_table
 from groundfault.reports.tables import render
 
@@ -408,3 +409,17 @@ def test_the_report_page_shows_them(tmp_path: Path) -> None:
     table = text[text.index("referring S, ") : text.index("referring M, ")]
     assert "RobustSeg" in table and "0.4971" in table  # Table 4, small objects
     assert "not readable" in text
+
+
+def test_other_limits_of_size_are_not_compared(tmp_path: Path) -> None:
+    """Their rows S, M and L have the same names and other cases."""
+    benchmark = quads(range(1, 9))
+    for name, sizes in (("a", "coco"), ("b", "quantile"), ("c", "quantile")):
+        scored = score(benchmark, right(benchmark), sizes=sizes)
+        write_results(tmp_path / name, scored, summarise(scored, bootstrap=20, seed=0))
+    with pytest.raises(UsageError, match=r"size_limits_px \[1024, 9216\] and b size_limits_px"):
+        compare_runs([tmp_path / "a", tmp_path / "b"])
+    assert compare_runs([tmp_path / "b", tmp_path / "c"], resamples=20).rows["S"]
+    found = chapters(load_runs([tmp_path / name for name in "abc"]))
+    assert [len(chapter.runs) for chapter in found] == [1, 2]
+    assert found[0].apart == "size_limits_px [1024, 9216]"

@@ -207,7 +207,7 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
             )
         if run.table.column("case_id").to_pylist() != first.table.column("case_id").to_pylist():
             raise UsageError(f"{first.name} and {run.name} do not have the same cases")
-        for key in ("variant", "iou", "tau"):
+        for key in ("variant", "iou", "tau", "size_limits_px"):
             mine, theirs = first.summary.settings.get(key), run.summary.settings.get(key)
             if mine != theirs:
                 raise UsageError(

@@ -30,7 +30,7 @@ __all__ = ["CONTROL", "Chapter", "RunData", "chapters", "load_runs"]
 
 CONTROL = "control"
 """The row of cases that show the unedited picture."""
-SAME_SETTINGS = ("variant", "iou", "tau")
+SAME_SETTINGS = ("variant", "iou", "tau", "size_limits_px")
 """What runs must share to be compared; each may have its own t."""
 
 
