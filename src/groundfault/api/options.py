@@ -272,8 +272,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ONLY_WORDS = (
-    "base_url", "mode", "judge", "judge_base_url", "reader", "attribute", "card",
-    "concurrency", "budget", "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
+    "base_url", "mode", "judge", "judge_base_url", "reader", "attribute", "card", "concurrency",
+    "budget", "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""
 ONLY_MASKS = (

@@ -14,6 +14,7 @@ import msgspec
 __all__ = ["LANGUAGES", "MARKS", "Language", "language_of", "listed"]
 
 
+@lru_cache(maxsize=1024)
 def listed(words: str) -> frozenset[str]:
     """The words of a string."""
     return frozenset(words.split())
