@@ -1,11 +1,14 @@
 """Answers in many wordings, styles and languages, read as they are meant; and what holds of any.
 
-`tests/answers/*.jsonl` are JSON lines of an answer, its kind, what it means (null if that cannot be
-told from it) and a class. `tuning` was written first and used to make the rules. `apart` was written
-before the rules were touched and opened once when they were done: 94.9 % were read as meant, 2.8 %
-left unread, 2.3 % misread (before: 65.0 %, 29.2 %, 5.8 %); the rules have been mended since. `third`
-holds traps and turns of phrase, `fourth` was written last, and at first sight they gave what
-`FIRST_SIGHT` says.
+`tests/answers/*.jsonl` are JSON lines of an answer, its kind, what it means (null if that cannot
+be told from it) and a class. Each was read once before the rules were mended by it:
+
+| set | n | read as meant | unread | misread | |
+|---|--:|--:|--:|--:|---|
+| tuning | 438 | 61.2 % | 133 | 37 | by the rules of 0.1; the rules of 0.2 were made with it |
+| apart | 431 | 94.9 % | 12 | 10 | written before the rules were touched (those of 0.1: 65.0 %) |
+| third | 136 | 80.9 % | 15 | 11 | traps and turns of phrase |
+| fourth | 155 | 87.7 % | 16 | 3 | such as models say |
 """
 
 from __future__ import annotations
@@ -143,7 +146,13 @@ WRAPS = st.sampled_from(
     ["**{}**", "_{}_", "> {}", "# {}", "- {}", "`{}`", '"{}"', "<b>{}</b>", " {}\n", "<p>{}</p>"]
 )
 THOUGHTS = st.sampled_from(
-    ["Yes, a lamp.", "No lamp at all.", "Option B? Or 17?", "Between 3 and 9.", "So the answer is no."]
+    [
+        "Yes, a lamp.",
+        "No lamp at all.",
+        "Option B? Or 17?",
+        "Between 3 and 9.",
+        "So the answer is no.",
+    ]
 )
 ROWS = [row for name in LEAST_AS_MEANT for row in rows(name)]
 
@@ -216,7 +225,8 @@ def test_pope_reads_the_first_sentence_for_no_and_not() -> None:
 
 HOSTILE = (
     "yes ", "20-24 ", "twenty ", "\n", "in the ", "not ", "so ", "<think>", "</think>", "1,", "A, ",
-    "A. red ", "( ", '"a ', "| ", "- ", "no, ", "there is no ", "1 000 ", "a", "不", "一", "\\boxed{",
+    "A. red ", "( ", '"a ', "| ", "- ", "no, ", "there is no ", "1 000 ", "a", "不", "一",
+    "\\boxed{",
     '{"answer": ', "answer: ", "it is not true that ", "?", "3 x ", "'", "two dozen ", "neither ",
 )  # fmt: skip
 
