@@ -243,6 +243,7 @@ _LIGHT = listed(
     "it here present can could does do has anything holding i in present seen found exist "
 )
 _VERBAL = listed(
+    "high low far close just too while when "
     "is are was were can could has have and or with on in at that which who near next behind under "
     "above to by beside against as from stands sits lies hangs playing visible present there "
     "here , "
