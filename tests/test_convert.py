@@ -261,7 +261,10 @@ def test_coco_and_lvis_to_others(tmp_path: Path) -> None:
     assert "Dropped: 1 query (e.g. 7:5) for what is not in the image." in notes
     assert "Dropped: the mark as not exhaustively annotated of 1 query (e.g. 7:4)." in notes
     notes = notes_of(lvis, "saco", tmp_path / "as_saco.json")
-    assert notes == "Dropped: which queries belong together, in 1 cases (e.g. 7)."
+    assert notes == (
+        "Changed: the ids of 3 queries (e.g. 7:3); predictions made for them do not fit.\n"
+        "Dropped: which queries belong together, in 1 cases (e.g. 7)."
+    )
     assert convert.read_any(tmp_path / "as_saco.json").categories == (1,)
 
 

@@ -28,7 +28,7 @@ from groundfault.io.coco import (
     read_annotations,
     regions_by_image,
 )
-from groundfault.io.coco_writing import write_phrases, written_id
+from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.foreign import read_json_object
 from groundfault.io.inputs import Input, Layout, Outline, Published
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
@@ -42,6 +42,7 @@ __all__ = [
     "LAYOUT",
     "PUBLISHED_CASES",
     "fetched",
+    "keys",
     "obstacle",
     "read",
     "recognise",
@@ -290,20 +291,27 @@ def write(benchmark: Benchmark, path: AnyPath, *, split: bool = False) -> tuple[
     intervention = {case.id: case.intervention for case in benchmark.cases}
     positive = {item.case_id: item.id for item in benchmark.items if item.role is Role.POSITIVE}
     full_name = {short: name for name, short in EDIT_TYPES.items()}
+    ids = phrase_ids(benchmark, paired=True)
 
     def fields(item: Item) -> dict[str, Any]:
         edit = intervention[item.case_id]
         found: dict[str, Any] = {"edit_type": full_name[edit]} if edit else {}
         if item.role is Role.NEGATIVE:
-            found["fp_source_id"] = written_id(positive[item.case_id])
+            found["fp_source_id"] = ids[positive[item.case_id]]
         return found
 
     path = Path(path)
-    written = write_phrases(benchmark, path, format_name="cafe", fields=fields)
+    written = write_phrases(benchmark, path, format_name="cafe", ids=ids, fields=fields)
     for subset in EDIT_TYPES.values() if split else ():
         items = tuple(item for item in benchmark.items if intervention[item.case_id] == subset)
         if items:
             part = msgspec.structs.replace(benchmark, items=items)
             file = path.with_stem(f"{path.stem}_{subset}")
-            write_phrases(part, file, format_name="cafe", fields=fields)
+            write_phrases(part, file, format_name="cafe", ids=ids, fields=fields)
     return written
+
+
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by the numbers that they are written under."""
+    ids = phrase_ids(benchmark, paired=True)
+    return [ids[item.id] for item in benchmark.items]

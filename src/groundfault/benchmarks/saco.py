@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from groundfault.errors import UsageError
 from groundfault.io.coco import (
@@ -20,11 +21,11 @@ from groundfault.io.coco import (
     read_annotations,
     regions_by_image,
 )
-from groundfault.io.coco_writing import write_phrases
+from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "obstacle", "read", "recognise", "write"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "keys", "obstacle", "read", "recognise", "write"]
 
 AnyPath = str | PathLike[str]
 
@@ -103,3 +104,9 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
     """Write every item as an (image, phrase) pair; one file per annotator, as NAME.json,
     NAME_b.json, NAME_c.json …"""
     return write_phrases(benchmark, path, format_name="saco", normalised=True)
+
+
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by the numbers that they are written under."""
+    ids = phrase_ids(benchmark)
+    return [ids[item.id] for item in benchmark.items]

@@ -60,7 +60,7 @@ COMMANDS = {
     ),
     "convert": Entry(
         "files:register",
-        "Turn any benchmark format into any other; what a format cannot hold is said.",
+        "Turn a benchmark into another format, a run into a results file; what is lost is said.",
     ),
     "export": Entry(
         "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."

@@ -9,10 +9,13 @@ from typing import Annotated
 import typer
 
 from groundfault.cli.options import AsJson, add_commands, print_json
+from groundfault.errors import UsageError
 
 
 def convert(
-    sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="File(s) or folder of one benchmark, or a run.")
+    ],
     to: Annotated[
         str, typer.Option("--to", help="Format to write; `groundfault list benchmarks`.")
     ],
@@ -21,16 +24,26 @@ def convert(
         str | None, typer.Option("--from", help="Format of the source, if not to be detected.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder with HalluSegBench's masks.")
+        Path | None,
+        typer.Option("--data", help="HalluSegBench's masks; a run's benchmark, if it was moved."),
     ] = None,
     images: Annotated[
         Path | None, typer.Option("--images", help="Copy the pictures from here (--to folder).")
     ] = None,
     split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
 ) -> None:
-    """Turn any benchmark format into any other; what a format cannot hold is said."""
+    """Turn a benchmark into another format, a run into a results file; what is lost is said."""
     from groundfault.io.convert import read_any, write_any
+    from groundfault.runs.exporting import export_run, is_run
 
+    if len(sources) == 1 and is_run(sources[0]):
+        if from_ or images or split:
+            raise UsageError("--from, --images and --split do not go with a run's predictions")
+        lost = export_run(sources[0], to, out, data=data)
+        print(f"predictions of {sources[0]} → {to}: {out}")
+        for note in lost:
+            print(note)
+        return
     benchmark = read_any(sources, from_, data)
     lost = write_any(benchmark, to, out, split=split, images_from=images)
     print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")

@@ -68,7 +68,9 @@ class Engine(StrEnum):
 
 Predictions = Annotated[
     Path,
-    typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
+    typer.Option(
+        "--predictions", help="COCO results JSON, a run, or as the benchmark's own tools write."
+    ),
 ]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
 Tau = Annotated[
