@@ -4,7 +4,7 @@ What They Segment?")
 
 One `images` entry is an (image, phrase) pair. A misleading negative names its positive in
 `fp_source_id`; in the release its id is also the positive's plus 1,000,000,000, which is taken
-where the field is absent. Several files are several annotators.
+where the field is absent. Several files are parts of one set or, if they share images, annotators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from groundfault.io.coco import (
     regions_by_image,
 )
 from groundfault.io.coco_writing import phrase_ids, write_phrases
-from groundfault.io.foreign import read_json_object
+from groundfault.io.coco_files import read_files
 from groundfault.io.inputs import Input, Layout, Outline, Published
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -65,7 +65,7 @@ CARD = Card(
 )
 ABOUT = "CAFE annotations"
 INPUTS = (
-    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
 LAYOUT = Layout(phrases=True, targets=True)
@@ -91,29 +91,9 @@ def fetched(folder: Path) -> dict[str, Any]:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read CAFE annotations. Several files are several annotators or, where no image is in two of
-    them, subsets of one benchmark."""
-    if not _are_subsets(annotations):
-        return _read(annotations, verify=verify)
-    parts = [_read([path], verify=verify) for path in annotations]
-    return Benchmark(
-        card=parts[0].card,
-        cases=tuple(case for part in parts for case in part.cases),
-        items=tuple(item for part in parts for item in part.items),
-        categories=tuple(dict.fromkeys(c for part in parts for c in part.categories)),
-        notes=(
-            f"{len(parts)} files with no image in common were joined as subsets of one benchmark.",
-            *(note for part in parts for note in part.notes),
-        ),
-    )
-
-
-def _are_subsets(paths: Sequence[AnyPath]) -> bool:
-    if len(paths) == 1:
-        return False
-    found = [read_json_object(path, AnnotationFile, expected=ABOUT) for path in paths]
-    ids = [{str(image.id) for image in data.images} for data in found]
-    return len(set().union(*ids)) == sum(map(len, ids))
+    """Read CAFE annotations. Several files are parts of one set (its subsets, say) where no image is
+    in two of them, else annotators of the same images."""
+    return read_files(annotations, lambda paths: _read(paths, verify=verify))
 
 
 def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:

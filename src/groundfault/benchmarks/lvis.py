@@ -14,10 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 from groundfault.errors import DataError
 from groundfault.io.coco import Image, read_annotations, read_coco_results
-from groundfault.io.coco_categories import address_to_categories, category_items, category_names
+from groundfault.io.coco_categories import (
+    address_to_categories,
+    category_extras,
+    category_items,
+    category_names,
+)
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Prediction
 
@@ -61,8 +67,15 @@ def read_predictions(
     return address_to_categories(read_coco_results(path, progress=progress))
 
 
-def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = True) -> Benchmark:
-    """Read LVIS annotations."""
+def read(
+    annotations: AnyPath,
+    images: AnyPath | None = None,
+    *,
+    verify: bool = True,
+    keep: bool = False,
+) -> Benchmark:
+    """Read LVIS annotations. `keep` keeps what else the file says, so that it can be written as
+    COCO."""
     path = annotations
     data = read_annotations(path)
     names = category_names(path, data)
@@ -94,7 +107,16 @@ def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = 
         items=tuple(items),
         categories=tuple(names),
         notes=tuple(notes),
+        extras=_extras(path) if keep else {},
     )
+
+
+def _extras(path: AnyPath) -> dict[str, Any]:
+    """What else the file says, its categories under the names that are asked for."""
+    found = category_extras(path)
+    for category in found["categories"]:
+        category["name"] = category["name"].replace("_", " ")
+    return found
 
 
 def _image_name(image: Image) -> str:

@@ -21,6 +21,7 @@ from groundfault.io.coco import (
     read_annotations,
     regions_by_image,
 )
+from groundfault.io.coco_files import read_files
 from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
@@ -40,7 +41,7 @@ CARD = Card(
 )
 ABOUT = "SA-Co annotations: image–phrase pairs"
 INPUTS = (
-    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
 LAYOUT = Layout(phrases=True)
@@ -58,10 +59,13 @@ def recognise(outline: Outline) -> bool:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read SA-Co annotations, one file per annotator."""
-    paths = annotations
-    if not paths:
+    """Read SA-Co annotations: one file per annotator or, where no image is in two files, per part."""
+    if not annotations:
         raise UsageError("SA-Co: give at least one annotation file")
+    return read_files(annotations, lambda paths: _read(paths, verify=verify))
+
+
+def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
     path, data = paths[0], read_annotations(paths[0])
     regions, normalised = regions_by_image(path, data, index_images(path, data), verify=verify)
     others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]

@@ -17,6 +17,7 @@ from groundfault.records import Benchmark, Item, Region, Role
 from groundfault.registry import KINDS, load
 
 __all__ = [
+    "Annotated",
     "phrase_category",
     "phrase_ids",
     "pooled_categories",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 AnyPath = str | PathLike[str]
+Annotated = tuple[Id, int, Region, Mapping[str, Any]]
+"""Image id, category id, region, and further fields of an annotation."""
 
 
 def written_id(text: str) -> Id:
@@ -80,21 +83,22 @@ def _integers(ids: Iterable[str]) -> dict[str, int] | None:
 def write_annotations(
     path: AnyPath,
     images: Sequence[Mapping[str, Any]],
-    objects: Iterable[tuple[Id, int, Region]],
+    objects: Iterable[Annotated],
     categories: Sequence[Mapping[str, Any]],
     *,
     format_name: str,
     normalised: bool = False,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a COCO-like file of `images` entries and (image id, category id, region) objects.
+    """Write a COCO-like file of `images` entries and objects, with `more` beside them.
 
-    Every annotation gets area and bbox, which evaluators look for; `normalised` writes boxes in
-    0–1, as SA-Co does. Boxes that a reader could not tell from normalised ones (all of them in
-    the first pixel) are left to the masks.
+    Every annotation gets area and bbox, which evaluators look for, unless its own fields say
+    otherwise; `normalised` writes boxes in 0–1, as SA-Co does. Boxes that a reader could not tell
+    from normalised ones (all of them in the first pixel) are left to the masks.
     """
     sizes = {image["id"]: (image["height"], image["width"]) for image in images}
     annotations: list[dict[str, Any]] = []
-    for image_id, category_id, region in objects:
+    for image_id, category_id, region, fields in objects:
         mask = None if region.mask is None else RLEMask.from_dict({**region.mask})
         box = region.box_xywh or (mask_box(mask) if mask is not None else (0.0, 0.0, 0.0, 0.0))
         entry: dict[str, Any] = {
@@ -104,6 +108,7 @@ def write_annotations(
             "bbox": _unit_box(box, *sizes[image_id]) if normalised else box,
             "area": int(mask.area()) if mask is not None else box[2] * box[3],
             "iscrowd": int(region.crowd),
+            **fields,
         }
         if region.mask is not None:
             entry["segmentation"] = region.mask
@@ -112,8 +117,11 @@ def write_annotations(
         for entry in annotations:
             if "segmentation" in entry:
                 del entry["bbox"]
+    info = (more or {}).get("info")
+    told = info if isinstance(info, dict) else {"description": "written by groundfault"}
     content = {
-        "info": {"description": "written by groundfault", "format": format_name},
+        **(more or {}),
+        "info": {**told, "format": format_name},
         "images": images,
         "annotations": annotations,
         "categories": categories,
@@ -158,7 +166,7 @@ def write_phrases(
     written = []
     for annotator in range(n_annotators):
         images: list[dict[str, Any]] = []
-        objects: list[tuple[Id, int, Region]] = []
+        objects: list[Annotated] = []
         for item in benchmark.items:
             regions = item.annotated_by(annotator)
             if regions is None:
@@ -174,7 +182,7 @@ def write_phrases(
                     **fields(item),
                 }
             )
-            objects += [(numbers[item.id], category, region) for region in regions]
+            objects += [(numbers[item.id], category, region, {}) for region in regions]
         if not images:  # an annotator who saw nothing
             continue
         file = path if annotator == 0 else path.with_stem(f"{path.stem}_{_letter(annotator)}")

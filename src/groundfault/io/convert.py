@@ -180,6 +180,8 @@ def read_any(
     inputs: dict[str, Any] = {first.name: paths if first.kind == "files" else paths[0]}
     if data_dir is not None and any(each.name == "data" for each in others):
         inputs["data"] = data_dir
+    if "keep" in signature(module.read).parameters:
+        inputs["keep"] = True
     benchmark: Benchmark = module.read(**inputs)
     return benchmark
 
