@@ -20,9 +20,10 @@ OPERATING_POINTS = {
     "owlv2-sam": 0.2,
     "grounded-sam2": 0.2,
     "openseed": 0.15,
-    "yolo-world": 0.15,
+    "yolo_world_seg": 0.15,
 }
-"""Score thresholds at which the CAFE paper reports its models."""
+"""Score thresholds at which the CAFE paper reports its models; its YOLO-World is YOLO-World-Seg, a
+worker here, and not our `yolo-world`, which cuts masks out with SAM."""
 
 
 class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

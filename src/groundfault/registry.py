@@ -111,7 +111,8 @@ KINDS: dict[str, dict[str, Entry]] = {
         "clipseg": Entry("groundfault.models.clipseg:load", "CLIPSeg: one region per phrase"),
         "omdet-sam": Entry("groundfault.models.omdet_sam:load", "OmDet-Turbo + SAM"),
         "yolo-world": Entry(
-            "groundfault.models.ultralytics_open:load_yolo_world", "YOLO-World + SAM; AGPL-3.0"
+            "groundfault.models.ultralytics_open:load_yolo_world",
+            "YOLO-World's boxes + SAM, not CAFE's YOLO-World-Seg (a worker); AGPL-3.0",
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
         "agent": Entry(
