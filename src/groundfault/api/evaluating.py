@@ -28,6 +28,7 @@ from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
 from groundfault.protocols import Protocol, find, of_benchmark
 from groundfault.records import Benchmark, Card, Mode, Prediction, Summary
+from groundfault.registry import is_baseline
 from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
@@ -127,7 +128,7 @@ class Evaluation:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
         if isinstance(model, str):
             registry.check_model(model, "words" if self.in_words else "masks")
-            if self.options.calibration:  # what is known now must fit already
+            if self._is_calibrated(model):  # what is known now must fit already
                 self._t(model, self._identity(model))
             return
         fitting = (ChatModel, Baseline) if self.in_words else (Segmenter, Baseline)
@@ -162,9 +163,23 @@ class Evaluation:
         for model in models:
             self.check(model)
         if not self.in_words:
+            self._name_uncalibrated(models)
             return Graders()
         asked = {_name(model): (self.asked, self.modes(model)) for model in models}
         return load_graders(self.options, asked, self.agree)
+
+    def _is_calibrated(self, model: object) -> bool:
+        """Whether a model's threshold comes from --calibration; baselines have no use for it."""
+        return bool(self.options.calibration) and not is_baseline(_name(model))
+
+    def _name_uncalibrated(self, models: Sequence[object]) -> None:
+        found = [_name(model) for model in models if is_baseline(_name(model))]
+        if self.options.calibration and found:
+            print(
+                f"{', '.join(found)}: baselines, which --calibration does not concern; scored at "
+                f"t = {self.scoring.t:g}",
+                file=sys.stderr,
+            )
 
     def run(
         self,
@@ -184,7 +199,8 @@ class Evaluation:
             result = self.grade(run, folder, graders, reporter)
         else:
             scored = self.score(folder, run)
-            result = self._result(scored, folder, run)
+            note = self._chosen_t(run)[1]
+            result = self._result(scored, folder, run, warnings=(note,) if note else ())
         reporter.finished(result.run or run, folder, result.summary, result.more)
         return result
 
@@ -280,10 +296,18 @@ class Evaluation:
         """Score the stored predictions of a run in masks."""
         chosen = {name: getattr(self.options, name) for name in ("tau", "iou", "variant")}
         settings = {name: value for name, value in chosen.items() if value is not None}
-        settings["t"] = self.scoring.t
-        if self.options.calibration:
-            settings["t"] = self._t(run.model, run.identity)
+        settings["t"] = self._chosen_t(run)[0]
         return score_run(self.asked, folder, settings)
+
+    def _chosen_t(self, run: Run) -> tuple[float, str]:
+        """The threshold that a run is scored at, and what is to be said about it."""
+        from groundfault.analysis.calibration import usual_point
+
+        if self._is_calibrated(run.model):
+            return self._t(run.model, run.identity), ""
+        if self.options.t is not None or self.protocol.settings.get("t") is None:
+            return self.scoring.t, ""
+        return usual_point(run.model)
 
     def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""

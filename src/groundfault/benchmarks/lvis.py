@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from groundfault.errors import DataError
@@ -95,7 +96,9 @@ def read(
         return sorted(set(image.neg_category_ids) - set(present))
 
     queries = {category: name.replace("_", " ") for category, name in names.items()}
-    cases, items, notes = category_items(path, data, queries, _image_name, absent, verify=verify)
+    cases, items, notes = category_items(
+        path, data, queries, lambda image: _image_name(image, images), absent, verify=verify
+    )
     if contradictions:
         notes.append(
             f"{len(contradictions)} categories are annotated in an image that lists them as "
@@ -119,10 +122,17 @@ def _extras(path: AnyPath) -> dict[str, Any]:
     return found
 
 
-def _image_name(image: Image) -> str:
-    """LVIS v1 has no file names; its validation set holds images of two COCO folders.
+def _image_name(image: Image, folder: AnyPath | None = None) -> str:
+    """The picture's name in its folder. LVIS v1 has no file names, and its validation set holds
+    images of two COCO folders; v0.5 has names that COCO gave up. Where the folder is known, the
+    name is one that is there.
 
     >>> _image_name(Image(1, coco_url="http://images.cocodataset.org/val2017/000000397133.jpg"))
     'val2017/000000397133.jpg'
     """
-    return image.file_name or "/".join(image.coco_url.split("/")[-2:])
+    parts = image.coco_url.split("/")
+    names = [name for name in (image.file_name, "/".join(parts[-2:]), parts[-1]) if name]
+    for name in names if folder is not None else ():
+        if (Path(folder) / name).is_file():
+            return name
+    return names[0] if names else ""

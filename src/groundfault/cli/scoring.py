@@ -7,6 +7,7 @@ the settings of its protocol.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,6 +102,8 @@ def score_command(name: str) -> Command | None:
                 chosen.setdefault(key, getattr(settings, key))
         if "missing" in protocol.settings:
             chosen.setdefault("missing", Missing.error)
+        if _is_run(name) and "t" not in chosen and protocol.settings.get("t") is not None:
+            chosen["t"] = _usual_t(name)
         plain = {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()}
         with progress("comparing masks") as advance:
             matched = _matched(name, inputs, given, plain, advance)
@@ -192,6 +195,17 @@ def _is_run(name: str) -> bool:
     from groundfault.runs.run import RUN
 
     return (Path(name) / RUN).is_file()
+
+
+def _usual_t(folder: str) -> float:
+    """The threshold of a run's model, and a line that says where it comes from."""
+    from groundfault.analysis.calibration import usual_point
+    from groundfault.runs.run import read_run
+
+    t, note = usual_point(read_run(folder).model)
+    if note:
+        print(note, file=sys.stderr)
+    return t
 
 
 def _matched(
