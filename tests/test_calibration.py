@@ -311,8 +311,8 @@ def test_published_thresholds_by_name(tmp_path: Path) -> None:
 
 
 def test_eval_takes_each_models_own_threshold(run: Run, tmp_path: Path) -> None:
-    """The threshold of the calibration set, not the default of 0.5, on another set; baselines in the
-    same command have no use for it, which is said once."""
+    """The threshold of the calibration set, not the default of 0.5, on another set; baselines in
+    the same command have no use for it, which is said once."""
     data, dump = scored_set(tmp_path / "a", [(0.6, 0.38), (0.45, 0.1), (0.9, 0.2)])
     other, _ = scored_set(tmp_path / "b", [(0.6, 0.38)])
     calibrated_at, runs, model = tmp_path / "calibrated", tmp_path / "runs", f"replay:{dump}"

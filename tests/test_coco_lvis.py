@@ -251,9 +251,7 @@ def described() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("through_folder", [False, True])
-def test_a_coco_file_is_written_as_it_was(
-    tmp_path: Path, run: Any, through_folder: bool
-) -> None:
+def test_a_coco_file_is_written_as_it_was(tmp_path: Path, run: Any, through_folder: bool) -> None:
     before = described()
     source = tmp_path / "before.json"
     source.write_text(json.dumps(before))

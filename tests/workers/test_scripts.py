@@ -451,8 +451,8 @@ MMDET = {
             @staticmethod
             def fromfile(path):
                 assert path.startswith("configs/segmentation/yolo_world_seg_l_dual")
-                steps = [SimpleNamespace(type="LoadImageFromFile"), SimpleNamespace(type="LoadText")]
-                return Config(steps=steps)
+                names = ("LoadImageFromFile", "LoadText")
+                return Config(steps=[SimpleNamespace(type=name) for name in names])
     """,
     "mmengine/dataset.py": """
         import numpy, torch

@@ -15,7 +15,7 @@ import msgspec
 from groundfault import __version__
 from groundfault.analysis.sweep import T_GRID, Point, Sweep, best_threshold, sweep
 from groundfault.benchmarks.folder import content_hash
-from groundfault.config import OPERATING_POINTS, ScoreSettings
+from groundfault.config import OPERATING_POINTS, OWN_POINTS, ScoreSettings
 from groundfault.errors import UsageError
 from groundfault.io.store import read_json
 from groundfault.protocols.concepts import CONCEPTS
@@ -90,8 +90,8 @@ def published_point(model: str) -> float | None:
 
 
 def usual_point(model: str) -> tuple[float, str]:
-    """The threshold that a model is scored at unless one is chosen, and what is to be said about it:
-    the published one, else 0.5.
+    """The threshold that a model is scored at unless one is chosen, the published one or else 0.5,
+    and what is to be said about it.
 
     >>> usual_point("owlv2-sam")
     (0.2, 'owlv2-sam is scored at t = 0.2, where it was published.')
@@ -101,11 +101,12 @@ def usual_point(model: str) -> tuple[float, str]:
     published, usual = published_point(model), ScoreSettings().t
     if published is not None:
         return published, f"{model} is scored at t = {published:g}, where it was published."
-    if is_baseline(model):
-        return usual, ""
+    own = OWN_POINTS.get(model.partition(":")[0])
+    if own is not None or is_baseline(model):
+        return usual if own is None else own, ""
     return usual, (
-        f"No threshold of {model} is published: t = {usual:g} is merely the usual one. `groundfault "
-        "calibrate` finds its own, --t sets one."
+        f"No threshold of {model} is published: t = {usual:g} is merely the usual one. "
+        "`groundfault calibrate` finds its own, --t sets one."
     )
 
 

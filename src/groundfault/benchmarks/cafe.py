@@ -28,8 +28,8 @@ from groundfault.io.coco import (
     read_annotations,
     regions_by_image,
 )
-from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.coco_files import read_files
+from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline, Published
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -91,8 +91,8 @@ def fetched(folder: Path) -> dict[str, Any]:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read CAFE annotations. Several files are parts of one set (its subsets, say) where no image is
-    in two of them, else annotators of the same images."""
+    """Read CAFE annotations. Several files are parts of one set (its subsets, say) where no image
+    is in two of them, else annotators of the same images."""
     return read_files(annotations, lambda paths: _read(paths, verify=verify))
 
 

@@ -99,6 +99,13 @@ def read(
     cases, items, notes = category_items(
         path, data, queries, lambda image: _image_name(image, images), absent, verify=verify
     )
+    if not any(i.neg_category_ids or i.not_exhaustive_category_ids for i in data.images):
+        raise DataError(
+            path,
+            "no image says which categories are absent (neg_category_ids), as LVIS does",
+            remedy="read it as COCO (groundfault eval coco …), or make a set that asks for absent "
+            "things: groundfault build pairs",
+        )
     if contradictions:
         notes.append(
             f"{len(contradictions)} categories are annotated in an image that lists them as "

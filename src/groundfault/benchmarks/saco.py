@@ -59,7 +59,7 @@ def recognise(outline: Outline) -> bool:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read SA-Co annotations: one file per annotator or, where no image is in two files, per part."""
+    """Read SA-Co annotations: one file per annotator or, if no image is in two files, per part."""
     if not annotations:
         raise UsageError("SA-Co: give at least one annotation file")
     return read_files(annotations, lambda paths: _read(paths, verify=verify))

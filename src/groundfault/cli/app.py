@@ -50,6 +50,7 @@ COMMANDS = {
     "world": Entry(
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),
+    "build": Entry("building:register", "Make benchmarks from other data sets."),
     "train": Entry("train:register", "Train models against hallucination."),
     "calibrate": Entry(
         "calibration:register",

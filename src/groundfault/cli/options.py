@@ -176,7 +176,9 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     annotations: Annotated[
         list[Path] | None,
-        typer.Option("--annotations", help="Annotation JSON; cafe, saco: repeat for parts, annotators."),
+        typer.Option(
+            "--annotations", help="Annotation JSON; cafe, saco: repeat for parts, annotators."
+        ),
     ] = None
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
     cases: Annotated[

@@ -1,4 +1,4 @@
-"""Several files of image–phrase pairs: the parts of one set, or the annotators of the same images."""
+"""Several files of image–phrase pairs: parts of one set, or annotators of the same images."""
 
 from __future__ import annotations
 
