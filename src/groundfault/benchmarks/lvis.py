@@ -139,7 +139,7 @@ def _image_name(image: Image, folder: AnyPath | None = None) -> str:
     """
     parts = image.coco_url.split("/")
     names = [name for name in (image.file_name, "/".join(parts[-2:]), parts[-1]) if name]
-    for name in names if folder is not None else ():
-        if (Path(folder) / name).is_file():
-            return name
+    there = [] if folder is None else [name for name in names if (Path(folder) / name).is_file()]
+    if there:
+        return there[0]
     return names[0] if names else ""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from os import PathLike
 from pathlib import Path
@@ -131,7 +131,7 @@ class _Habits(msgspec.Struct, frozen=True):
     images_with_both: Mapping[tuple[str, str], int]
 
     @classmethod
-    def of(cls, pictures: Sequence[Sequence[Item]] | Iterator[Sequence[Item]]) -> _Habits:
+    def of(cls, pictures: Iterable[Sequence[Item]]) -> _Habits:
         alone: Counter[str] = Counter()
         both: Counter[tuple[str, str]] = Counter()
         for items in pictures:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from groundfault.cli.options import AsJson, add_commands, print_json
 from groundfault.errors import UsageError
+
+if TYPE_CHECKING:
+    from groundfault.analysis.composition import Composition
 
 
 def convert(
@@ -54,7 +58,14 @@ def convert(
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="Any file or folder.")], as_json: AsJson = False
+    file: Annotated[Path, typer.Argument(help="Any file or folder.")],
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Also what a set of pairs is made of.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="The same as a figure: .svg, .png or .pdf.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """What is this file, is it sound? Exit code 2 if it is not."""
     from groundfault.io.inspection import inspect as inspect_file
@@ -62,14 +73,37 @@ def inspect(
     from groundfault.reports.tables import show
 
     report = inspect_file(file)
+    found = None
+    if report.sound and (stats or figure is not None):
+        from groundfault.analysis.composition import composition
+        from groundfault.io.convert import read_any
+
+        found = composition(read_any(file))
     if as_json:
-        print_json(report)
+        print_json({"report": report, "statistics": found} if found else report)
     else:
         for table in inspection_tables(report):
             show(table)
             print()
     if not report.sound:
         raise typer.Exit(2)
+    if found is not None:
+        _show_composition(found, file, figure, as_json)
+
+
+def _show_composition(
+    found: Composition, file: Path, figure: Path | None, as_json: bool
+) -> None:
+    """What a set of pairs is made of: a table, and the figure if it is wanted."""
+    from groundfault.reports.compositions import composition_figure, composition_table
+    from groundfault.reports.page.drawing import write_figure
+    from groundfault.reports.tables import show
+
+    if not as_json:
+        show(composition_table(found))
+    if figure is not None:
+        write_figure(figure, composition_figure(found, file.stem))
+        print(f"figure: {figure}", file=sys.stderr)
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

@@ -6,8 +6,8 @@ The same runs give the same bytes: there is no date in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from groundfault.io.store import write_bytes
 from groundfault.reports.agent_traces import script_hash
 from groundfault.reports.page.agent_steps import make_episodes
 from groundfault.reports.page.content import ChapterPage, chapter_page
-from groundfault.reports.page.drawing import SERIES, Figure, standalone, style_sheet
+from groundfault.reports.page.drawing import SERIES, Figure, rendered, standalone, style_sheet
 from groundfault.reports.page.exam_answers import (
     Material,
     in_words,
@@ -154,16 +154,8 @@ def _figures(page: ChapterPage) -> list[Figure]:
 
 
 def _formats(svg: str) -> list[tuple[str, bytes]]:
-    formats = [("svg", svg.encode())]
-    try:
-        vl_convert = import_module("vl_convert")
-    except ImportError:
-        return formats
-    return [
-        *formats,
-        ("png", vl_convert.svg_to_png(svg, scale=3)),
-        ("pdf", vl_convert.svg_to_pdf(svg)),
-    ]
+    kinds = ("svg", "png", "pdf") if find_spec("vl_convert") else ("svg",)
+    return [(kind, rendered(svg, kind)) for kind in kinds]
 
 
 def _environment() -> Environment:
