@@ -347,6 +347,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader of the numbers must know about the data."""
     origin: str = ""
     """repo@commit, if the data was fetched by its name."""
+    source: dict[str, object] = msgspec.field(default_factory=dict)
+    """What the data was read from, and the dump that was scored, so that reports find them again;
+    they may be gone."""
     settings: dict[str, object]
     rows: dict[str, Row]
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)

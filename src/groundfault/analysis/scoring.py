@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from groundfault import protocols
 from groundfault.errors import DataError, UsageError
 from groundfault.io.inputs import Input
-from groundfault.io.sources import load, read_predictions
+from groundfault.io.sources import DUMP, load, read_predictions
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
 from groundfault.records import Benchmark, Prediction
@@ -70,6 +73,7 @@ def match_files(
     `settings` are what the protocol can choose; those that are not given have its defaults.
     """
     benchmark = load(name, verify=False, options=settings, **inputs)
+    benchmark = _with_dump(benchmark, predictions)
     protocol = protocols.of_benchmark(benchmark)
     resolved = protocol.resolved(settings)
     found: Iterable[Prediction]
@@ -88,6 +92,12 @@ def match_files(
         raise DataError(
             _files(inputs), problem.problem, record=problem.record, remedy=problem.remedy
         ) from None
+
+
+def _with_dump(benchmark: Benchmark, predictions: str | PathLike[str]) -> Benchmark:
+    """The benchmark with a note of what is compared with it."""
+    source = {**benchmark.source, DUMP: str(Path(predictions).resolve())}
+    return msgspec.structs.replace(benchmark, source=source)
 
 
 def _files(inputs: Mapping[str, Any]) -> str:
@@ -120,7 +130,7 @@ def match_run(
     run = read_run(folder)
     if run.modes:
         raise UsageError(f"{folder}: holds answers in words; score them with: groundfault judge")
-    benchmark = read_again(run, data=data)
+    benchmark = _with_dump(read_again(run, data=data), folder)
     protocol = protocols.of_benchmark(benchmark)
     resolved = protocol.resolved(settings)
     matched = protocol.matched(benchmark, _of_run(folder, benchmark), resolved)

@@ -49,6 +49,7 @@ def summarise(
         title=scored.title,
         about=scored.about,
         origin=scored.origin,
+        source=scored.source,
         settings={**scored.settings, "bootstrap": bootstrap, "seed": seed},
         rows=rows,
         outcomes=scored.outcomes,

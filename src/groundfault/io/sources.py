@@ -22,12 +22,14 @@ from groundfault.registry import load as load_entry
 if TYPE_CHECKING:
     from groundfault.io.fetching import Fetched
 
-__all__ = ["FOLDER", "inputs_of", "load", "read_predictions", "with_inputs"]
+__all__ = ["DUMP", "FOLDER", "inputs_of", "load", "read_predictions", "with_inputs"]
 
 AnyPath = str | PathLike[str]
 Progress = Callable[[int, int], None]
 FOLDER = "folder"
 """The name of our own format."""
+DUMP = "predictions"
+"""Under this name a source also says which dump was scored."""
 
 
 def inputs_of(name: str) -> tuple[Input, ...]:

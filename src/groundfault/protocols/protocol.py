@@ -115,6 +115,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 title=card.title,
                 about=card.about,
                 origin=benchmark.origin,
+                source=benchmark.source,
             )
         )
 
