@@ -91,9 +91,7 @@ def inspect(
         _show_composition(found, file, figure, as_json)
 
 
-def _show_composition(
-    found: Composition, file: Path, figure: Path | None, as_json: bool
-) -> None:
+def _show_composition(found: Composition, file: Path, figure: Path | None, as_json: bool) -> None:
     """What a set of pairs is made of: a table, and the figure if it is wanted."""
     from groundfault.reports.compositions import composition_figure, composition_table
     from groundfault.reports.page.drawing import write_figure

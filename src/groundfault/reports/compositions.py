@@ -116,12 +116,12 @@ def _bars(
     return 12 + len(bars) * (BAR + 4)
 
 
-def _tail(
-    canvas: Canvas, place: tuple[float, float], height: float, found: Composition
-) -> None:
+def _tail(canvas: Canvas, place: tuple[float, float], height: float, found: Composition) -> None:
     """How often each prompt pair occurs, by rank: an area that is long and low for a long tail."""
     x, y = place
-    once = f"{found.n_once:,} of {found.n_prompt_pairs:,} occur once ({100 * found.share_once:.1f} %)"
+    once = (
+        f"{found.n_once:,} of {found.n_prompt_pairs:,} occur once ({100 * found.share_once:.1f} %)"
+    )
     canvas.text(x, y, "How often a prompt pair occurs, by rank", "t strong")
     left, top, bottom = x + 30, y + 14, y + height - 30
     ticks = nice_ticks(0, max(found.frequencies[0], 2))

@@ -128,6 +128,8 @@ def style_sheet(colours: Mapping[str, str] | None = None) -> str:
         f".ring{{stroke:{colour('ink')};stroke-width:1.8;fill:none}}",
         f".dot{{fill:{colour('ink')}}}",
         f".heat{{fill:{colour('heat')}}}",
+        f".halo{{stroke:{colour('paper')};fill:none;stroke-linejoin:round}}",
+        f".edge{{stroke:{colour('ink')};fill:none;stroke-linejoin:round}}",
         f".guide{{stroke:{colour('soft')};stroke-width:1;stroke-dasharray:3 3;fill:none}}",
     ]
     for k in range(SERIES):

@@ -30,6 +30,7 @@ from groundfault.reports.page.exam_cards import make_cards, shown_questions
 from groundfault.reports.page.exam_sections import TYPE_WORDS
 from groundfault.reports.page.gallery import Gallery, make_gallery
 from groundfault.reports.page.inputs import Chapter, RunData, chapters, load_runs
+from groundfault.reports.page.panels import PICTURE_PX, panel_figures
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.sources import Sources
 from groundfault.reports.page.words import slice_name
@@ -109,9 +110,15 @@ def write_report(
     write_bytes(out, (before + start + stored + after).encode())
 
 
-def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
+def write_figures(
+    runs: Sequence[Path],
+    folder: Path,
+    *,
+    images_from: Path | None = None,
+    notes: list[str] | None = None,
+) -> list[Path]:
     """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the first
-    tables, or an exam's, as LaTeX."""
+    tables, or an exam's, as LaTeX. `notes` gets why cases have no panels."""
     found = chapters(load_runs([Path(run) for run in runs]))
     pages = _pages(found, _materials(found, None))
     written: list[Path] = []
@@ -120,8 +127,10 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
         write_bytes(Path(folder) / name, content)
         written.append(Path(folder) / name)
 
+    sources = Sources(None if is_exam_folder(images_from) else images_from)
+    panels = panel_figures(found, sources=sources, pictures=Pictures(PICTURE_PX))
     seen: dict[str, int] = {}
-    for figure in (figure for page in pages for figure in _figures(page)):
+    for figure in [*(figure for page in pages for figure in _figures(page)), *panels]:
         seen[figure.name] = seen.get(figure.name, 0) + 1
         name = figure.name if seen[figure.name] == 1 else f"{figure.name}-{seen[figure.name]}"
         for ending, content in _formats(standalone(figure)):
@@ -129,6 +138,8 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
     for page in pages:
         for name, latex in page.latex:
             write(f"{name}.tex", latex.encode())
+    if notes is not None:
+        notes += dict.fromkeys(sources.notes)
     return written
 
 
