@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ KIND_WORDS = {
     "": "No edit",
 }  # fmt: skip
 IN_A_ROW = 4
+TALLEST = 190.0
+LEGIBLE = 0.03
+"""Share of a picture that a target's box should take to be seen at this size."""
 ROWS_OF_A_MODEL = 4
 RIGHT, WRONG, UNKNOWN = 2, 1, 7
 """Colours of what is right, wrong, or not known."""
@@ -75,24 +79,31 @@ class _Chapter:
         for agent, segmenter in _verified(self.chapter.runs):
             yield self._against(agent, segmenter)
 
-    def _shown(self, places: Sequence[int]) -> list[tuple[Example, ...]]:
-        """Cases as all runs answered them; those without a picture are left out."""
+    def _shown(self, places: Sequence[int]) -> dict[int, tuple[Example, ...]]:
+        """Cases as all runs answered them, by place; those without a picture are left out."""
         found = examples_at(self.chapter, places, sources=self.sources, pictures=self.pictures)
-        return [case for case in found if case[0].views and case[0].views[0].picture is not None]
+        return {
+            place: case
+            for place, case in zip(places, found, strict=True)
+            if case[0].views and case[0].views[0].picture is not None
+        }
 
     def _examples(self) -> Figure | None:
         """A few cases of every edit: picture, target, p⁺ and p⁻."""
         canvas, y = Canvas(), 0.0
         for kind in _kinds(self.rows[0], self.places):
             places = [p for p in self.places if (self.rows[0][p]["intervention"] or "") == kind]
-            cases = self._shown(_varied(self.rows[0], places, IN_A_ROW))
+            candidates = self._shown(_varied(self.rows[0], places, 3 * IN_A_ROW))
+            cases = _legible(list(candidates.values()))
             if not cases:
                 continue
             canvas.text(0, y + 12, KIND_WORDS.get(kind, kind), "t strong")
-            width = (WIDTH - GAP * (IN_A_ROW - 1)) / IN_A_ROW
-            tall = max(_height(case[0].views[0], width, width) for case in cases)
-            for k, case in enumerate(cases):
-                self._question(canvas, (k * (width + GAP), y + 22), (width, tall), case[0])
+            shapes = [case[0].views[0].width_px / case[0].views[0].height_px for case in cases]
+            tall = min((WIDTH - GAP * (len(cases) - 1)) / sum(shapes), TALLEST)
+            x = 0.0
+            for case, shape in zip(cases, shapes, strict=True):
+                self._question(canvas, (x, y + 22), (tall * shape, tall), case[0])
+                x += tall * shape + GAP
             y += 22 + tall + 46
         if not y:
             return None
@@ -124,7 +135,7 @@ class _Chapter:
             accepted = [p for p in of_kind if self.rows[number][p]["negative_cell"] in ACCEPTED]
             accepted.sort(key=lambda p: _sureness(self.rows[number][p]))
             places += accepted[: 2 if kind == "" else 1]
-        cases = self._shown(places[:ROWS_OF_A_MODEL])
+        cases = self._shown(places[:ROWS_OF_A_MODEL]).values()
         if not cases:
             return None
         canvas, y = Canvas(), 0.0
@@ -143,7 +154,8 @@ class _Chapter:
         box = _picture(canvas, self.pictures, first, (0, y), (width, tall))
         _target(canvas, first, box)
         canvas.text(0, y + tall + 16, KIND_WORDS.get(example.kind, example.kind), "t strong")
-        canvas.text(0, y + tall + 32, shortened(f"case {example.case_id}", width))
+        words = f"case {example.case_id}, its target dashed"
+        canvas.text(0, y + tall + 32, shortened(words, width))
         for k, (name, view) in enumerate(answers, start=1):
             x = k * (width + GAP)
             box = _picture(canvas, self.pictures, view, (x, y), (width, tall))
@@ -165,13 +177,7 @@ class _Chapter:
             if words != BOTH_RIGHT
             for place, side in questions[: 2 if words == AGENT_HELPS else 1]
         ]
-        shown = dict(
-            zip(
-                dict.fromkeys(place for _, place, _ in wanted),
-                self._shown(list(dict.fromkeys(place for _, place, _ in wanted))),
-                strict=False,
-            )
-        )
+        shown = self._shown(list(dict.fromkeys(place for _, place, _ in wanted)))
         canvas = Canvas()
         counts = " · ".join(f"{words}: {len(questions):,}" for words, questions in groups.items())
         canvas.text(0, 11, f"Questions: {counts}", "i")
@@ -273,6 +279,21 @@ def _varied(rows: Sequence[Row], places: Sequence[int], n: int) -> list[int]:
     pool = new if len(new) >= n else list(places)
     step = max(len(pool) / n, 1)
     return [pool[int(k * step)] for k in range(min(n, len(pool)))]
+
+
+def _legible(cases: Sequence[tuple[Example, ...]]) -> list[tuple[Example, ...]]:
+    """As many as stand in a row, those first whose target is large enough to be seen; in order."""
+    ranked = sorted(cases, key=lambda case: _box_share(case[0].views[0]) < LEGIBLE)[:IN_A_ROW]
+    return [case for case in cases if case in ranked]
+
+
+def _box_share(view: View) -> float:
+    """How much of the picture the box around its target takes."""
+    numbers = [float(number) for number in re.findall(r"[\d.]+", view.target)]
+    if not numbers:
+        return 0.0
+    x, y = numbers[::2], numbers[1::2]
+    return (max(x) - min(x)) * (max(y) - min(y)) / (view.width_px * view.height_px)
 
 
 def _sureness(row: Row) -> tuple[bool, bool, float]:
