@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from tests.conftest import Ran
 
+import groundfault as gf
 from groundfault.analysis.calibration import Calibration, operating_points
 from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
@@ -341,14 +342,22 @@ def test_the_published_threshold_is_the_default_and_its_absence_is_said(
 ) -> None:
     data, dump = scored_set(tmp_path, [(0.3, 0.1), (0.7, 0.25)])
     out = ("--bootstrap", 0, "--out", tmp_path / "runs")
-    told = run("eval", data, "--model", f"replay:{dump}", *out)
-    assert "t 0.5" in told.out
-    assert f"note: No threshold of replay:{dump} is published: t = 0.5 is merely" in told.out
-    told = run("eval", data, "--model", f"replay:{dump}", *out, "--t", 0.5)
-    assert "No threshold of" not in told.out
-    assert "No threshold" not in run("eval", data, "--model", "oracle", *out).out
+
+    class Mine:
+        def segment(self, image: Any, phrases: list[str]) -> list[gf.Prediction]:
+            return [gf.as_prediction([image[..., 0] > 0], [0.3]) for _ in phrases]
+
+    noted = gf.evaluate(str(data), Mine(), bootstrap=0).summary
+    assert noted.settings["t"] == 0.5
+    assert any("No threshold of Mine is published: t = 0.5 is merely" in n for n in noted.notes)
+    chosen = gf.evaluate(str(data), Mine(), bootstrap=0, t=0.25).summary
+    assert not any("No threshold" in note for note in chosen.notes)
+    for model in ("oracle", "nano-base", f"replay:{dump}"):  # those that have one, or are no model
+        assert "No threshold" not in run("eval", data, "--model", model, *out).out
     place = next((tmp_path / "runs").glob("replay*"))
     stored = json.loads((place / "run.json").read_text())
+    (place / "run.json").write_text(json.dumps({**stored, "model": "clipseg"}))
+    assert "No threshold of clipseg is published" in run("score", place, "--bootstrap", 0).err
     (place / "run.json").write_text(json.dumps({**stored, "model": "owlv2-sam"}))
     scored = run("score", place, "--bootstrap", 0, "--json")
     assert scored.json["settings"]["t"] == 0.2

@@ -346,7 +346,7 @@ def test_what_makes_no_sense_is_refused_with_the_possible_targets(
     ):
         convert.write_any(quad(), "cafe", tmp_path / "out.json")
     coco = convert.read_any(write_file(tmp_path / "coco.json", instances()))
-    with pytest.raises(UsageError, match="as cafe: case 7 is not one positive followed by"):
+    with pytest.raises(UsageError, match=r"as cafe: case 7 is not one positive .* build pairs"):
         convert.write_any(coco, "cafe", tmp_path / "out.json")
     saco = convert.read_any(golden / "annotations.json", format="saco")
     with pytest.raises(UsageError, match="no case has a misleading negative"):

@@ -101,9 +101,11 @@ def usual_point(model: str) -> tuple[float, str]:
     published, usual = published_point(model), ScoreSettings().t
     if published is not None:
         return published, f"{model} is scored at t = {published:g}, where it was published."
-    own = OWN_POINTS.get(model.partition(":")[0])
-    if own is not None or is_baseline(model):
-        return usual if own is None else own, ""
+    name = model.partition(":")[0]
+    if name in OWN_POINTS:
+        return OWN_POINTS[name], ""
+    if is_baseline(model) or name == "replay":  # nobody's scores, or nobody knows whose
+        return usual, ""
     return usual, (
         f"No threshold of {model} is published: t = {usual:g} is merely the usual one. "
         "`groundfault calibrate` finds its own, --t sets one."

@@ -257,7 +257,10 @@ def obstacle(benchmark: Benchmark) -> str | None:
     for case_id, items in cases.items():
         roles = [item.role for item in items]
         if roles[0] is not Role.POSITIVE or Role.POSITIVE in roles[1:]:
-            return f"case {case_id} is not one positive followed by its negatives"
+            return (
+                f"case {case_id} is not one positive followed by its negatives (`groundfault build "
+                "pairs` makes such cases from COCO and LVIS)"
+            )
         if len({item.image for item in items}) > 1:
             return f"case {case_id} is about several images"
     if all(len(items) == 1 for items in cases.values()):

@@ -27,7 +27,7 @@ from groundfault.io.coco_categories import (
     category_items,
     category_names,
 )
-from groundfault.io.coco_writing import Annotated, write_annotations, written_id
+from groundfault.io.coco_writing import WrittenObject, write_annotations, written_id
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Item, Prediction
 
@@ -145,7 +145,7 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
     extras: Mapping[str, Any] = benchmark.extras if own else {}
     fields: Mapping[str, Sequence[Mapping[str, Any]]] = extras.get("annotations", {})
     images = {image["id"]: _plain(image) for image in extras.get("images", ())}
-    objects: list[Annotated] = []
+    objects: list[WrittenObject] = []
     for item in benchmark.items:
         image_id = image_ids[_picture(item)]
         ours = {"file_name": item.image, "height": item.height_px, "width": item.width_px}

@@ -102,7 +102,8 @@ def score_command(name: str) -> Command | None:
                 chosen.setdefault(key, getattr(settings, key))
         if "missing" in protocol.settings:
             chosen.setdefault("missing", Missing.error)
-        if _is_run(name) and "t" not in chosen and protocol.settings.get("t") is not None:
+        has_t = protocol.settings.get("t") is not None and given["config"] is None
+        if _is_run(name) and has_t and "t" not in chosen:
             chosen["t"] = _usual_t(name)
         plain = {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()}
         with progress("comparing masks") as advance:

@@ -17,7 +17,7 @@ from groundfault.records import Benchmark, Item, Region, Role
 from groundfault.registry import KINDS, load
 
 __all__ = [
-    "Annotated",
+    "WrittenObject",
     "phrase_category",
     "phrase_ids",
     "pooled_categories",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 AnyPath = str | PathLike[str]
-Annotated = tuple[Id, int, Region, Mapping[str, Any]]
+WrittenObject = tuple[Id, int, Region, Mapping[str, Any]]
 """Image id, category id, region, and further fields of an annotation."""
 
 
@@ -83,7 +83,7 @@ def _integers(ids: Iterable[str]) -> dict[str, int] | None:
 def write_annotations(
     path: AnyPath,
     images: Sequence[Mapping[str, Any]],
-    objects: Iterable[Annotated],
+    objects: Iterable[WrittenObject],
     categories: Sequence[Mapping[str, Any]],
     *,
     format_name: str,
@@ -166,7 +166,7 @@ def write_phrases(
     written = []
     for annotator in range(n_annotators):
         images: list[dict[str, Any]] = []
-        objects: list[Annotated] = []
+        objects: list[WrittenObject] = []
         for item in benchmark.items:
             regions = item.annotated_by(annotator)
             if regions is None:
