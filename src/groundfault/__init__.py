@@ -27,6 +27,7 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
@@ -55,6 +56,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "build_pairs",
     "calibrate",
     "compare",
     "evaluate",
@@ -70,6 +72,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from groundfault.api.building import build_pairs
     from groundfault.api.calibrating import calibrate
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate

@@ -24,7 +24,17 @@ from groundfault.errors import GroundfaultError, UnknownName, UsageError
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
 
-__all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names", "plugins"]
+__all__ = [
+    "BASELINES",
+    "KINDS",
+    "Entry",
+    "is_baseline",
+    "load",
+    "load_model",
+    "model_factory",
+    "names",
+    "plugins",
+]
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
@@ -115,7 +125,8 @@ KINDS: dict[str, dict[str, Entry]] = {
         "clipseg": Entry("groundfault.models.clipseg:load", "CLIPSeg: one region per phrase"),
         "omdet-sam": Entry("groundfault.models.omdet_sam:load", "OmDet-Turbo + SAM"),
         "yolo-world": Entry(
-            "groundfault.models.ultralytics_open:load_yolo_world", "YOLO-World + SAM; AGPL-3.0"
+            "groundfault.models.ultralytics_open:load_yolo_world",
+            "YOLO-World's boxes + SAM, not CAFE's YOLO-World-Seg (a worker); AGPL-3.0",
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
         "agent": Entry(
@@ -190,6 +201,15 @@ def model_factory(spec: str) -> tuple[Any, str]:
     if not callable(factory):
         raise GroundfaultError(f"model '{name}' is a {type(factory).__name__}, not a callable")
     return factory, argument
+
+
+def is_baseline(spec: str) -> bool:
+    """Whether `NAME[:argument]` is a baseline of ours.
+
+    >>> is_baseline("random:3"), is_baseline("sam3")
+    (True, False)
+    """
+    return spec.partition(":")[0] in BASELINES
 
 
 def answering(answers: Answers) -> list[str]:

@@ -29,6 +29,7 @@ from groundfault.io.sources import load
 from groundfault.judges.corrections import judge_run, n_corrected
 from groundfault.protocols import Protocol, find, of_benchmark
 from groundfault.records import Benchmark, Card, Mode, Prediction, Summary
+from groundfault.registry import is_baseline
 from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
@@ -143,7 +144,7 @@ class Evaluation:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
         if isinstance(model, str):
             registry.check_model(model, "words" if self.in_words else "masks")
-            if self.options.calibration:  # what is known now must fit already
+            if self._is_calibrated(model):  # what is known now must fit already
                 self._t(model, self._identity(model))
             return
         fitting = (ChatModel, Baseline) if self.in_words else (Segmenter, Baseline)
@@ -180,12 +181,26 @@ class Evaluation:
         if not self.in_words:
             if not self.options.judge:
                 _check_base_url(models, self.options)
+            self._name_uncalibrated(models)
             judge = None
             if self.protocol.judged:
                 judge = load_judge(self.options, n_corrected(self.asked), self.agree)
             return Graders(judge=judge)
         asked = {_name(model): (self.asked, self.modes(model)) for model in models}
         return load_graders(self.options, asked, self.agree)
+
+    def _is_calibrated(self, model: object) -> bool:
+        """Whether a model's threshold comes from --calibration; baselines have no use for it."""
+        return bool(self.options.calibration) and not is_baseline(_name(model))
+
+    def _name_uncalibrated(self, models: Sequence[object]) -> None:
+        found = [_name(model) for model in models if is_baseline(_name(model))]
+        if self.options.calibration and found:
+            print(
+                f"{', '.join(found)}: baselines, which --calibration does not concern; scored at "
+                f"t = {self.scoring.t:g}",
+                file=sys.stderr,
+            )
 
     def run(
         self,
@@ -208,8 +223,8 @@ class Evaluation:
                 run = judge_run(folder, run, self.asked, graders.judge)
                 reporter.graded(run)
             scored = self.score(folder, run)
-            warnings = run.judged.warnings if run.judged else ()
-            result = self._result(scored, folder, run, warnings=warnings)
+            notes = [*(run.judged.warnings if run.judged else ()), self._chosen_t(run)[1]]
+            result = self._result(scored, folder, run, warnings=tuple(filter(None, notes)))
         reporter.finished(result.run or run, folder, result.summary, result.more)
         return result
 
@@ -307,10 +322,18 @@ class Evaluation:
         settings = {name: value for name, value in chosen.items() if value is not None}
         if self.options.sizes:
             settings["sizes"] = self.options.sizes
-        settings["t"] = self.scoring.t
-        if self.options.calibration:
-            settings["t"] = self._t(run.model, run.identity)
+        settings["t"] = self._chosen_t(run)[0]
         return score_run(self.asked, folder, settings)
+
+    def _chosen_t(self, run: Run) -> tuple[float, str]:
+        """The threshold that a run is scored at, and what is to be said about it."""
+        from groundfault.analysis.calibration import usual_point
+
+        if self._is_calibrated(run.model):
+            return self._t(run.model, run.identity), ""
+        if self.options.t is not None or self.protocol.settings.get("t") is None:
+            return self.scoring.t, ""
+        return usual_point(run.model)
 
     def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -33,5 +34,9 @@ def report(
         with_published=published,
     )
     if figures is not None:
-        write_figures(folders, Path(figures))
+        notes: list[str] = []
+        given = None if images is None else Path(images)
+        write_figures(folders, Path(figures), images_from=given, notes=notes)
+        for note in notes:
+            print(f"figures: {note}", file=sys.stderr)
     return Path(out)

@@ -446,4 +446,5 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
 
     one_annotator = tuple(msgspec.structs.replace(i, alternatives=()) for i in benchmark.items)
     benchmark = msgspec.structs.replace(benchmark, items=one_annotator)
-    return write_phrases(benchmark, path, format_name="fprefcoco", fields=fields)
+    ids = {item.id: written_id(item.id) for item in benchmark.items}
+    return write_phrases(benchmark, path, format_name="fprefcoco", ids=ids, fields=fields)

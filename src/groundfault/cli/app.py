@@ -54,6 +54,7 @@ COMMANDS = {
     "world": Entry(
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),
+    "build": Entry("building:register", "Make benchmarks from other data sets."),
     "train": Entry("train:register", "Train models against hallucination."),
     "calibrate": Entry(
         "calibration:register",
@@ -64,7 +65,7 @@ COMMANDS = {
     ),
     "convert": Entry(
         "files:register",
-        "Turn any benchmark format into any other; what a format cannot hold is said.",
+        "Turn a benchmark into another format, a run into a results file; what is lost is said.",
     ),
     "export": Entry(
         "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."

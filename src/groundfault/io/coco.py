@@ -19,6 +19,7 @@ from groundfault.io.masks import CONTINUES, MAX_PIXELS, parse_mask, to_rle
 from groundfault.records import Outcome, Prediction, Region, Rle
 
 __all__ = [
+    "ANNOTATIONS",
     "EDIT_TYPES",
     "NEGATIVE_OFFSET",
     "Annotation",
@@ -344,6 +345,14 @@ def annotator_regions(
             found.append((None, True))
             continue
         other = data.images[place]
+        if (other.file_name, other.text_input) != (image.file_name, image.text_input):
+            raise DataError(
+                path,
+                f"it is '{other.text_input}' in {other.file_name} here and '{image.text_input}' in "
+                f"{image.file_name} in the first file, while other images are in both",
+                record=f"images[{place}] (id {other.id})",
+                remedy="give annotators of the same images, or parts that share none",
+            )
         if (other.height, other.width) != (image.height, image.width):
             raise DataError(
                 path,

@@ -26,7 +26,9 @@ JPEG_QUALITY = 74
 class Pictures:
     """Pictures that are shown, by number."""
 
-    def __init__(self) -> None:
+    def __init__(self, side_px: int = LONG_SIDES_PX[0]) -> None:
+        self.side_px = side_px
+        """The long side of the largest size."""
         self.number: dict[Hashable, int | None] = {}
         self.thumbnails: list[Image.Image] = []
         self.sizes: list[tuple[int, int]] = []
@@ -54,12 +56,12 @@ class Pictures:
 
         try:
             with Image.open(source) as opened:
-                opened.draft("RGB", (LONG_SIDES_PX[0], LONG_SIDES_PX[0]))
+                opened.draft("RGB", (self.side_px, self.side_px))
                 picture = ImageOps.exif_transpose(opened).convert("RGB")  # as models see it
         except Exception:  # on damaged files Pillow also asserts and fails to index
             self.unreadable += 1
             return None
-        picture.thumbnail((LONG_SIDES_PX[0], LONG_SIDES_PX[0]), Image.Resampling.LANCZOS)
+        picture.thumbnail((self.side_px, self.side_px), Image.Resampling.LANCZOS)
         self.thumbnails.append(picture)
         self.sizes.append(picture.size)
         return len(self.thumbnails) - 1
