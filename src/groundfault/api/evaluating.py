@@ -23,7 +23,7 @@ from groundfault.analysis.summary import summarise, write_results
 from groundfault.api.grading import Graders, is_local, load_graders
 from groundfault.api.options import ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
 from groundfault.protocols import Protocol, find, of_benchmark
@@ -122,6 +122,7 @@ class Evaluation:
         _refuse_options(benchmark.card.name, self.options, in_words=self.in_words)
         if options.calibration and options.t is not None:
             raise UsageError("--calibration and --t both set the threshold; give one of them")
+        _refuse_silence(self.asked)
 
     def check(self, model: Any) -> None:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
@@ -348,6 +349,20 @@ class Evaluation:
             summary = msgspec.structs.replace(summary, notes=(*summary.notes, *warnings))
         write_results(folder, scored, summary)
         return Result(summary, folder=folder, run=run, benchmark=self.asked)
+
+
+def _refuse_silence(asked: Benchmark) -> None:
+    """Refuse to ask questions without words."""
+    silent = [item.id for item in asked.items if not item.query.strip()]
+    if silent:
+        more = f", and so are {len(silent) - 1} more" if len(silent) > 1 else ""
+        where = asked.folder or asked.source.get("annotations") or asked.card.name
+        raise DataError(
+            str(where),
+            f"its query is empty{more}: nobody can be asked that",
+            record=f"item {silent[0]}",
+            remedy="give it its words, or drop it",
+        )
 
 
 def _name(model: Any) -> str:
