@@ -13,8 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 
-__all__ = ["DataError", "GroundfaultError", "MissingExtra", "UnknownName", "UsageError"]
+__all__ = [
+    "DataError",
+    "GroundfaultError",
+    "MissingExtra",
+    "UnknownName",
+    "UsageError",
+    "described",
+]
 
 
 class GroundfaultError(Exception):
@@ -72,3 +80,46 @@ class MissingExtra(GroundfaultError):
         super().__init__(
             f"{library} is not installed. Install it with: pip install 'groundfault[{extra}]'"
         )
+
+
+def described(problem: BaseException) -> str:
+    """An exception of somebody else's code: its kind, its words, and where it was raised if that
+    is in a plug-in.
+
+    >>> described(ValueError("no such colour"))
+    'ValueError: no such colour'
+    """
+    words = f"{type(problem).__name__}: {problem}".rstrip(": ")
+    if isinstance(problem, SyntaxError) and problem.filename:  # it names its place itself
+        return words
+    place = _place(problem)
+    return f"{words} (at {place})" if place else words
+
+
+def _place(problem: BaseException) -> str:
+    """File and line in the code that we called, where that is not ours: the last of its own lines,
+    however deep the libraries are in which it ended."""
+    lines: list[tuple[str, str, int]] = []
+    step = problem.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        lines.append((module, step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    called = next((k for k, (module, *_) in enumerate(lines) if not _is_called_from(module)), None)
+    if called is None or _package(lines[called][0]) == "groundfault":
+        return ""
+    package = _package(lines[called][0])
+    module, file, line = [each for each in lines if _package(each[0]) == package][-1]
+    path = Path(file)
+    name = f"{path.parent.name}/{path.name}" if "." in module else path.name
+    return f"{name}:{line}"
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _is_called_from(module: str) -> bool:
+    """Whether a module of ours, or of Python, is where other people's code is called from."""
+    ours = ("groundfault.runner", "groundfault.registry", "groundfault.llm", "groundfault.api")
+    return module.startswith((*ours, "importlib", "concurrent.futures"))

@@ -49,6 +49,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     """Only the first cases."""
     resume: bool
     """Go on where a run ended; False starts anew."""
+    max_failures: int
+    """Identical failures in a row after which a run is given up; 0 for never. [20]"""
     calibration: str
     """Where the threshold comes from: what `calibrate` wrote, or "published"."""
     device: str
@@ -109,6 +111,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     limit: int | None = None
     resume: bool = True
+    max_failures: int = 20
     calibration: str = ""
     device: str = "auto"
     dtype: str = "auto"
@@ -225,6 +228,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             ray_address=self.ray_address,
             device=self.device,
             resume=self.resume,
+            max_failures=self.max_failures,
             probe=self.probe,
             retry=self.retry(),
             budget=self.budget,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @grouped
 def calibrate(
-    model: Annotated[str, typer.Argument(help="NAME or NAME:argument, or the folder of a run.")],
+    model: Annotated[str, typer.Argument(help="[LABEL=]NAME[:argument], or the folder of a run.")],
     files: DataOptions,
     loading: LoadingOptions,
     running: RunningOptions,

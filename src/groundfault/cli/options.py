@@ -245,6 +245,12 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures", min=0, help="Stop after N identical failures in a row; 0: never."
+        ),
+    ] = 20
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from groundfault.metrics import Metric
@@ -13,7 +13,7 @@ from groundfault.reports.tables import Cell, Table
 if TYPE_CHECKING:
     from groundfault.published import PublishedRow
 
-__all__ = ["estimate_cell", "published_table", "summary_table"]
+__all__ = ["estimate_cell", "models_table", "published_table", "summary_table"]
 
 
 def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
@@ -46,6 +46,26 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
     ]
     columns = ["", "cases", *map(_heading, chosen)]
     return Table(columns, rows, title=summary.benchmark, notes=list(_notes(summary, protocol)))
+
+
+def models_table(summaries: Mapping[str, Summary], metrics: Sequence[str] | None = None) -> Table:
+    """The results of several models on one benchmark, row by row: within a row, model by model."""
+    first = next(iter(summaries.values()))
+    protocol = of_summary(first)
+    known = next(iter(first.rows.values())).metrics
+    names = [protocol.metric_named(name, known) for name in metrics or ()]
+    chosen = [protocol.metric(name) for name in names or protocol.shown(known)]
+    rows = [
+        [name, model, str(row.n_cases), *(estimate_cell(m, row.metrics[m.name]) for m in chosen)]
+        for name in first.rows
+        for model, summary in summaries.items()
+        if (row := summary.rows.get(name)) is not None and row.n_cases
+    ]
+    columns = ["", "model", "cases", *map(_heading, chosen)]
+    told = [next(iter(_notes(summary, protocol))) for summary in summaries.values()]
+    each = [f"{model}: {note}" for model, note in zip(summaries, told, strict=True)]
+    notes = told[:1] if len(set(told)) == 1 else each
+    return Table(columns, rows, title=f"{first.benchmark}: all models", notes=notes, left_columns=2)
 
 
 def _heading(metric: Metric) -> str:

@@ -36,6 +36,7 @@ __all__ = [
     "Recorder",
     "Tally",
     "clear",
+    "has_answers",
     "journals",
     "read_predictions",
     "replace_predictions",
@@ -193,6 +194,13 @@ def settle(folder: AnyPath) -> None:
     for pattern in (*left, ".answers-*", ".predictions-*"):  # with a dot: shards in the making
         for path in _glob(folder, pattern):
             path.unlink()
+
+
+def has_answers(folder: AnyPath) -> bool:
+    """Whether any stored prediction is an answer: not everything failed."""
+    if any(f is not Outcome.FAILED for path in shards(folder) for _, f, _ in read_outcomes(path)):
+        return True
+    return any(_answered(journal.read()) for journal in journals(folder))
 
 
 class Tally(msgspec.Struct):
