@@ -391,7 +391,9 @@ class Spoken(Mute):
 def test_replies_in_words(tmp_path: Path) -> None:
     exam = whole_exam(tmp_path / "exam")
     model = Mute()
-    with pytest.raises(GroundfaultError, match="a str, not a Reply: make one with groundfault.Rep"):
+    with pytest.raises(
+        GroundfaultError, match=r"a str, not a Reply: make one with groundfault\.Rep"
+    ):
         gf.evaluate(exam, model, tmp_path / "run", bootstrap=0)
     run = read_run(tmp_path / "run")
     assert run.state == "stopped" and model.n < run.n_items

@@ -142,7 +142,7 @@ class Predictor:
     def _read(self, task: Task) -> Picture:
         assert self.images is not None
         path = within(self.images, task.image, file="the benchmark", record=f"image {task.image}")
-        picture = read_image(path)
+        picture = read_image(path, size_px=task.size_px)
         height_px, width_px = picture.shape[:2]
         if (height_px, width_px) != task.size_px and task.items[0].role not in QUADS:
             raise ValueError(

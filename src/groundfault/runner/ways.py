@@ -195,7 +195,7 @@ class InWords(NamedTuple):
 
         asked = itertools.takewhile(lambda _: not session.stopped, pending)
         client.run(((question, partial(make, question)) for question in asked), keep)
-        session.stopped = session.stopped or client.stopped
+        session.stopped = client.stopped or session.stopped
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,

@@ -161,7 +161,7 @@ def _drawn(
     try:
         images = folder / benchmark_folder.IMAGES
         path = within(images, view.image, file=folder, record=f"item {view.item_id}")
-        episode = replay(trace, read_image(path))
+        episode = replay(trace, read_image(path, size_px=trace.size_px))
     except (GroundfaultError, OSError) as problem:
         notes.append(f"Pictures of an episode of {run.name} cannot be drawn again: {problem}")
         return ()

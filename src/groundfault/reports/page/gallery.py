@@ -445,7 +445,8 @@ def _with_picture(
 ) -> View:
     """The view with picture and outlines, in pixels of the largest size that is tried."""
     images = source.folder / benchmark_folder.IMAGES
-    number = pictures.add(images, item.image, record=f"item {item.id}")
+    size_px = (item.height_px, item.width_px)
+    number = pictures.add(images, item.image, record=f"item {item.id}", size_px=size_px)
     if number is None:
         return view
     width, height = pictures.sizes[number]
