@@ -32,6 +32,7 @@ PUBLIC = [
     "__version__",
     "as_prediction",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",

@@ -28,6 +28,7 @@ _WHERE = {
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
     "calibrate": "groundfault.api.calibrating",
+    "check_model": "groundfault.api.checking",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
     "judge": "groundfault.api.judging",
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "as_prediction",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",
@@ -69,6 +71,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from groundfault.api.calibrating import calibrate
+    from groundfault.api.checking import check_model
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate
     from groundfault.api.judging import judge, judge_card

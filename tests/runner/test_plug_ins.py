@@ -584,3 +584,142 @@ def test_labels_in_python(tmp_path: Path) -> None:
     assert by_name.run is not None and by_name.run.model == "random:3"
     page = gf.report([by_name, by_option], tmp_path / "report.html")
     assert json.dumps("shy") in page.read_text() or ">shy<" in page.read_text()
+
+
+# --- check-model
+
+
+def checked(ran: Ran) -> dict[str, list[str]]:
+    """State → rules with what was found."""
+    found: dict[str, list[str]] = {}
+    for each in json.loads(ran.out):
+        found.setdefault(each["state"], []).append(f"{each['rule']}: {each['told']}")
+    return found
+
+
+def test_a_sound_model_keeps_every_rule(own: PlugIn, run: Command) -> None:
+    own.answer(f"{FOUND} if 'zebra' not in phrase else as_prediction([], [])")
+    ran = run("check-model", "mine", "--json")
+    assert ran.code == 0 and set(checked(ran)) == {"ok"}
+    table = run("check-model", "mine")
+    assert table.code == 0 and "3 phrases: 2 masks, 1 abstentions" in table.out
+
+
+def test_every_broken_rule_is_listed_not_the_first(own: PlugIn, run: Command) -> None:
+    own.write(
+        """
+        ANSWERS = {
+            "red square": Prediction(item_id="", outcome="seen", masks=["here"], scores=["high"]),
+            "green disc": {"masks": []},
+            "zebra": as_prediction([], []),
+        }
+
+        class Model:
+            checkpoints = "weights.pt"
+            images_at_once = 0
+
+            def segment(self, image, phrases):
+                image[:] = 0
+                if image.shape[0] > image.shape[1]:
+                    raise IndexError("too high")
+                return [ANSWERS[phrase] for phrase in phrases]
+
+            def segment_batch(self, images, phrases):
+                return []
+
+            def encode(self, images):
+                raise MemoryError("no room")
+
+            def segment_encoded(self, encoded, phrases):
+                return []
+
+            def frame_probe(self, image):
+                return image[::-1, :, 0] > 128
+
+            def close(self):
+                del self.segmenter
+
+        def load(argument, options):
+            return Model()
+
+        load.identity = lambda argument, options: ["version 1"]
+        load.named_files = lambda argument: "weights.pt"
+        """
+    )
+    ran = run("check-model", "mine", "--json")
+    assert ran.code == 2 and "rules are broken" in ran.err
+    broken = "\n".join(checked(ran)["broken"])
+    for part in (
+        "load.identity gives names and values: a list, not a dict",
+        "load.named_files gives paths: a str, not a list of paths",
+        "the answer to 'red square' is sound: outcome: 'seen' is none of ok, abstained",
+        "the answer to 'red square' is sound: mask 0: a str is no mask",
+        "the answer to 'red square' is sound: score 0: 'high' is no number",
+        "the answer to 'green disc' is sound: a dict, not a Prediction",
+        "the picture stays as it is: segment writes to the array that it is given",
+        "a picture of another shape: IndexError: too high (at test_plug_in/model.py:",
+        "segment_batch gives what segment gives: segment_batch gave 0 answers to 2 pictures",
+        "images_at_once: images_at_once is 0",
+        "encode and segment_encoded give what segment gives: MemoryError: no room (at test_plug_",
+        "frame_probe: squares come back where they were: the model's coordinate frame is off",
+        "checkpoints is a tuple of words: 'weights.pt' is no tuple of words",
+        "close() can be called twice: AttributeError",
+    ):
+        assert part in broken, part
+    assert len(checked(ran)["broken"]) == 14
+
+
+def test_what_is_allowed_and_seldom_meant_is_a_remark(own: PlugIn, run: Command) -> None:
+    own.write(
+        """
+        class Model:
+            n = 0
+            def segment(self, image, phrases):
+                self.n += 1
+                mask = encode(square(image))
+                found = Prediction(item_id="", outcome="ok", masks=[mask], scores=[5.0 + self.n])
+                return [found, *[Prediction(item_id="", outcome="ok") for _ in phrases[1:]]]
+        load = lambda argument, options: Model()
+        """
+    )
+    ran = run("check-model", "mine", "--json")
+    assert ran.code == 0
+    remarks = "\n".join(checked(ran)["remark"])
+    assert "what is not there is an abstention: 'green disc': ok, and no mask" in remarks
+    assert "scores are in 0–1: a score of 6" in remarks
+    assert "the same question has the same answer: 'red square': a score of 6.0000, th" in remarks
+    assert "a phrase asked alone has the same answer: 'red square': a score of 6.0" in remarks
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            "def load(argument, options):\n    return {}['w']",
+            "a model: KeyError: 'w' (at test_plug",
+        ),
+        ("def load():\n    pass", "a model: TypeError: load() takes 0 positional arguments but 2"),
+        ("def load(argument, options):\n    return 3", "predict: a int has none of them"),
+        (
+            "class Chat:\n    def complete(self, asked):\n        return ['yes' for _ in asked]\n"
+            "load = lambda argument, options: Chat()",
+            "reply 2 is sound: a str, not a Reply",
+        ),
+    ],
+)
+def test_models_that_are_none(own: PlugIn, run: Command, code: str, told: str) -> None:
+    own.write(code)
+    ran = run("check-model", "mine", "--json")
+    assert ran.code == 2 and told in "\n".join(checked(ran)["broken"])
+
+
+def test_a_picture_and_phrases_of_ones_own(own: PlugIn, run: Command, tmp_path: Path) -> None:
+    painted_set(tmp_path / "images", 1)
+    own.answer(f"as_prediction([], []) if phrase == 'nothing' else {FOUND}")
+    asked = ("--image", tmp_path / "images" / "0.png", "--phrase", "nothing", "--json")
+    ran = run("check-model", "mine", *asked)
+    assert ran.code == 0 and "every answer is sound: 1 phrases: 0 masks, 1 abst" in "\n".join(
+        checked(ran)["ok"]
+    )
+    found = gf.check_model(Abstaining(), phrases=["cat"])
+    assert all(each.state == "ok" for each in found)
