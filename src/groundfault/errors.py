@@ -16,6 +16,7 @@ from os import PathLike
 from pathlib import Path
 
 __all__ = [
+    "RAISED",
     "DataError",
     "GroundfaultError",
     "MissingExtra",
@@ -23,6 +24,9 @@ __all__ = [
     "UsageError",
     "described",
 ]
+
+RAISED = (Exception, SystemExit)
+"""What other people's code may raise: a plug-in that calls sys.exit() does not end the program."""
 
 
 class GroundfaultError(Exception):

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundfault.errors import GroundfaultError, UnknownName, UsageError, described
+from groundfault.errors import RAISED, GroundfaultError, UnknownName, UsageError, described
 
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
@@ -188,7 +188,7 @@ def load(kind: str, name: str) -> Any:
         return attrgetter(attribute)(found) if attribute else found
     except GroundfaultError:
         raise
-    except Exception as problem:  # whatever a module may raise when it is imported
+    except RAISED as problem:  # whatever a module may raise when it is imported
         raise GroundfaultError(
             f"{kind.removesuffix('s')} '{name}' ({entry.target}): {described(problem)}"
         ) from None

@@ -287,6 +287,27 @@ def test_a_run_in_which_everything_failed_does_not_block_its_repair(
     assert read_run(evaluate.folder).outcomes["ok"] == 12
 
 
+def test_a_plug_in_does_not_end_the_program(own: PlugIn, evaluate: Evaluating) -> None:
+    own.write(
+        """
+        import sys
+        class Model:
+            def segment(self, image, phrases):
+                if image[0, 0, 0] == 1:
+                    sys.exit("no GPU")
+                return [as_prediction([], []) for _ in phrases]
+        load = lambda argument, options: Model()
+        """
+    )
+    assert evaluate().code == 0
+    assert evaluate.predictions()["1-blue"].reason.startswith("SystemExit: no GPU (at test_plug_")
+    own.write("def load(argument, options):\n    raise SystemExit(1)")
+    ran = evaluate("--no-resume")
+    assert ran.code == 2 and "cannot be loaded (SystemExit: 1 (at test_plug_in/model.py:" in ran.err
+    own.write("import sys\nsys.exit(1)")
+    assert evaluate("--no-resume").code == 2
+
+
 # --- when to stop
 
 
@@ -421,7 +442,6 @@ class Ending:
     ("problem", "state"),
     [
         (KeyboardInterrupt(), "interrupted"),
-        (SystemExit(3), "interrupted"),
         (GroundfaultError("the file is unsound"), "failed"),
     ],
 )
@@ -548,8 +568,9 @@ def test_labels_name_runs_and_tables(own: PlugIn, evaluate: Evaluating, run: Com
     assert (ours.label, ours.model, ours.name) == ("ours", "mine:x=y", "ours")
     assert "ours: 12 of 12 answered" in ran.err and "random:3" not in ran.out
     table = ran.out[ran.out.index("all models") :]
-    overall = [line for line in table.splitlines() if line.strip().startswith("Overall")]
-    assert [line.split()[1] for line in overall] == ["ours", "mine:b", "chance"]
+    lines = [line.split() for line in table.splitlines()[3:6]]
+    assert [line[0] for line in lines] == ["ours", "mine:b", "chance"]
+    assert [line[1] for line in lines] == ["6"] * 3  # cases
     page = evaluate.out / "report.html"
     assert run("report", *sorted(p for p in evaluate.out.iterdir()), "--out", page).code == 0
     assert "ours" in page.read_text()

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from groundfault import registry
 from groundfault.api.evaluating import Asked
 from groundfault.api.options import EvaluateOptions, Options
-from groundfault.errors import GroundfaultError, described
+from groundfault.errors import RAISED, GroundfaultError, described
 from groundfault.interfaces import Startable
 from groundfault.io.pictures import read_image
 from groundfault.llm.server import Server
@@ -55,7 +55,7 @@ def _load(spec: str, options: Options, found: list[Finding]) -> Any:
         loaded = factory(argument, made)
         if isinstance(loaded, Startable):
             loaded.start()
-    except Exception as problem:  # whatever a model may raise
+    except RAISED as problem:  # whatever a model may raise
         told = str(problem) if isinstance(problem, GroundfaultError) else described(problem)
         found.append(Finding(rule=rule, state="broken", told=told))
         return None

@@ -129,7 +129,7 @@ def _evaluate(
                 print()
             written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
             print(f"\nwritten: {written}", file=sys.stderr)
-    if evaluation.protocol.name == "exam" and not shown.as_json:
+    if evaluation.protocol.name == "exam" and not shown.as_json and not shown.metric:
         show_exam(results, shown, out)
     elif len(results) > 1 and not shown.as_json:
         show_together(results, shown)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from groundfault.errors import GroundfaultError, UsageError, described
+from groundfault.errors import RAISED, GroundfaultError, UsageError, described
 from groundfault.interfaces import ChatModel
 from groundfault.io.answers import Broken, answers_of, reply_of
 from groundfault.llm.server import Tool
@@ -59,7 +59,7 @@ def _replies(
         )
     except GroundfaultError:
         raise
-    except Exception as problem:  # whatever a model may raise
+    except RAISED as problem:  # whatever a model may raise
         if len(requests) == 1:
             yield Reply(outcome=Outcome.FAILED, reason=failure(problem))
             return

@@ -49,23 +49,22 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
 
 
 def models_table(summaries: Mapping[str, Summary], metrics: Sequence[str] | None = None) -> Table:
-    """The results of several models on one benchmark, row by row: within a row, model by model."""
+    """A line per model on one benchmark, over all cases."""
     first = next(iter(summaries.values()))
     protocol = of_summary(first)
-    known = next(iter(first.rows.values())).metrics
+    overall = {model: summary.rows["Overall"] for model, summary in summaries.items()}
+    known = first.rows["Overall"].metrics
     names = [protocol.metric_named(name, known) for name in metrics or ()]
     chosen = [protocol.metric(name) for name in names or protocol.shown(known)]
     rows = [
-        [name, model, str(row.n_cases), *(estimate_cell(m, row.metrics[m.name]) for m in chosen)]
-        for name in first.rows
-        for model, summary in summaries.items()
-        if (row := summary.rows.get(name)) is not None and row.n_cases
+        [model, str(row.n_cases), *(estimate_cell(m, row.metrics[m.name]) for m in chosen)]
+        for model, row in overall.items()
     ]
-    columns = ["", "model", "cases", *map(_heading, chosen)]
+    columns = ["", "cases", *map(_heading, chosen)]
     told = [next(iter(_notes(summary, protocol))) for summary in summaries.values()]
     each = [f"{model}: {note}" for model, note in zip(summaries, told, strict=True)]
     notes = told[:1] if len(set(told)) == 1 else each
-    return Table(columns, rows, title=f"{first.benchmark}: all models", notes=notes, left_columns=2)
+    return Table(columns, rows, title=f"{first.benchmark}: all models, Overall", notes=notes)
 
 
 def _heading(metric: Metric) -> str:

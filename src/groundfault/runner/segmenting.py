@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from groundfault.errors import GroundfaultError, UsageError, described
+from groundfault.errors import RAISED, GroundfaultError, UsageError, described
 from groundfault.interfaces import (
     AnySizes,
     Baseline,
@@ -80,7 +80,7 @@ def load_model(load: Callable[[], Any], name: str, folder: Path) -> Any:
             model.start()
     except GroundfaultError:
         raise
-    except Exception as problem:
+    except RAISED as problem:
         raise GroundfaultError(
             f"model '{name}' cannot be loaded ({described(problem)})"
         ) from problem
@@ -163,7 +163,7 @@ class Predictor:
         problem, reason = None, ""
         try:
             found = self._call(shown)
-        except Exception as raised:  # whatever a model may raise
+        except RAISED as raised:  # whatever a model may raise
             reason = _reason(raised)
             problem = raised.with_traceback(None)  # whose frames would hold on to the memory
         if problem is None:
@@ -235,7 +235,7 @@ def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Prediction]:
                 answers.append(_checked(item, prediction, seconds))
         except GroundfaultError:
             raise
-        except Exception as problem:
+        except RAISED as problem:
             answers += _failed(task.items, _reason(problem))
     return answers
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from groundfault.errors import GroundfaultError, described
+from groundfault.errors import RAISED, GroundfaultError, described
 from groundfault.interfaces import (
     AnySizes,
     Baseline,
@@ -189,7 +189,7 @@ class _Try:
         except Broken as problem:
             self.problems = list(problem.rules)
             return
-        except Exception as problem:  # whatever a model may raise
+        except RAISED as problem:  # whatever a model may raise
             self.problems = [described(problem)]
             return
         read = [
@@ -285,7 +285,7 @@ def _try_chat(model: ChatModel, picture: Image) -> Iterator[Finding]:
     except Broken as problem:
         yield Finding(rule=rule, state="broken", told="; ".join(problem.rules))
         return
-    except Exception as problem:  # whatever a model may raise
+    except RAISED as problem:  # whatever a model may raise
         yield Finding(rule=rule, state="broken", told=described(problem))
         return
     yield Finding(rule=rule, state="ok")
@@ -337,7 +337,7 @@ def _finding(rule: str, check: Callable[[], str]) -> Finding:
         return Finding(rule=rule, state="ok", told=check())
     except (Broken, GroundfaultError, ProbeFailed) as problem:
         told = "; ".join(problem.rules) if isinstance(problem, Broken) else str(problem)
-    except Exception as problem:  # whatever a model may raise
+    except RAISED as problem:  # whatever a model may raise
         told = described(problem)
     return Finding(rule=rule, state="broken", told=told)
 

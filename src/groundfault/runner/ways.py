@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import RAISED, GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
 from groundfault.io.answers import Broken, answers_of, prediction_of
 from groundfault.llm.batching import failure, run_in_batches
@@ -237,7 +237,7 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
         )
     except GroundfaultError:
         raise
-    except Exception as problem:
+    except RAISED as problem:
         if len(items) > 1:
             middle = len(items) // 2
             halves = (items[:middle], items[middle:])
@@ -277,7 +277,7 @@ def _unpaid(
             yield guess_tokens(asked), USUAL_TOKENS[mode]
 
 
-def _failed(problem: Exception) -> Reply:
+def _failed(problem: BaseException) -> Reply:
     return Reply(outcome=Outcome.FAILED, reason=failure(problem))
 
 
