@@ -198,6 +198,29 @@ def test_an_answer_that_breaks_a_rule_fails_alone(installed: Path, tmp_path: Pat
     assert "2 of 4 answered" in ended.stderr and "2 failed: the model's answer is" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "put", "command"),
+    [
+        ("benchmark.py", "    items: list[Item] = []", "    {}['cards']", ("inspect",)),
+        ("protocol.py", "    t, place = float", "    {}['cards']", ("eval", "--model", "oracle")),
+    ],
+)
+def test_whatever_a_plug_in_raises_has_its_kind_and_place(
+    installed: Path, tmp_path: Path, file: str, line: str, put: str, command: tuple[str, ...]
+) -> None:
+    package = tmp_path / "packages"
+    shutil.copytree(installed, package)
+    code = package / "colour_words" / file
+    before, found, after = code.read_text().partition(line)
+    code.write_text(f"{before}{put}\n{found}{after}")
+    data = cards(tmp_path / "cards")
+    more = ("--out", tmp_path / "runs") if command[0] == "eval" else ()
+    ended = program(package, command[0], data, *command[1:], *more)
+    place = f"(at colour_words/{file}:{before.count(chr(10)) + 1})"
+    assert ended.returncode == 2 and f"a plug-in raised KeyError: 'cards' {place}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_benchmark_with_its_protocol_in_every_command(installed: Path, tmp_path: Path) -> None:
     data = cards(tmp_path / "cards")
     runs = tmp_path / "runs"

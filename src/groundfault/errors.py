@@ -11,7 +11,7 @@ Every one of them ends the command line with exit code 2 and one message, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from os import PathLike
 from pathlib import Path
 
@@ -23,6 +23,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "described",
+    "raised_in",
 ]
 
 RAISED = (Exception, SystemExit)
@@ -100,23 +101,34 @@ def described(problem: BaseException) -> str:
     return f"{words} (at {place})" if place else words
 
 
-def _place(problem: BaseException) -> str:
-    """File and line in the code that we called, where that is not ours: the last of its own lines,
-    however deep the libraries are in which it ended."""
-    lines: list[tuple[str, str, int]] = []
-    step = problem.__traceback__
-    while step is not None:
-        module = str(step.tb_frame.f_globals.get("__name__", ""))
-        lines.append((module, step.tb_frame.f_code.co_filename, step.tb_lineno))
-        step = step.tb_next
-    called = next((k for k, (module, *_) in enumerate(lines) if not _is_called_from(module)), None)
-    if called is None or _package(lines[called][0]) == "groundfault":
+def raised_in(problem: BaseException, packages: Collection[str]) -> str:
+    """File and line of the last step that was taken in one of these packages; "" if none was."""
+    steps = [step for step in _steps(problem) if _package(step[0]) in packages]
+    if not steps:
         return ""
-    package = _package(lines[called][0])
-    module, file, line = [each for each in lines if _package(each[0]) == package][-1]
+    module, file, line = steps[-1]
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if "." in module else path.name
     return f"{name}:{line}"
+
+
+def _place(problem: BaseException) -> str:
+    """Where the code that we called was, if it is not ours: the last of its own lines, however deep
+    the libraries are in which it ended."""
+    modules = [module for module, *_ in _steps(problem)]
+    called = next((module for module in modules if not _is_called_from(module)), "groundfault")
+    package = _package(called)
+    return "" if package == "groundfault" else raised_in(problem, [package])
+
+
+def _steps(problem: BaseException) -> list[tuple[str, str, int]]:
+    """Module, file and line of each step on the way to where it was raised."""
+    found, step = [], problem.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        found.append((module, step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    return found
 
 
 def _package(module: str) -> str:

@@ -215,14 +215,17 @@ def interruptible() -> Iterator[None]:
     def terminate(*_: object) -> None:
         raise _Terminated
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    before: Any = signal.getsignal(signal.SIGTERM)
+    with contextlib.suppress(ValueError):  # not the main thread: nobody may set it there
+        signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     except KeyboardInterrupt as problem:
         print("interrupted: the same command goes on where this one ended", file=sys.stderr)
         raise typer.Exit(143 if isinstance(problem, _Terminated) else 130) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGTERM, before)
 
 
 class _Terminated(KeyboardInterrupt):

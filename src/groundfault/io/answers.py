@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from groundfault.io.masks import decode, encode, parse_mask, resize_nearest, to_rle
@@ -111,7 +112,7 @@ def reply_of(answer: Any) -> Reply:
     }
     if rules:
         raise Broken(rules)
-    return Reply(**found)
+    return msgspec.structs.replace(answer, **found)
 
 
 def _several(values: Any, what: str, read: Callable[[Any], T], rules: list[str]) -> list[T]:
