@@ -21,6 +21,7 @@ from tests.runner.conftest import painted_set
 from tests.runner.plug_ins import PlugIn
 
 import groundfault as gf
+from groundfault.benchmarks import folder
 from groundfault.errors import GroundfaultError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import decode
@@ -389,6 +390,9 @@ def test_the_command_says_why_it_stopped(
         assert ran.code == 2
         assert "failures in a row, all alike: ZeroDivisionError: division by zero" in ran.err
         assert "--max-failures" in ran.err and len(command.predictions()) == 60
+    last = json.loads(command("--json", "--no-resume").out.splitlines()[-1])
+    assert (last["event"], last["state"]) == ("finished", "stopped")
+    assert last["stopped"].startswith("20 failures in a row")
 
 
 class Mute:
@@ -578,6 +582,24 @@ def test_labels_name_runs_and_tables(own: PlugIn, evaluate: Evaluating, run: Com
     assert again.code == 0 and "12 of them were answered before" in again.err
     other = run("eval", evaluate.data, "--model", "ours=mine:z", "--out", evaluate.out)
     assert other.code == 2 and "another model: 'mine:x=y' there, 'mine:z' now" in other.err
+
+
+def test_a_label_is_calibrated_under_its_name(
+    own: PlugIn, evaluate: Evaluating, run: Command, tmp_path: Path
+) -> None:
+    own.answer(f"{FOUND} if phrase == 'blue' else as_prediction([], [])")
+    where = tmp_path / "calibration"
+    options = ("--data", evaluate.data, "--out", where, "--bootstrap", 0)
+    ran = run("calibrate", "ours=mine", *options)
+    assert ran.code == 0, ran.err
+    assert "ours: 12 of 12 answered" in ran.err and (where / "ours" / "calibration.json").is_file()
+    made = painted_set(tmp_path / "others", 4)
+    folder.write(made, tmp_path / "other", images_from=tmp_path / "others")
+    used = run(
+        "eval", tmp_path / "other", "--model", "again=mine", "--calibration", where, "--out",
+        tmp_path / "used", "--bootstrap", 0,
+    )  # fmt: skip
+    assert used.code == 0, used.err  # a threshold belongs to the model, not to its label
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,6 @@ class RunReporter:
     ) -> None:
         """All was scored, unless nothing was answered."""
         words = {
-            "stopped": run.stopped,
             "tokens_in": run.tokens_in,
             "tokens_out": run.tokens_out,
             "cost": run.cost,
@@ -102,6 +101,8 @@ class RunReporter:
         self._event(
             "finished",
             run=str(folder),
+            state=run.state,
+            stopped=run.stopped,
             answered=run.n_items - run.outcomes["failed"],
             n_items=run.n_items,
             reused=run.reused,
