@@ -245,11 +245,16 @@ class Session:
 
     def _keep_unasked(self) -> None:
         """Where the run was given up, what nobody was asked has that for a reason."""
-        reason = f"{NOT_ASKED}{self.stopped}"
         rest = [(item, mode) for item, mode in self.pending if (item.id, mode) not in self._kept]
-        for item, mode in rest if self.stopped else ():
-            failed = Prediction(item_id=item.id, mode=mode, outcome=Outcome.FAILED, reason=reason)
-            self.keep([failed])
+        if not self.stopped or not rest:
+            return
+        reason = f"{NOT_ASKED}{self.stopped}"
+        self.keep(
+            [
+                Prediction(item_id=item.id, mode=mode, outcome=Outcome.FAILED, reason=reason)
+                for item, mode in rest
+            ]
+        )
 
     def _note_end(self, problem: BaseException) -> None:
         """Note what ended the run; one that has not begun leaves nothing behind."""
