@@ -33,6 +33,7 @@ PUBLIC = [
     "as_prediction",
     "build_pairs",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",

@@ -25,7 +25,7 @@ from groundfault.io.coco import (
     annotator_regions,
     image_size,
     index_images,
-    read_annotations,
+    read_phrases,
     regions_by_image,
 )
 from groundfault.io.coco_files import read_files
@@ -97,7 +97,7 @@ def read(
 
 
 def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
-    path, data = paths[0], read_annotations(paths[0])
+    path, data = paths[0], read_phrases(paths[0])
     position = index_images(path, data)
     regions, normalised = regions_by_image(path, data, position, verify=verify)
     notes = (

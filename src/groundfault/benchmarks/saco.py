@@ -18,7 +18,7 @@ from groundfault.io.coco import (
     annotator_regions,
     image_size,
     index_images,
-    read_annotations,
+    read_phrases,
     regions_by_image,
 )
 from groundfault.io.coco_files import read_files
@@ -66,7 +66,7 @@ def read(
 
 
 def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
-    path, data = paths[0], read_annotations(paths[0])
+    path, data = paths[0], read_phrases(paths[0])
     regions, normalised = regions_by_image(path, data, index_images(path, data), verify=verify)
     others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]
     cases, items = [], []

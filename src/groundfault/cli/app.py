@@ -60,6 +60,10 @@ COMMANDS = {
         "calibration:register",
         "Choose the threshold with the highest cgF1 over boxes, once, on data of its own.",
     ),
+    "check-model": Entry(
+        "checking:register",
+        "Does a model keep the rules? One picture, every broken rule; exit code 2 if there is any.",
+    ),
     "agent": Entry(
         "agents:register", "Runs of agents: what they cost, and what they did step by step."
     ),

@@ -267,6 +267,12 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
         Retry | None,
         typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
     ] = None
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures", min=0, help="Stop after N identical failures in a row; 0: never."
+        ),
+    ] = 20
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:

@@ -425,7 +425,8 @@ def _with_picture(
     pictures: Pictures,
 ) -> View:
     """The view with picture and outlines, in pixels of the largest size that is tried."""
-    number = pictures.add(source.images, item.image, record=f"item {item.id}")
+    size_px = (item.height_px, item.width_px)
+    number = pictures.add(source.images, item.image, record=f"item {item.id}", size_px=size_px)
     if number is None:
         return view
     width, height = pictures.sizes[number]

@@ -251,6 +251,7 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
         made = run.run
         facts += [
             ("model", made.model),
+            ("label", made.label),
             ("benchmark folder", made.benchmark_folder),
             ("content hash", made.content_hash),
             *((f"run setting {k}", str(v)) for k, v in made.settings.items()),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from groundfault.errors import DataError
 from groundfault.io.foreign import within
+from groundfault.io.pictures import open_picture
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -35,14 +36,17 @@ class Pictures:
         """(width, height) in pixels at the largest size."""
         self.unreadable = 0
 
-    def add(self, images: Path, name: str, *, record: str) -> int | None:
-        """The number of a file below a folder; None where there is none."""
+    def add(
+        self, images: Path, name: str, *, record: str, size_px: tuple[int, int] | None = None
+    ) -> int | None:
+        """The number of a file below a folder; None where there is none. `size_px` is (height,
+        width) by the annotations, where masks are drawn on it."""
         try:
             path = within(images, name, file=images, record=record)
         except DataError:
             return None
         if path not in self.number:
-            self.number[path] = self._open(path) if path.is_file() else None
+            self.number[path] = self._open(path, size_px) if path.is_file() else None
         return self.number[path]
 
     def add_content(self, key: Hashable, content: bytes) -> int | None:
@@ -51,13 +55,13 @@ class Pictures:
             self.number[key] = self._open(io.BytesIO(content))
         return self.number[key]
 
-    def _open(self, source: Path | io.BytesIO) -> int | None:
-        from PIL import Image, ImageOps
+    def _open(
+        self, source: Path | io.BytesIO, size_px: tuple[int, int] | None = None
+    ) -> int | None:
+        from PIL import Image
 
         try:
-            with Image.open(source) as opened:
-                opened.draft("RGB", (self.side_px, self.side_px))
-                picture = ImageOps.exif_transpose(opened).convert("RGB")  # as models see it
+            picture = open_picture(source, size_px=size_px, draft_px=self.side_px)
         except Exception:  # on damaged files Pillow also asserts and fails to index
             self.unreadable += 1
             return None
