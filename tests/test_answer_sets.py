@@ -30,7 +30,6 @@ from groundfault.parsing.numbers import parse_number, parse_range
 from groundfault.parsing.passages import passage
 from groundfault.parsing.questions import asked_by
 from groundfault.parsing.yes_no import parse_yes_no, parse_yes_no_as_pope
-from groundfault.records import MODES
 
 SETS = Path(__file__).parent / "answers"
 LEAST_AS_MEANT = {"tuning": 0.98, "apart": 0.98, "third": 0.90, "fourth": 0.95, "fifth": 0.95}
@@ -237,10 +236,9 @@ def test_work_grows_no_faster_than_the_text(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
         start = time.process_time()
-        for mode in MODES:
-            said = passage(text, mode)
-            parse_yes_no(said, question="Is there a dog on the mat?")
-            parse_number(said), parse_range(said), parse_choice(said, ("red", "none of these"))
+        said = passage(text, "std")
+        parse_yes_no(said, question="Is there a dog on the mat?")
+        parse_number(said), parse_range(said), parse_choice(said, ("red", "none of these"))
         return time.process_time() - start
 
     few, many = seconds(50_000), seconds(1_000_000)
