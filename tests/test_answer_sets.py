@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +43,8 @@ class Row(LabelledText, frozen=True, kw_only=True, rename={"class_": "class"}):
     class_: str
 
 
+@lru_cache
 def rows(name: str) -> list[Row]:
-    import msgspec
-
     lines = (SETS / f"{name}.jsonl").read_bytes().splitlines()
     return [msgspec.json.decode(line, type=Row) for line in lines]
 
@@ -224,10 +225,8 @@ def test_pope_reads_the_first_sentence_for_no_and_not() -> None:
 # Long and hostile texts.
 
 HOSTILE = (
-    "yes ", "20-24 ", "twenty ", "\n", "in the ", "not ", "so ", "<think>", "</think>", "1,", "A, ",
-    "A. red ", "( ", '"a ', "| ", "- ", "no, ", "there is no ", "1 000 ", "a", "不", "一",
-    "\\boxed{",
-    '{"answer": ', "answer: ", "it is not true that ", "?", "3 x ", "'", "two dozen ", "neither ",
+    "yes ", "20-24 ", "\n", "not ", "so ", "<think>", "</think>", "1,", "A, ", "A. red ", '"a ',
+    "| ", "no, ", "1 000 ", "a", "一", "\\boxed{", '{"answer": ', "answer: ", "?",
 )  # fmt: skip
 
 
