@@ -92,7 +92,8 @@ _TOTAL = re.compile(
     rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|ie|meaning|so|thus|hence|therefore|"
     rf"count(?: is)?|answer is|overall)\b|=)(?:\s*(?:of|is|are|there|comes to|:|=|,|the|number|"
     rf"count|about|approximately|around|exactly|i|get|have|see|it|that|makes|[~≈]))*\s*({FIGURE})(?!\s*(?:,|or|to|-|~)\s*\d)|"
-    rf"({FIGURE})[^\S\n]+(?:[a-z-]+ ){{0,3}}(?:in total|in all|altogether|overall|total)\b",
+    rf"({FIGURE})[^\S\n]+(?:[a-z-]+ ){{0,3}}(?:in total|in all|altogether|overall|total|to be "
+    rf"(?:exact|precise))\b",
     re.IGNORECASE,
 )
 _RANGES = tuple(
@@ -170,7 +171,8 @@ _PARTIAL = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\([^()]{0,200}\)|,? (?:including|with|of which|\d+ of (?:them|which|these|"
+    r"\([^()]{0,200}\)|\b(?:on|in|around|at|behind|under) (?:the|these|those) \d+ [a-z]+|,? "
+    r"(?:including|with|of which|\d+ of (?:them|which|these|"
     r"those))\b[^.;\n]{0,200}|"
     r"[:,] [^.;\n]{0,80}\b(?:each|per)\b[^.;\n]{0,80}|[:,] (?:arranged|made up|consisting|of "
     r"which)\b[^.;\n]{0,200}",

@@ -63,6 +63,7 @@ _BE = r"(?:is|are|was|were)"
 _FRAMED = re.compile(
     r"^it(?: is|'s| would be) (not )?(true|correct|right|the case|so|false|wrong|incorrect|untrue)"
     r"(?: to (?:say|claim))? that\s+|^it isn't (true|correct|right|the case|so) that\s+"
+    r"|^i (do not|don't) (?:think|believe)(?: that)?\s+"
 )
 _ELLIPSIS = re.compile(
     r"^(?:it|there|they|that|he|she|i|we|you)(?:'s|'re)? ?(?:certainly |definitely |clearly |"
@@ -101,11 +102,11 @@ def stated(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:
     if language.code != "en":
         unsure = is_unsure(sentence, language)
         return None if unsure else _elsewhere(sentence.casefold(), asked, language, negated)
-    text = sentence.casefold().strip(" ,.;:\"'([").replace("at least ", "")
+    text = sentence.casefold().strip(" ,.;:\"'([").replace("at least ", "").replace(" at all", "")
     text = OPENERS.sub("", text).strip() or text
     affirmed = True
     while framed := _FRAMED.match(text):
-        denied = bool(framed[1] or framed[3])
+        denied = bool(framed[1] or framed[3] or framed[4])
         affirmed ^= denied != (framed[2] in ("false", "wrong", "incorrect", "untrue"))
         text = text[framed.end() :]
     if is_unsure(text, language):
