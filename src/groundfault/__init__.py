@@ -27,7 +27,9 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
+    "check_model": "groundfault.api.checking",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
     "judge": "groundfault.api.judging",
@@ -55,7 +57,9 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "build_pairs",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",
@@ -70,7 +74,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from groundfault.api.building import build_pairs
     from groundfault.api.calibrating import calibrate
+    from groundfault.api.checking import check_model
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate
     from groundfault.api.judging import judge, judge_card, reader_card

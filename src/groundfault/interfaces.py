@@ -179,10 +179,11 @@ class Identified(Protocol):
 
 @runtime_checkable
 class NamesFiles(Protocol):
-    """A registered callable of whose argument only parts may name files."""
+    """A registered callable that knows which files predictions depend on: parts of its argument,
+    or weights that it finds elsewhere."""
 
     def named_files(self, argument: str) -> Sequence[str]:
-        """The parts that may; files are part of the identity by their content."""
+        """Paths of files, or of folders of them; they are part of the identity by their content."""
         ...
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from enum import StrEnum
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -204,6 +204,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of what it was read from, so that only runs on the same data are compared."""
     source: dict[str, object] = msgspec.field(default_factory=dict)
     """The name of its format and the paths that it was read from, so that it can be read again."""
+    extras: dict[str, Any] = msgspec.field(default_factory=dict)
+    """What else its source says (licences, supercategories, ids of annotations), so that it can be
+    written again; kept only where it is converted."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):

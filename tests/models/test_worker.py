@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.interfaces import ModelOptions, Segmenter
@@ -141,23 +140,6 @@ def test_pictures_of_any_size_one_after_another(script: Start) -> None:
         picture = rng.integers(0, 256, (*shape, 3), dtype=np.uint8)
         (found,) = model.segment(picture[:, ::-1], ["x"])
         assert (decode(found.masks[0]) == picture[:, ::-1, 0] % 2).all()
-
-
-def test_a_file_is_decoded_by_the_worker_upright(script: Start, tmp_path: Path) -> None:
-    model = script("""
-        class Model:
-            def segment(self, picture, phrases):
-                return [Answer([(picture.array()[:, :, 0] > 128)]) for _ in phrases]
-        def load(options):
-            return Model()
-    """)
-    pixels = np.zeros((4, 6, 3), np.uint8)
-    pixels[:, :2] = 255
-    lying = Image.Exif()
-    lying[0x0112] = 6
-    Image.fromarray(pixels).save(tmp_path / "lying.png", exif=lying)
-    (found,) = model.segment_file(tmp_path / "lying.png", ["x"])
-    assert decode(found.masks[0]).tolist() == np.rot90(pixels[:, :, 0], -1).astype(bool).tolist()
 
 
 def test_no_phrases_start_nothing(script: Start) -> None:

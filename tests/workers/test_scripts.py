@@ -26,6 +26,7 @@ PICTURE = np.zeros((30, 50, 3), np.uint8)
 PICTURE[:, :20] = 255
 NAMES = {
     "openseed", "lisa", "pixellm", "glamm", "sesame", "seg_zero", "vision_reasoner", "robustseg",
+    "yolo_world_seg",
 }  # fmt: skip
 
 CONVERSATION = """
@@ -620,3 +621,66 @@ def test_vision_reasoners_list_may_lack_its_closing_tag() -> None:
     one = '{"bbox_2d": [1, 2, 3, 4], "point_2d": [2, 3]}'
     assert len(vision_reasoner.prompts_of(f"<answer>[{one}, {one}]")) == 2
     assert vision_reasoner.prompts_of(f"<answer>[{one}, {one[:9]}") == []
+
+
+MMDET = {
+    "mmengine/config.py": """
+        from types import SimpleNamespace
+        class Config(SimpleNamespace):
+            @staticmethod
+            def fromfile(path):
+                assert path.startswith("configs/segmentation/yolo_world_seg_l_dual")
+                names = ("LoadImageFromFile", "LoadText")
+                return Config(steps=[SimpleNamespace(type=name) for name in names])
+    """,
+    "mmengine/dataset.py": """
+        import numpy, torch
+        class Compose:
+            def __init__(self, steps):
+                assert steps[0].type == "mmdet.LoadImageFromNDArray", steps
+            def __call__(self, data):
+                assert data["img"].flags["C_CONTIGUOUS"] and data["img"].dtype == numpy.uint8
+                pixels = torch.from_numpy(data["img"]).permute(2, 0, 1)
+                return {"inputs": pixels, "data_samples": data["texts"]}
+    """,
+    "mmdet/utils.py": """
+        def get_test_pipeline_cfg(cfg):
+            return cfg.steps
+    """,
+    "mmdet/apis.py": """
+        import torch
+        from types import SimpleNamespace
+        class Instances(SimpleNamespace):
+            def cpu(self):
+                return self
+        class Network:
+            def test_step(self, batch):
+                (texts,), (pixels,) = batch["data_samples"], batch["inputs"]
+                assert len(texts) == 2 and texts[1] == [" "], texts  # one phrase and the blank
+                there = pixels[2] > 0  # the last channel is red
+                if texts[0] == ["the zebra"]:  # the box is the blank's, the phrase scores nothing
+                    labels, scores = [1, 0], [0.9, 0.004]
+                else:
+                    labels, scores = [0, 1, 0], [0.3, 0.8, 0.6]
+                masks = torch.stack([~there, ~there, there][-len(labels):])
+                return [SimpleNamespace(pred_instances=Instances(
+                    labels=torch.tensor(labels), scores=torch.tensor(scores), masks=masks))]
+        def init_detector(settings, checkpoint, device):
+            assert checkpoint.endswith("weights.pth") and device == "cpu"
+            return Network()
+    """,
+}
+
+
+def test_yolo_world_seg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = repository(tmp_path, MMDET)
+    about, (cup, zebra) = asked("yolo_world_seg", folder, monkeypatch, checkpoint="weights.pth")
+    assert about["model"].endswith("weights.pth")
+    assert cup.scores == pytest.approx((0.6, 0.3))
+    assert left_part(cup)
+    assert (zebra.outcome, zebra.masks) == (Outcome.ABSTAINED, ())
+
+
+def test_yolo_world_seg_wants_its_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorkerModelError, match="seghead_finetune_lvis-5a642d30"):
+        asked("yolo_world_seg", repository(tmp_path, MMDET), monkeypatch)

@@ -63,7 +63,7 @@ def judge(
             asked[folder],
             msgspec.structs.replace(made, limit=limit if isinstance(limit, int) else None),
         )
-        reports = reporter(run.model) if reporter else RunReporter(run.model, quiet=True)
+        reports = reporter(run.name) if reporter else RunReporter(run.name, quiet=True)
         result = evaluation.grade(run, folder, graders, reports)
         reports.finished(result.run or run, folder, result.summary, result.more)
         found[_name(folder, run, found)] = result
@@ -72,8 +72,8 @@ def judge(
 
 def _name(folder: Path, run: Run, taken: dict[str, Result]) -> str:
     """The model's name, or the folder's where it is taken."""
-    if run.model not in taken:
-        return run.model
+    if run.name not in taken:
+        return run.name
     return folder.resolve().name if folder.resolve().name not in taken else str(folder)
 
 

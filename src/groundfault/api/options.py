@@ -53,6 +53,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     """Go on where a run ended; False starts anew."""
     retry: Literal["", "timeout"]
     """"timeout" also asks again what an agent ran out of turns for, past the response store."""
+    max_failures: int
+    """Identical failures in a row after which a run is given up; 0 for never. [20]"""
     calibration: str
     """Where the threshold comes from: what `calibrate` wrote, or "published"."""
     device: str
@@ -117,6 +119,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     resume: bool = True
     retry: str = ""
+    max_failures: int = 20
     calibration: str = ""
     device: str = "auto"
     dtype: str = "auto"
@@ -240,6 +243,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             ray_address=self.ray_address,
             device=self.device,
             resume=self.resume,
+            max_failures=self.max_failures,
             probe=self.probe,
             retry=self.retry_policy(),
             ask_again=self._ask_again(),

@@ -115,7 +115,8 @@ def case_picture(result: Result, case_id: str) -> CasePicture:
 
 
 def _read(folder: Path, name: str, item: Item) -> Pixels:
-    return read_image(within(folder, name, file="the benchmark", record=f"item {item.id}"))
+    path = within(folder, name, file="the benchmark", record=f"item {item.id}")
+    return read_image(path, size_px=(item.height_px, item.width_px))
 
 
 def _panel(pixels: Pixels, item: Item, predictions: list[Prediction], t: float) -> Panel:

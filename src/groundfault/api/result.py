@@ -45,7 +45,7 @@ class Result:
     def name(self) -> str:
         """The model, or the folder."""
         if self.run is not None:
-            return self.run.model
+            return self.run.name
         return self.folder.name if self.folder is not None else self.summary.benchmark
 
     def table(self, metrics: Sequence[str] | None = None) -> Any:

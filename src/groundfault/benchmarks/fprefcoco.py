@@ -38,6 +38,7 @@ from groundfault.io.coco import (
     image_size,
     index_images,
     read_annotations,
+    read_phrases,
     regions_by_image,
 )
 from groundfault.io.coco_categories import annotated_regions
@@ -333,7 +334,7 @@ def _joined(regions: Sequence[Region]) -> Region | None:
 
 
 def _read_pairs(path: AnyPath, verify: bool) -> Benchmark:
-    data = read_annotations(path)
+    data = read_phrases(path)
     position = index_images(path, data)
     regions, normalised = regions_by_image(path, data, position, verify=verify)
     members: dict[int, list[int]] = {}
@@ -446,4 +447,5 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
 
     one_annotator = tuple(msgspec.structs.replace(i, alternatives=()) for i in benchmark.items)
     benchmark = msgspec.structs.replace(benchmark, items=one_annotator)
-    return write_phrases(benchmark, path, format_name="fprefcoco", fields=fields)
+    ids = {item.id: written_id(item.id) for item in benchmark.items}
+    return write_phrases(benchmark, path, format_name="fprefcoco", ids=ids, fields=fields)

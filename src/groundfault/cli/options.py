@@ -72,7 +72,9 @@ class Retry(StrEnum):
 
 Predictions = Annotated[
     Path,
-    typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
+    typer.Option(
+        "--predictions", help="COCO results JSON, a run, or as the benchmark's own tools write."
+    ),
 ]
 T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
 Tau = Annotated[
@@ -184,7 +186,9 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     annotations: Annotated[
         list[Path] | None,
-        typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
+        typer.Option(
+            "--annotations", help="Annotation JSON; cafe, saco: repeat for parts, annotators."
+        ),
     ] = None
     subset: Annotated[
         str | None, typer.Option("--subset", help="fprefcoco: val, testA, testB or test.")
@@ -263,6 +267,12 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
         Retry | None,
         typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
     ] = None
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures", min=0, help="Stop after N identical failures in a row; 0: never."
+        ),
+    ] = 20
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:

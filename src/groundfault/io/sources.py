@@ -131,6 +131,8 @@ def _read(
         more["verify"] = False
     possible = signature(module.read).parameters
     more = {key: value for key, value in more.items() if key in possible}
+    given = {each.name: _as_declared(name, each, given[each.name]) for each in declared
+             if each.name in given}  # fmt: skip
     benchmark: Benchmark = module.read(**given, **more)
     shown = next((each.name for each in declared if each.pictures and each.name in given), "")
     images = benchmark.images or given.get(shown, "")
@@ -139,6 +141,18 @@ def _read(
     paths = {key: value if key in texts else _absolute(value) for key, value in given.items()}
     source = {"format": name, **paths}
     return msgspec.structs.replace(benchmark, images=str(images), hashes=hashes, source=source)
+
+
+def _as_declared(name: str, declared: Input, value: Any) -> Any:
+    """An input as its benchmark reads it: one path, or a list of them."""
+    several = isinstance(value, (list, tuple))
+    if declared.kind == "files":
+        return list(value) if several else [value]
+    if not several:
+        return value
+    if len(value) > 1:
+        raise UsageError(f"{name} is read from one {declared.option}, not from {len(value)}")
+    return value[0]
 
 
 def _absolute(value: Any) -> object:

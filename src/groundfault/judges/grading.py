@@ -108,7 +108,7 @@ def read_run_in_words(folder: AnyPath) -> Run:
     run = read_run(folder)
     if not run.modes or not shards(folder):
         raise UsageError(f"{folder}: holds no answers in words; give a run of an exam")
-    if run.state == "running":
+    if run.state not in ("finished", "stopped"):
         raise UsageError(f"{folder}: was cut short; run its eval command again, then judge it")
     if run.outcomes["failed"] == run.n_items:
         raise UsageError(f"{folder}: not one question was answered; run its eval command again")

@@ -18,6 +18,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.io.pictures import open_picture
 from groundfault.llm.server import ChatOptions, make_reply
 from groundfault.models import checkpoints
 from groundfault.models.placement import Placement
@@ -165,11 +166,7 @@ def _part(part: str | Picture) -> dict[str, Any]:
 
 @lru_cache(KEPT_PICTURES)
 def _image(picture: Picture) -> Image:
-    from PIL import Image, ImageOps
-
-    with Image.open(BytesIO(picture.content)) as image:
-        turned = ImageOps.exif_transpose(image)
-        return turned.convert("RGB")
+    return open_picture(BytesIO(picture.content))
 
 
 def _seed(conversations: Sequence[Conversation]) -> int:

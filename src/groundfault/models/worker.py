@@ -22,7 +22,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.interfaces import ModelOptions
-from groundfault.io.masks import MAX_PIXELS, parse_mask, to_rle
+from groundfault.io.masks import parse_mask, to_rle
 from groundfault.models.worker_process import (
     WorkerGaveUp,
     WorkerModelError,
@@ -59,7 +58,6 @@ ERRORS_BEFORE_RESTART = 3
 """Exceptions in a row: a broken CUDA context answers nothing else until its process ends."""
 BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
-NO_BYTES = memoryview(b"")
 _WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 """Names that end so are files, not checkpoints of the hub."""
 _NAMES = ("worker", "model")
@@ -254,10 +252,6 @@ class WorkerSegmenter:
         rgb = np.ascontiguousarray(image).data.cast("B")
         return self._segment((height_px, width_px), phrases, rgb=rgb)
 
-    def segment_file(self, path: str | PathLike[str], phrases: Sequence[str]) -> list[Prediction]:
-        """The same for a picture file that the worker decodes itself."""
-        return self._segment(_upright_size(path), phrases, file=str(Path(path).resolve()))
-
     def keep_log(self, folder: Path) -> None:
         """From the next start on, keep there what the process writes to stderr."""
         self.log_folder = folder
@@ -313,12 +307,11 @@ class WorkerSegmenter:
         size: tuple[int, int],
         phrases: Sequence[str],
         *,
-        rgb: memoryview = NO_BYTES,
-        file: str = "",
+        rgb: memoryview,
     ) -> list[Prediction]:
         if not phrases:
             return []
-        image = {"height": size[0], "width": size[1], "file": file}
+        image = {"height": size[0], "width": size[1]}
         request = {"type": "segment", "image": image, "phrases": list(phrases)}
         with self._lock:
             process = self._running()
@@ -515,15 +508,3 @@ def _outcome(answer: _Answer) -> Outcome:
     if answer.masks:
         return Outcome.OK
     raise ValueError("neither mask nor text, and no outcome stated")
-
-
-def _upright_size(path: str | PathLike[str]) -> tuple[int, int]:
-    """Height and width of a picture file as its camera meant it, from its header alone."""
-    from PIL import ExifTags, Image
-
-    with Image.open(path) as picture:
-        width_px, height_px = picture.size
-        if width_px * height_px > MAX_PIXELS:
-            raise ValueError(f"the picture claims {width_px}x{height_px} pixels")
-        lying = picture.getexif().get(ExifTags.Base.Orientation, 1) in (5, 6, 7, 8)
-    return (width_px, height_px) if lying else (height_px, width_px)

@@ -90,7 +90,7 @@ def _chosen(text: str, options: Sequence[str]) -> str | None:
 # Options that are said again.
 
 _VERDICT = (
-    r"\s*[-:,.(→]*\s*(?:(?P<yes>yes|correct|right|true|this is (?:correct|right))|"
+    r"\s*[-–—:(→]*\s*(?:(?P<yes>yes|correct|right|true|this is (?:correct|right))|"
     r"(?P<no>no\b|not\b|incorrect|wrong|false|is (?:wrong|incorrect|not|false)))?"
 )
 
@@ -196,6 +196,9 @@ def _exact(text: str, named: str, options: Sequence[str]) -> str | None:
 
 # Words.
 
+_NONE_OF_THEM = re.compile(
+    r"\bnone of (?:them|these|those|the (?:above|options|others|choices))\b", re.IGNORECASE
+)
 _NEITHER = re.compile(r"\bneither\b[^.;:!?\n]{0,200}?\bnor\b[^,.;:!?\n]*", re.IGNORECASE)
 _NO_THING = re.compile(r"\bno [\w-]+", re.IGNORECASE)
 _BARE = re.compile(r"\b(?:empty|bare|vacant|unoccupied)\b", re.IGNORECASE)
@@ -211,7 +214,11 @@ def _by_words(text: str, options: Sequence[str]) -> str | None:
     if len(both) == 1 and re.fullmatch(r"\W*both(?: of (?:them|these))?\W*", text, re.IGNORECASE):
         return ascii_uppercase[both[0]]
     denial = [k for k, option in enumerate(options) if _is_denial(option)]
-    named = [k for k in denial if _says(options[k], text) and not _says(options[k], _denied(text))]
+    none_of_them = _NONE_OF_THEM.search(text) and not _NONE_OF_THEM.search(_denied(text))
+    named = denial if none_of_them and len(denial) == 1 else []
+    named = named or [
+        k for k in denial if _says(options[k], text) and not _says(options[k], _denied(text))
+    ]
     if len(named) == 1:
         denial = named
     kept = DENIED.sub(" ", _NO_THING.sub(" ", _NEITHER.sub(" ", text)))

@@ -104,6 +104,7 @@ _RANGES = tuple(
         rf"({FIGURE})\s*(?:-|~|…|\.{{2,3}}|/|to|through|till|until|up to|bis|à|a|до|tot|"
         r"至|到|から)\s*"
         rf"({FIGURE})",
+        rf"({FIGURE})\s*(?:≤|<=|<)\s*[a-z]\s*(?:≤|<=|<)\s*({FIGURE})",
         rf"[\[(]\s*({FIGURE})\s*[,;]\s*({FIGURE})\s*[\])]",
         rf"(?:\bat least|\bno (?:fewer|less) than|≥|>=)\s*({FIGURE})[^.\d]{{0,30}}(?:\bat most|"
         rf"\bno more than|\bup to|≤|<=)"
@@ -171,7 +172,8 @@ _PARTIAL = re.compile(
 _ASIDE = re.compile(
     r"\([^()]{0,200}\)|,? (?:including|with|of which|\d+ of (?:them|which|these|"
     r"those))\b[^.;\n]{0,200}|"
-    r"[:,] (?:arranged|made up|consisting|of which)\b[^.;\n]{0,200}",
+    r"[:,] [^.;\n]{0,80}\b(?:each|per)\b[^.;\n]{0,80}|[:,] (?:arranged|made up|consisting|of "
+    r"which)\b[^.;\n]{0,200}",
     re.IGNORECASE,
 )
 

@@ -55,6 +55,12 @@ _REASONS = re.compile(
     r"\n\W{0,6}(?:explanation|reason(?:ing)?|justification|rationale|details?|confidence)\b\W{0,4}[:\n]",
     re.IGNORECASE,
 )
+_MORE_QUESTIONS = re.compile(
+    r"\n\W{0,6}(?:question|q) ?\d+ ?[:.)]|\n[^?\n]{1,200}\?\s*(?:answer|"
+    r"a)\s*:(?=[^?]{1,400}\?\s*(?:answer|a)\s*:)",
+    re.IGNORECASE,
+)
+"""Some models go on with questions of their own."""
 LONGEST = 20_000
 """Characters of a passage that are read: its first and its last half."""
 _COURTESY = re.compile(
@@ -73,6 +79,8 @@ def passage(text: str, mode: Mode) -> str:
     'So there is none.'
     """
     text = plain(_CHAT.sub(" ", _thought_out(text)))
+    if (more := _MORE_QUESTIONS.search(text)) and has_words(text[: more.start()]):
+        text = text[: more.start()]
     for pattern in (_BOXED, _TAGGED, _JSON):
         found = ["".join(match.groups("")) for match in pattern.finditer(text)]
         if found and has_words(found[-1]):

@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from groundfault.parsing.vocabulary import Language, language_of, listed
-from groundfault.parsing.wording import plain, split_sentences, stem, tokens, unwrapped
+from groundfault.parsing.wording import noun, plain, split_sentences, stem, tokens, unwrapped
 
 __all__ = ["PICTURE", "Asked", "asked_by"]
 
@@ -28,8 +28,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it asks if something is not so."""
     existence: bool = False
     """Whether it asks if there is such a thing."""
-    absence: bool = False
-    """Whether what it asks about is itself an absence: "Was the dog removed?"."""
+    absence: frozenset[str] = frozenset()
+    """Its words that tell of an absence or a change: "Was the dog removed?"."""
     head: tuple[str, ...] = ()
     """The thing, in stems."""
     detail: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ _FRAME = re.compile(
 _WRONG = listed("wrong false incorrect contradict")
 _NEGATION = re.compile(r"\b(?:no|not|never|nothing|nobody|none|without)\b")
 _ABSENCE = re.compile(
-    r"\b(?:remov|delet|eras|miss|absen|empt|bare\b|gone\b|disappear|vanish|lack|tak\w+ (?:away|"
+    r"(?:remov|delet|eras|miss|absen|empt|bare?\b|gone?\b|disappear|vanish|lack|tak\w+ (?:away|"
     r"out)|"
-    r"chang|differ|same\b|identical|replac|vacant)"
+    r"chang|differ|same?\b|sam\b|identical|replac|vacant|mov)"
 )
 _EXISTENCE = tuple(
     re.compile(pattern)
@@ -91,7 +91,7 @@ def asked_by(question: str) -> Asked:
 
     >>> lamp = asked_by("Is there no red lamp on the table?")
     >>> lamp.head, lamp.place, lamp.negated
-    (('red', 'lamp'), ('tabl',), True)
+    (('red', 'lamp'), ('table',), True)
     """
     text = unwrapped(plain(question[:2000]))
     sentences = [part.strip(" \"'") for part in split_sentences(text.casefold())]
@@ -120,14 +120,13 @@ def _asked(text: str, before: str) -> Asked:
         negated = not negated
         text = _NEGATION.sub("", text)
     text = " ".join(text.split())
-    absence = bool(_ABSENCE.search(text))
     for pattern in _EXISTENCE:
         if found := pattern.match(text):
-            return _parts(found[1], negated=negated, existence=True, absence=absence)
-    return _parts(_AUXILIARY.sub("", text), negated=negated, existence=False, absence=absence)
+            return _parts(found[1], negated=negated, existence=True)
+    return _parts(_AUXILIARY.sub("", text), negated=negated, existence=False)
 
 
-def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked:
+def _parts(text: str, *, negated: bool, existence: bool) -> Asked:
     language = language_of("")
     stop, places = listed(language.stop), listed(language.places)
     pictures = listed(language.pictures)
@@ -145,12 +144,21 @@ def _parts(text: str, *, negated: bool, existence: bool, absence: bool) -> Asked
         elif existence and into is head and _opens_detail(words, k, head):
             into = detail
         if word not in stop and word not in places and word not in pictures:
-            into.append(stem(word))
+            into.append(noun(word) if existence and into is head else stem(word))
+    has = _HAS & set(words)
     return Asked(
-        language=language, negated=negated, existence=existence, absence=absence,
-        head=tuple(head), detail=tuple(detail), place=tuple(place),
-        prepositions=frozenset(prepositions) if place else frozenset(),
-    )  # fmt: skip
+        language=language,
+        negated=negated,
+        existence=existence,
+        absence=frozenset(part for part in (*head, *detail) if _ABSENCE.match(part)),
+        head=tuple(head),
+        detail=tuple(detail),
+        place=tuple(place),
+        prepositions=frozenset(prepositions if place else ()) | (_HAS if has else frozenset()),
+    )
+
+
+_HAS = listed("has have had")
 
 
 _OPENS = listed("with that which who whose wearing from to made")

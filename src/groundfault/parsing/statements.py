@@ -13,7 +13,7 @@ from typing import Literal
 
 from groundfault.parsing.questions import PICTURE, Asked
 from groundfault.parsing.vocabulary import LANGUAGES, Language, language_of, listed
-from groundfault.parsing.wording import stem, tokens
+from groundfault.parsing.wording import noun, stem, tokens
 
 __all__ = ["YesNo", "denies_existence", "is_unsure", "stated"]
 
@@ -25,7 +25,8 @@ OPENERS = re.compile(
     r"however|"
     r"(?:a|answer)(?=:)|i(?: would|'d) (?:say|answer)(?: that)?|i (?:think|believe|guess)(?: "
     r"that)?|"
-    r"i can (?:confirm|say|tell)(?: that)?|"
+    r"i can (?:confirm|say|tell)(?: that)?|i(?:'m| am) (?:certain|sure|confident|positive)(?: "
+    r"that)?|"
     r"it (?:seems|appears|looks)(?: to me)?(?: that| like| as if)?|as i can see|"
     r"(?:most )?(?:likely|probably)|clearly|obviously|unfortunately|honestly|instead|here|"
     r"(?:based|judging|going) (?:on|by|from)[^,.]{0,80}|looking [^,.]{0,80}|upon [^,.]{0,80}|"
@@ -45,7 +46,8 @@ _UNSURE = re.compile(
     r"might|may|could|would(?! (?:be (?:yes|no)|say|have to|answer))|should|go either|50/50|"
     r"depends|some (?:would|might)|nothing is certain|"
     r"usually|often|typically|normally|commonly|expect(?:ed)?|as if|looks? like an?|resembl\w+|"
-    r"similar to|unless|supposed|imagine|used to|yesterday|doubt|except|excluding|apart from|"
+    r"similar to|unless|possible|possibility|chance|supposed|imagine|used to|yesterday|doubt|"
+    r"except|excluding|apart from|"
     r"besides|"
     r"previous(?:ly)?|formerly|earlier|originally|anything but|almost|toy|statue of|painting "
     r"of|drawing of)\b",
@@ -75,7 +77,7 @@ _SAME = re.compile(
     r"\b(?:identical|unchanged|the same|no (?:visible |apparent )?(?:changes?|differences?)|"
     r"nothing (?:at all )?(?:has |is |was )?(?:changed|different|differs|moved))\b"
 )
-_CHANGE = frozenset({"chang", "differ", "different", "differenc", "alter", "same", "identical"})
+_CHANGE = frozenset({"change", "differ", "different", "difference", "alter", "same", "identical"})
 
 
 def is_unsure(text: str, language: Language) -> bool:
@@ -124,9 +126,23 @@ def _general(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
         if negated and not one:
             return None  # "It is not": not true, or not there?
         return _answer(not denied, negated)
+    if _THERE.fullmatch(text):
+        return _answer("not" not in text and text[0] not in "am", negated)
     if asked is not None and _CHANGE & set(asked.content) and _SAME.search(text):
-        return _answer(False, negated)
+        words = tokens(text)
+        if not _elsewhere_placed(words, [stem(word) for word in words], asked):
+            changed = (
+                re.search(r"\b(?:not|n't) (?:\w+ly )?(?:identical|the same)", text) is not None
+            )
+            about_same = bool({"same", "identical"} & set(asked.content))
+            return _answer(changed != about_same, asked.negated if about_same else negated)
     return None
+
+
+_THERE = re.compile(
+    r"(?:not )?(?:clearly )?(?:present|visible|shown|found)(?: (?:here|in (?:the|this) \w+))?\W*|"
+    r"(?:absent|missing)\W*"
+)
 
 
 def _matched(text: str, asked: Asked | None, negated: bool, *, framed: bool) -> YesNo | None:
@@ -227,6 +243,7 @@ _LIGHT = listed(
     "it here present can could does do has anything holding i in present seen found exist "
 )
 _VERBAL = listed(
+    "high low far close just too while when "
     "is are was were can could has have and or with on in at that which who near next behind under "
     "above to by beside against as from stands sits lies hangs playing visible present there "
     "here , "
@@ -239,7 +256,7 @@ _NOT_IT = {"dog": "hot", "bear": "teddy", "horse": "sea", "board": "key"}
 def _existence(words: list[str], asked: Asked) -> bool | None:
     """Whether a clause states (True) or denies (False) that there is such a thing."""
     stems = [stem(word) for word in words]
-    at = _place_of(stems, asked.head)
+    at = _place_of([noun(word) for word in words], asked.head)
     if at is None:
         return _without_head(words, stems, asked)
     end = at + len(asked.head)
@@ -340,7 +357,7 @@ def _denies_all(words: list[str], stems: list[str], asked: Asked) -> bool:
     whole = _ALL & set(words) or ("anything" in words and any(map(_is_negator, words)))
     if not whole or sum(map(_is_negator, words)) > 1:
         return False
-    if asked.absence and asked.content[-1] not in stems and not set(asked.content) & set(stems):
+    if asked.absence and not asked.absence & set(stems):
         return False
     known = _NEUTRAL | _ALL | asked.prepositions | {"it", "he", "she", "they", ","}
     return all(
@@ -359,6 +376,8 @@ def _property(words: list[str], asked: Asked) -> bool | None:
     """Whether a clause states (True) or denies (False) what the question says of its subject."""
     stems = [stem(word) for word in words]
     content = asked.content
+    if words[:1] == ["not"] and tuple(stems[1:]) == content[len(content) - len(stems) + 1 :]:
+        return False if len(stems) > 1 else None  # "Not red."
     found = _in_order(stems, content)
     if found is None and len(content) > 1 and words and words[0] in _PRONOUNS:
         found = _in_order(stems, content[1:])

@@ -14,6 +14,7 @@ import msgspec
 __all__ = ["LANGUAGES", "MARKS", "Language", "language_of", "listed"]
 
 
+@lru_cache(maxsize=1024)
 def listed(words: str) -> frozenset[str]:
     """The words of a string."""
     return frozenset(words.split())
@@ -225,7 +226,7 @@ LANGUAGES: dict[str, Language] = {
         Language(
             code="ru",
             script="cyrillic",
-            yes="да верно правильно конечно так ага",
+            yes="да есть верно правильно конечно так ага",
             no="нет неверно неправильно никак",
             exists=r"\b(?:есть|имеется|имеются|вид[ен]\w*|вижу|изображ\w+|присутству\w+|показан\w*)\b",
             copula=r"\b(?:находится|находятся|вис[ия]т|стоит|стоят|леж[иа]т|сид[ия]т)\b",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from groundfault.parsing.vocabulary import listed
+
 __all__ = [
     "AT_FIRST",
     "DENIED",
     "TAKEN_BACK",
     "has_words",
     "is_refusal",
+    "noun",
     "plain",
     "split_sentences",
     "stem",
@@ -89,9 +92,26 @@ _STEMS = {
 }  # fmt: skip
 
 
+_SILENT_E = listed(
+    "ride drive smile move remove use make take face dance change replace close bake hide raise "
+    "leave share erase delete chase bite wave write skate stare place pose bicycle juggle cycle "
+    "serve slice"
+)
+"""Verbs whose e is not said and not written in "riding"."""
+
+
 def tokens(text: str) -> list[str]:
     """The words, figures and commas of a text, in small letters."""
     return _TOKEN.findall(text.casefold())
+
+
+def noun(word: str) -> str:
+    """A noun in the singular: "trained" has nothing to do with a train.
+
+    >>> noun("trains"), noun("trained"), noun("dining")
+    ('train', 'trained', 'dining')
+    """
+    return word if word.endswith(("ed", "ing")) else stem(word)
 
 
 def stem(word: str) -> str:
@@ -110,9 +130,11 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed"):
         cut = word.removesuffix(ending)
         if cut != word and len(cut) > 2 and re.search("[aeiouy]", cut):
+            if f"{cut}e" in _SILENT_E:
+                return f"{cut}e"
             doubled = cut[-1] == cut[-2] and cut[-1] not in "lsz"
-            return cut[:-1] if doubled else cut.removesuffix("e")
-    return word.removesuffix("e") if len(word) > 3 else word
+            return cut[:-1] if doubled else cut
+    return word
 
 
 _REFUSAL = re.compile(

@@ -22,7 +22,15 @@ from groundfault.parsing.statements import (
     stated,
 )
 from groundfault.parsing.vocabulary import LANGUAGES, MARKS, language_of, listed
-from groundfault.parsing.wording import has_words, is_refusal, plain, split_sentences, unwrapped
+from groundfault.parsing.wording import (
+    has_words,
+    is_refusal,
+    plain,
+    split_sentences,
+    stem,
+    tokens,
+    unwrapped,
+)
 
 __all__ = ["YesNo", "denies", "parse_yes_no", "parse_yes_no_as_pope"]
 
@@ -133,6 +141,8 @@ def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) 
     >>> parse_yes_no("There is a dog.", question="Is there a cat?") is None
     True
     """
+    if text in ("Yes", "No", "yes", "no", "Yes.", "No."):
+        return "yes" if text[0] in "Yy" else "no"  # most answers, in a hurry
     asked = asked_by(question) if has_words(question) else None
     if negated is None:
         negated = asked is not None and asked.negated
@@ -167,7 +177,7 @@ def _together(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
     words: list[YesNo] = []
     statements: list[YesNo] = []
     weak, revised = True, False
-    for sentence in _assertions(text):
+    for sentence in _assertions(text, asked):
         if _ALTERNATIVE.search(sentence) and not _corrected(sentence):
             return None
         by_word = False
@@ -205,10 +215,20 @@ _DOUBT = re.compile(
 _QUOTED = re.compile(r'"[^"\n]{1,200} [^"\n]{1,200}"')
 
 
-def _assertions(text: str) -> list[str]:
-    """The sentences that assert something: no questions, and nothing quoted."""
+def _assertions(text: str, asked: Asked | None) -> list[str]:
+    """The sentences that assert something: no questions, nothing quoted, and no answers to
+    questions that the model asks itself about other things."""
     sentences = split_sentences(_QUOTED.sub(" ", text))[:MOST_SENTENCES]
-    return [s for s in sentences if not s.rstrip("\"') ").endswith(("?", "？", "؟"))]
+    found, other = [], False
+    for sentence in sentences:
+        if sentence.rstrip("\"') ").endswith(("?", "？", "؟")):
+            own = {stem(word) for word in tokens(sentence)}
+            other = asked is not None and len(own) > 2 and not own & set(asked.head)
+            continue
+        if not other:
+            found.append(sentence)
+        other = False
+    return found
 
 
 def _statement(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:

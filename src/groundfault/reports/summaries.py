@@ -13,7 +13,13 @@ from groundfault.reports.tables import Cell, Table
 if TYPE_CHECKING:
     from groundfault.published import PublishedRow
 
-__all__ = ["conventions_table", "estimate_cell", "published_table", "summary_table"]
+__all__ = [
+    "conventions_table",
+    "estimate_cell",
+    "models_table",
+    "published_table",
+    "summary_table",
+]
 
 
 def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
@@ -86,6 +92,25 @@ def _with_n(metric: Metric, estimate: Estimate) -> Cell:
     """The value with its interval and how many cases it is about."""
     cell = estimate_cell(metric, estimate)
     return Cell(cell.text, f"{cell.detail} n {estimate.n}".strip())
+
+
+def models_table(summaries: Mapping[str, Summary], metrics: Sequence[str] | None = None) -> Table:
+    """A line per model on one benchmark, over all cases."""
+    first = next(iter(summaries.values()))
+    protocol = of_summary(first)
+    overall = {model: summary.rows["Overall"] for model, summary in summaries.items()}
+    known = first.rows["Overall"].metrics
+    names = [protocol.metric_named(name, known) for name in metrics or ()]
+    chosen = [protocol.metric(name) for name in names or protocol.shown(known)]
+    rows = [
+        [model, str(row.n_cases), *(estimate_cell(m, row.metrics[m.name]) for m in chosen)]
+        for model, row in overall.items()
+    ]
+    columns = ["", "cases", *map(_heading, chosen)]
+    told = [next(iter(_notes(summary, protocol))) for summary in summaries.values()]
+    each = [f"{model}: {note}" for model, note in zip(summaries, told, strict=True)]
+    notes = told[:1] if len(set(told)) == 1 else each
+    return Table(columns, rows, title=f"{first.benchmark}: all models, Overall", notes=notes)
 
 
 def _heading(metric: Metric) -> str:

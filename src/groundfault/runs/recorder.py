@@ -7,6 +7,7 @@ everything after it. One process at a time writes to a run.
 
 from __future__ import annotations
 
+import itertools
 import os
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -36,6 +37,7 @@ __all__ = [
     "Recorder",
     "Tally",
     "clear",
+    "has_answers",
     "journals",
     "read_predictions",
     "replace_predictions",
@@ -198,6 +200,13 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
     for pattern in (*left, ".answers-*", ".predictions-*"):  # with a dot: shards in the making
         for path in _glob(folder, pattern):
             path.unlink()
+
+
+def has_answers(folder: AnyPath) -> bool:
+    """Whether any stored prediction is an answer: not everything failed."""
+    stored = (found.outcome for path in shards(folder) for found in read_outcomes(path))
+    begun = (found.outcome for journal in journals(folder) for found in journal.read())
+    return any(outcome is not Outcome.FAILED for outcome in itertools.chain(stored, begun))
 
 
 class Tally(msgspec.Struct):

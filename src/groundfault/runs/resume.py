@@ -11,7 +11,7 @@ import msgspec
 
 from groundfault.errors import UsageError
 from groundfault.runs.identity import FILES
-from groundfault.runs.recorder import clear, settle
+from groundfault.runs.recorder import clear, has_answers, settle
 from groundfault.runs.run import RUN, Run, read_run
 from groundfault.runs.shards import shards
 
@@ -57,6 +57,9 @@ def resumed(
                 f"{folder}: has predictions but no run.json to say whose; give another --out, or "
                 "--no-resume to start anew"
             )
+        clear(folder)
+        return run
+    if not has_answers(folder):  # what failed altogether does not stand in the way of a repair
         clear(folder)
         return run
     known = {name: value for name, value in before.identity.items() if name in LATE}

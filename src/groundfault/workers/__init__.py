@@ -39,5 +39,6 @@ SCRIPTS = {
     "vision_reasoner": Script(
         "VisionReasoner: thinks, then SAM 2", "Apache-2.0", f"{NOT_SEEN}, Apache-2.0"
     ),
+    "yolo_world_seg": Script("YOLO-World-Seg: CAFE's YOLO-World", "GPL-3.0", "not stated apart"),
 }
 """The scripts that ship, by name."""

@@ -270,19 +270,8 @@ def _ready(model: Any) -> dict[str, Any]:
 
 
 def _picture(image: dict[str, Any], picture_fd: int) -> Picture:
-    """From the shared, nameless file, or from a file that the worker decodes itself."""
+    """From the shared, nameless file."""
     height, width = image["height"], image["width"]
-    if image.get("file"):
-        from PIL import Image, ImageOps
-
-        with Image.open(image["file"]) as opened:
-            upright = ImageOps.exif_transpose(opened).convert("RGB")
-        if upright.size != (width, height):
-            raise ValueError(
-                f"{image['file']} is {upright.size} here, {(width, height)} for groundfault "
-                "(width, height)"
-            )
-        return Picture(height, width, upright.tobytes())
     size, parts, start = 3 * height * width, [], 0
     while start < size:  # one call reads at most 2 GB
         part = os.pread(picture_fd, size - start, start)

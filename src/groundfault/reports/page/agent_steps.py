@@ -159,7 +159,7 @@ def _drawn(
         return ()
     try:
         path = within(source.images, view.image, file=source.images, record=f"item {view.item_id}")
-        episode = replay(trace, read_image(path))
+        episode = replay(trace, read_image(path, size_px=trace.size_px))
     except (GroundfaultError, OSError) as problem:
         notes.append(f"Pictures of an episode of {run.name} cannot be drawn again: {problem}")
         return ()

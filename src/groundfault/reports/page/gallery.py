@@ -26,7 +26,7 @@ from groundfault.reports.page.sources import Source, Sources, dumped
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.shards import shards
 
-__all__ = ["Example", "Gallery", "View", "make_gallery"]
+__all__ = ["Example", "Gallery", "View", "case_rows", "examples_at", "make_gallery"]
 
 MOST_MASKS = 6
 """Answers drawn on one picture, the surest first."""
@@ -154,6 +154,25 @@ def make_gallery(
     )
 
 
+def examples_at(
+    chapter: Chapter, places: Sequence[int], *, sources: Sources, pictures: Pictures
+) -> list[tuple[Example, ...]]:
+    """The cases at some places of a chapter's tables, each as every run answered it."""
+    cases = _at(0, chapter, places) if places else []
+    show = _Showing(sources, pictures)
+    for case in cases:
+        show.want(case)
+    found = [show.example(case) for case in cases]
+    n = len(chapter.runs)
+    return [tuple(found[start : start + n]) for start in range(0, len(found), n)]
+
+
+def case_rows(run: RunData) -> list[Mapping[str, Any]]:
+    """Every case of a run, without what is summed."""
+    rows: list[Mapping[str, Any]] = run.table.select(_light(run)).to_pylist()
+    return rows
+
+
 class _Showing:
     """Turns chosen rows into examples; folders and answers are read once."""
 
@@ -189,8 +208,11 @@ class _Showing:
 def _siblings(number: int, chapter: Chapter, chosen: Sequence[_Chosen]) -> list[_Chosen]:
     """The chosen cases of a chapter as each of its runs answered them, the worst first."""
     places = list(dict.fromkeys(case.place for case in chosen if case.chapter == number))
-    if len(chapter.runs) < 2 or not places:
-        return []
+    return _at(number, chapter, places) if len(chapter.runs) > 1 and places else []
+
+
+def _at(number: int, chapter: Chapter, places: Sequence[int]) -> list[_Chosen]:
+    """The cases at some places of a chapter's tables as each of its runs answered them."""
     by_run = [
         run.table.select(_light(run)).take(places).to_pylist()  # the same order in each
         for run in chapter.runs
@@ -227,7 +249,7 @@ def _light(run: RunData) -> list[str]:
 def _wrong(chapter: int, run: RunData, series: int) -> list[_Chosen]:
     """Every case that went wrong, the worst first."""
     found = []
-    for place, row in enumerate(run.table.select(_light(run)).to_pylist()):
+    for place, row in enumerate(case_rows(run)):
         judged = judged_case(row)
         if judged is not None:
             found.append(_chosen(chapter, run, series, place, row, judged))
@@ -403,7 +425,8 @@ def _with_picture(
     pictures: Pictures,
 ) -> View:
     """The view with picture and outlines, in pixels of the largest size that is tried."""
-    number = pictures.add(source.images, item.image, record=f"item {item.id}")
+    size_px = (item.height_px, item.width_px)
+    number = pictures.add(source.images, item.image, record=f"item {item.id}", size_px=size_px)
     if number is None:
         return view
     width, height = pictures.sizes[number]

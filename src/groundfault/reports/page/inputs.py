@@ -124,7 +124,7 @@ def load_runs(folders: Sequence[Path]) -> list[RunData]:
         raise UsageError("give at least one run folder")
     loaded = [_load(Path(folder)) for folder in folders]
     models = [
-        (run.summary.benchmark, run.run.model if run.run and run.run.model else run.name)
+        (run.summary.benchmark, run.run.name if run.run and run.run.name else run.name)
         for run in loaded
     ]
     named, seen = [], dict.fromkeys(models, 0)

@@ -14,7 +14,9 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.sources import DUMP, read_predictions
 from groundfault.records import Benchmark, Item, Prediction, Role
 from groundfault.reports.page.inputs import RunData
+from groundfault.runs import recorder
 from groundfault.runs.benchmark import read_again
+from groundfault.runs.exporting import is_run
 from groundfault.runs.run import Run
 
 __all__ = ["Source", "Sources", "dumped"]
@@ -89,6 +91,8 @@ def dumped(run: RunData, source: Source | None) -> Iterable[Prediction]:
     path = str(known.get(DUMP, ""))
     if source is None or not path or not Path(path).exists():
         return ()
+    if is_run(path):
+        return recorder.read_predictions(path)
     inputs: dict[str, Any] = {
         name: value for name, value in known.items() if name not in ("format", DUMP)
     }
