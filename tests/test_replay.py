@@ -162,7 +162,11 @@ def test_halluseg_pictures(run: Run, tmp_path: Path) -> None:
     missing = run(*command, "--no-resume")
     event = json.loads(missing.out.splitlines()[-1])
     assert event["failures"] == {"its PNG is not there": 1}
-    assert event["summary"]["rows"]["Overall"]["n_cases"] == len(whole) - 1
+    overall = event["summary"]["rows"]["Overall"]
+    assert overall["n_cases"] == len(whole)
+    assert {overall["metrics"][m]["n"] for m in ("IoU_fact", "CMS_fact")} == {len(whole) - 1}
+    low, high = event["summary"]["bounds"]["Overall"]["CMS_counterfact"]
+    assert low < overall["metrics"]["CMS_counterfact"]["value"] < high
 
 
 # In words.
