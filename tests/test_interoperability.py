@@ -244,6 +244,22 @@ def test_a_run_whose_benchmark_moved_is_told_where_it_is(
     assert refused.code == 2 and "unknown format of predictions 'saco'" in refused.err
 
 
+def test_a_run_that_has_nothing_to_sweep_is_told_so(
+    tmp_path: Path, run: Callable[..., Ran]
+) -> None:
+    from tests.test_convert import quad
+
+    stored = run_on(
+        msgspec.structs.replace(
+            quad(), card=msgspec.structs.replace(CARD, protocol="replacement-quads")
+        ),
+        tmp_path,
+    )
+    refused = run("sweep", stored)
+    assert refused.code == 2 and "there is nothing to sweep in" in refused.err
+    assert run("score", stored, "--bootstrap", 0).code == 0
+
+
 def test_an_unfinished_run_has_a_note_of_what_is_missing(tmp_path: Path) -> None:
     from groundfault.runs.exporting import write_coco_results
 

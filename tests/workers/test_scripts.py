@@ -655,6 +655,7 @@ MMDET = {
                 return self
         class Network:
             def test_step(self, batch):
+                assert torch.is_autocast_enabled("cpu")  # lower numbers were asked for
                 (texts,), (pixels,) = batch["data_samples"], batch["inputs"]
                 assert len(texts) == 2 and texts[1] == [" "], texts  # one phrase and the blank
                 there = pixels[2] > 0  # the last channel is red
@@ -666,16 +667,19 @@ MMDET = {
                 return [SimpleNamespace(pred_instances=Instances(
                     labels=torch.tensor(labels), scores=torch.tensor(scores), masks=masks))]
         def init_detector(settings, checkpoint, device):
-            assert checkpoint.endswith("weights.pth") and device == "cpu"
+            assert checkpoint.endswith("seg.pth") and device == "cpu"
             return Network()
     """,
 }
 
 
 def test_yolo_world_seg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = repository(tmp_path, MMDET)
-    about, (cup, zebra) = asked("yolo_world_seg", folder, monkeypatch, checkpoint="weights.pth")
-    assert about["model"].endswith("weights.pth")
+    folder = repository(tmp_path / "repo", MMDET)
+    weights = users_file(tmp_path, monkeypatch, "seg.pth")
+    about, (cup, zebra) = asked(
+        "yolo_world_seg", folder, monkeypatch, checkpoint="weights/seg.pth", dtype="bf16"
+    )
+    assert about["model"] == str(weights)
     assert cup.scores == pytest.approx((0.6, 0.3))
     assert left_part(cup)
     assert (zebra.outcome, zebra.masks) == (Outcome.ABSTAINED, ())

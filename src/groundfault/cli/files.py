@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundfault.cli.options import AsJson, add_commands, print_json
-from groundfault.errors import UsageError
+from groundfault.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from groundfault.analysis.composition import Composition
+
+
+OF_A_RUN = ("coco", "halluseg")
+"""What a run's predictions are written as."""
 
 
 class Abstentions(StrEnum):
@@ -80,16 +84,18 @@ def _export(
     data: Path | None,
 ) -> None:
     """Write the predictions of a run for other tools, and say what was lost."""
-    from groundfault.runs.exporting import export_run
+    from groundfault.runs.exporting import export_results
     from groundfault.runs.pictures import export_pictures
 
+    if to not in OF_A_RUN:
+        raise UnknownName("format of predictions", to, OF_A_RUN)
     if to == "halluseg":
         how = (abstentions or Abstentions.empty).value
         lost = export_pictures(run, out, t=t, abstentions=how, data=data)
     elif abstentions is not None or t is not None:
         raise UsageError("--abstentions and --t go with a run and --to halluseg")
     else:
-        lost = export_run(run, to, out, data=data)
+        lost = export_results(run, out, data=data)
     print(f"predictions of {run} → {to}: {out}")
     for note in lost:
         print(note)

@@ -42,6 +42,7 @@ from groundfault.cli.options import (
     print_json,
     resolve_settings,
 )
+from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.analysis.scoring import Matched
@@ -295,12 +296,22 @@ def _commands(
     known = named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks")
     if known or (named and _is_run(named)):
         command = make(named)
+        if command is None and not known:
+            raise _unfit(named, group)
         return {} if command is None else {named: command}
     return {
         name: _described(entry.about)
         for name, entry in registry.names("benchmarks").items()
         if entry.answers == "masks" and (not narrow or make(name) is not None)
     }
+
+
+def _unfit(run: str, group: str) -> UsageError:
+    """Why a run cannot be scored, or swept."""
+    protocol = _declared(run)[1]
+    if protocol.answers == "words":
+        return UsageError(f"{run}: holds answers in words; score them with: groundfault judge")
+    return UsageError(f"{run}: there is nothing to {group} in {protocol.title.lower()}")
 
 
 def _described(about: str) -> Command:

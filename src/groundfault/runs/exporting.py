@@ -1,20 +1,16 @@
-"""The predictions of a run as files that other tools read.
-
-`EXPORTS` has a function per format: (benchmark, predictions, out) → what the format could not hold,
-one note each.
-"""
+"""The predictions of a run as a COCO results file, for other tools."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from groundfault.errors import UnknownName, UsageError
+from groundfault.errors import UsageError
 from groundfault.io.coco import Id
 from groundfault.io.coco_writing import phrase_category, phrase_ids, written_id
 from groundfault.io.masks import RLEMask, mask_box
@@ -24,7 +20,7 @@ from groundfault.runs.benchmark import read_again
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import RUN, read_run
 
-__all__ = ["EXPORTS", "export_run", "is_run", "result_ids", "write_coco_results"]
+__all__ = ["export_results", "is_run", "result_ids", "write_coco_results"]
 
 AnyPath = str | PathLike[str]
 
@@ -34,18 +30,15 @@ def is_run(path: AnyPath) -> bool:
     return (Path(path) / RUN).is_file()
 
 
-def export_run(
-    folder: AnyPath, to: str, out: AnyPath, *, data: AnyPath | None = None
+def export_results(
+    folder: AnyPath, out: AnyPath, *, data: AnyPath | None = None
 ) -> tuple[str, ...]:
-    """Write the predictions of a run in a format of `EXPORTS` and return what the format could not
-    hold. `data` is the run's benchmark, if it is not where it was."""
-    if to not in EXPORTS:
-        raise UnknownName("format of predictions", to, EXPORTS)
+    """Write the predictions of a run as a COCO results file and return what that could not hold.
+    `data` is the run's benchmark, if it is not where it was."""
     run = read_run(folder)
     if run.modes:
-        raise UsageError(f"{folder}: holds answers in words, which {to} cannot hold")
-    benchmark = read_again(run, data=data)
-    return EXPORTS[to](benchmark, read_predictions(folder), out)
+        raise UsageError(f"{folder}: holds answers in words, which COCO results cannot hold")
+    return write_coco_results(read_again(run, data=data), read_predictions(folder), out)
 
 
 def result_ids(benchmark: Benchmark) -> dict[str, tuple[Id, int]]:
@@ -125,7 +118,3 @@ def _losses(
     silent = len(ids) - sum(ended.values())
     if silent > 0:
         yield f"{silent} of {len(ids)} queries were not asked in this run and have no record."
-
-
-Export = Callable[[Benchmark, Iterable[Prediction], AnyPath], tuple[str, ...]]
-EXPORTS: dict[str, Export] = {"coco": write_coco_results}

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groundfault.workers.lisa import need_repository
+from groundfault.workers.lisa import device_and_dtype, need_repository, need_weights
 from groundfault.workers.runtime import Answer, Picture, versions_of
 
 if TYPE_CHECKING:
@@ -57,11 +57,14 @@ class YoloWorldSeg:
 
     def __init__(self, options: dict[str, Any]) -> None:
         need_repository(options, "YOLO_WORLD_SEG", "https://github.com/AILab-CVC/YOLO-World")
-        if not options["checkpoint"]:
-            raise RuntimeError(
-                "YOLO-World-Seg needs its weights: download " + NAME + "-5a642d30.pth from the hub "
-                "repository wondervictor/YOLO-World and ask for worker:yolo_world_seg:/path/to/it"
-            )
+        need_weights(
+            options,
+            "YOLO-World-Seg",
+            "download "
+            + NAME
+            + "-5a642d30.pth from the hub repository wondervictor/YOLO-World and "
+            "ask for worker:yolo_world_seg:/path/to/it",
+        )
         from mmdet.apis import init_detector
         from mmdet.utils import get_test_pipeline_cfg
         from mmengine.config import Config
@@ -69,9 +72,9 @@ class YoloWorldSeg:
 
         self.model = options["checkpoint"]
         self.versions = versions_of("torch", "mmcv", "mmdet", "mmengine")
-        device = "cuda:0" if options["device"] == "auto" else options["device"]
+        self.device, self.dtype = device_and_dtype(options, usual="float32")
         settings = Config.fromfile(CONFIG)
-        self.network = init_detector(settings, checkpoint=self.model, device=device)
+        self.network = init_detector(settings, checkpoint=self.model, device=str(self.device))
         steps = get_test_pipeline_cfg(cfg=settings)
         steps[0].type = "mmdet.LoadImageFromNDArray"  # the picture is in memory already
         self.prepare = Compose(steps)
@@ -86,7 +89,8 @@ class YoloWorldSeg:
         pixels = picture.array()[:, :, ::-1].copy()  # mmcv's channels are blue, green, red
         sample = self.prepare({"img_id": 0, "img": pixels, "texts": [[phrase], BLANK]})
         batch = {"inputs": sample["inputs"].unsqueeze(0), "data_samples": [sample["data_samples"]]}
-        with torch.no_grad():
+        lower = self.dtype != torch.float32
+        with torch.no_grad(), torch.autocast(self.device.type, dtype=self.dtype, enabled=lower):
             found = self.network.test_step(batch)[0].pred_instances.cpu()
         return answer_of(found.labels.tolist(), found.scores.float().tolist(), found.masks)
 
