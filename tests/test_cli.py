@@ -390,7 +390,7 @@ def test_another_operating_point_is_noted(
     folders = (tmp_path / "gullible", tmp_path / "careful")
     found = run("compare", *folders, "--bootstrap", 0, "--json").json
     assert found["notes"] == [
-        "gullible is at t = 0.5 and careful at t = 0.2: each at its own operating point."
+        "Each is at its own operating point: gullible at t = 0.5 and careful at t = 0.2."
     ]
 
 

@@ -109,14 +109,15 @@ def assert_published(folder, expected):
                 assert value == (
                     None if theirs not in item else pytest.approx(item[theirs], abs=1e-9)
                 )
-    hallucination = expected["get_hallucination"]
-    assert metrics["CCMS_mean"].n == hallucination["full_precision"]["ratio_n"]
+    # the ratio that the script prints is of scores that it has rounded
+    hallucination = expected["get_hallucination"]["as_published"]
+    assert metrics["CCMS_mean"].n == hallucination["ratio_n"]
     if metrics["CCMS_mean"].n:
-        ratio = hallucination["full_precision"]["means_of_item_values"]["ratio"]
+        ratio = hallucination["means_of_item_values"]["ratio"]
         assert metrics["CCMS_mean"].value == pytest.approx(ratio, abs=1e-9)
     else:  # the script prints 0 for the mean of nothing
         assert metrics["CCMS_mean"].value is None
-        assert hallucination["full_precision"]["means_of_item_values"]["ratio"] == 0
+        assert hallucination["means_of_item_values"]["ratio"] == 0
     return scored
 
 
@@ -126,18 +127,28 @@ def test_golden_parity(golden):
     assert scored.outcomes == {
         "ok": 236, "abstained": 0, "unparsed": 0, "failed": 0, "missing": 4,
     }  # fmt: skip
-    # The printed CCMS (1.8695, not 1.8697) divides scores that were rounded before.
-    pairs = zip(scored.columns()["CMS_fact"], scored.columns()["CMS_counterfact"], strict=True)
-    kept = [(round(a, 4), round(b, 4)) for a, b in pairs if a is not None and b is not None]
-    ratios = [a / b for a, b in kept if b]
-    published = expected["get_hallucination"]["as_published"]
-    assert len(ratios) == published["ratio_n"]
-    assert np.mean(ratios) == pytest.approx(published["means_of_item_values"]["ratio"], abs=1e-9)
+    printed = expected["get_hallucination"]["as_published"]["printed"][2]
+    assert printed.endswith(f": {overall(scored)['CCMS_mean'].value:.4f}")  # 1.8695, not 1.8697
+
+
+def test_exact_divides_what_it_has_not_rounded(edge_cases):
+    """A confusion of less than 0.00005 is rounded to none by the script, which then leaves the
+    case out; it is a case all the same."""
+    folder = edge_cases / "rounding_kills_ratio"
+    found = {
+        "exact": overall(score_folder(folder, "exact", missing="empty")),
+        "parity": overall(score_folder(folder, "parity")),
+    }
+    full = load_expected("halluseg_edge_cases")["rounding_kills_ratio"]["get_hallucination"]
+    expected = full["full_precision"]["means_of_item_values"]["ratio"]
+    assert found["exact"]["CCMS_mean"].value == pytest.approx(expected, abs=1e-6)
+    assert found["parity"]["CCMS_mean"].n == full["as_published"]["ratio_n"]
+    assert found["exact"]["CCMS_mean"].n == full["full_precision"]["ratio_n"]
 
 
 ANSWERED = (
     "empty_both",
-    "rounding_kills_ratio",  # we do not round: 60001 where the script prints 2
+    "rounding_kills_ratio",
     "unbounded",
     "nothing_predicted",
     "cf_other_size",
@@ -497,8 +508,12 @@ def reference(folder, variant, missing):
         ):
             if truth is not None and found[corner] is not None:
                 case[name] = cms(truth, found[corner])
-        if case["CMS_fact"] is not None and case["CMS_counterfact"]:
-            case["CCMS_ratio"] = case["CMS_fact"] / case["CMS_counterfact"]
+        if case["CMS_fact"] is not None and case["CMS_counterfact"] is not None:
+            above, below = case["CMS_fact"], case["CMS_counterfact"]
+            if variant == "parity":
+                above, below = np.round(above, 4), np.round(below, 4)
+            if below:
+                case["CCMS_ratio"] = above / below
         values.append(case)
     return values
 

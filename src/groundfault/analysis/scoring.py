@@ -56,7 +56,7 @@ def match_files(
     """
     benchmark = load(name, verify=False, options=settings, **inputs)
     protocol = protocols.of_benchmark(benchmark)
-    resolved = protocol.resolved(settings)
+    resolved = protocol.resolved(benchmark, settings)
     found = read_predictions(
         name, predictions, benchmark, settings=resolved, progress=progress, **inputs
     )

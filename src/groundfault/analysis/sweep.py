@@ -87,7 +87,7 @@ def sweep(
             progress(done, len(grid))
     fixed = {
         name: value
-        for name, value in protocol.resolved(settings).items()
+        for name, value in protocol.resolved(benchmark, settings).items()
         if name not in ("t", "tau")
     }
     return Sweep(

@@ -41,6 +41,7 @@ __all__ = [
     "INPUTS",
     "LAYOUT",
     "PUBLISHED_CASES",
+    "SETTINGS",
     "fetched",
     "obstacle",
     "read",
@@ -67,6 +68,8 @@ INPUTS = (
     Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
+SETTINGS: dict[str, object] = {"variant": "parity"}
+"""Its files are scored as published unless told."""
 LAYOUT = Layout(phrases=True, targets=True)
 HUB = Published("teemosliang/CAFE", ("CAFEval2026*.json", "CAFEval2026_imgs/*"))
 PUBLISHED_CASES = {"SM": 1111, "CC": 593, "OC": 442}
@@ -104,6 +107,7 @@ def read(
             f"{len(parts)} files with no image in common were joined as subsets of one benchmark.",
             *(note for part in parts for note in part.notes),
         ),
+        settings=SETTINGS,
     )
 
 
@@ -152,6 +156,7 @@ def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
         items=tuple(items),
         categories=tuple(category.id for category in data.categories),
         notes=tuple(notes),
+        settings=SETTINGS,
     )
 
 

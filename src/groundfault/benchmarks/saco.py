@@ -24,7 +24,17 @@ from groundfault.io.coco_writing import write_phrases
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "obstacle", "read", "recognise", "write"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "LAYOUT",
+    "SETTINGS",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -42,6 +52,8 @@ INPUTS = (
     Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
+SETTINGS: dict[str, object] = {"variant": "parity"}
+"""Its files are scored as published unless told."""
 LAYOUT = Layout(phrases=True)
 _OTHERS = frozenset(
     {"refs", "edit_type", "fp_source_id", "neg_category_ids", "not_exhaustive_category_ids"}
@@ -91,6 +103,7 @@ def read(
         items=tuple(items),
         categories=tuple(category.id for category in data.categories),
         notes=(scaled,) if normalised else (),
+        settings=SETTINGS,
     )
 
 

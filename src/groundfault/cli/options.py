@@ -76,7 +76,10 @@ Tau = Annotated[
 ]
 Iou = Annotated[IouType | None, typer.Option("--iou", help="What the cgF1 family compares. [segm]")]
 VariantOption = Annotated[
-    Variant | None, typer.Option("--variant", help="As published, or without its ε. [parity]")
+    Variant | None,
+    typer.Option(
+        "--variant", help="As published, or by the definitions. [cafe, saco: parity; else exact]"
+    ),
 ]
 Bootstrap = Annotated[
     int | None, typer.Option("--bootstrap", help="Resamples of cases; 0 for none. [10000]")

@@ -79,7 +79,7 @@ EVERY_SWEEP: dict[str, tuple[Any, Any]] = {
 
 def score_command(name: str) -> Command | None:
     """The command that scores dumps for a benchmark; None where it is asked in words."""
-    inputs, protocol, about = _declared(name)
+    inputs, protocol, about, defaults = _declared(name)
     if protocol.answers != "masks":
         return None
 
@@ -115,7 +115,7 @@ def score_command(name: str) -> Command | None:
     # a setting without a default, such as t where predictions have no scores, is no choice
     settings = {
         key: (_choice(key, value if key != "missing" else Missing.error.value), None)
-        for key, value in protocol.settings.items()
+        for key, value in defaults.items()
         if key in CHOICES and value is not None
     }
     return _typed(command, f"{about}.", inputs, {**settings, **EVERY_SCORE})
@@ -128,7 +128,7 @@ def _choice(name: str, default: object) -> Any:
 
 def sweep_command(name: str) -> Command | None:
     """The command that scores dumps for a benchmark at every threshold; None where it has none."""
-    inputs, protocol, about = _declared(name)
+    inputs, protocol, about, _ = _declared(name)
     if not protocol.along_t:
         return None
 
@@ -146,7 +146,9 @@ def sweep_command(name: str) -> Command | None:
         resolved = resolve_settings(
             None, iou=given["iou"], variant=given["variant"], bootstrap=given["bootstrap"]
         )
-        settings = {"iou": str(resolved.iou), "variant": str(resolved.variant)}
+        settings = {"iou": str(resolved.iou)}
+        if resolved.variant is not None:
+            settings["variant"] = str(resolved.variant)
         with progress("comparing masks") as advance:
             found = match_files(
                 name, _given_inputs(inputs, given), given["predictions"], settings, progress=advance
@@ -172,8 +174,8 @@ def sweep_command(name: str) -> Command | None:
     return _typed(command, f"{about}, at every threshold.", inputs, {**grids, **EVERY_SWEEP})
 
 
-def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
-    """What a benchmark is read from, how it is scored, and what it is."""
+def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str, dict[str, object]]:
+    """What a benchmark is read from, how it is scored, what it is, and its settings by default."""
     from groundfault import protocols, registry
 
     module = registry.load("benchmarks", name)
@@ -181,7 +183,8 @@ def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
     # a folder brings its own card: whatever any protocol of masks takes may be chosen
     protocol = protocols.find(card.protocol if card is not None else "concept-pairs")
     about = f"{card.title}: {protocol.title.lower()}" if card is not None else module.ABOUT
-    return getattr(module, "INPUTS", ()), protocol, about
+    defaults = {**protocol.settings, **getattr(module, "SETTINGS", {})}
+    return getattr(module, "INPUTS", ()), protocol, about, defaults
 
 
 def _given_inputs(inputs: Iterable[Input], given: Mapping[str, Any]) -> dict[str, Any]:

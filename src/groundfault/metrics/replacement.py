@@ -20,7 +20,8 @@ Hallucination".) The four IoU and both dIoU are means over cases. An empty union
 
 Two variants. `exact` compares each prediction at its ground truth's own size and leaves CMS
 undefined where the ground truth is empty. `parity` follows the published scripts: IoU at the
-factual mask's size and only where both ground truths are there, CMS 0 for an empty ground truth.
+factual mask's size and only where both ground truths are there, CMS 0 for an empty ground truth,
+CCMS_mean from scores rounded to 4 decimals.
 
 Outcomes: an abstention is an empty mask: IoU 0, CMS 0.
 """
@@ -126,7 +127,10 @@ def case_values(quads: Quads, *, variant: str, alpha: float = ALPHA) -> dict[str
         "dIoU_visual": overlap[:, _FACTUAL] - overlap[:, _VISUAL],
         "CMS_fact": fact,
         "CMS_counterfact": counterfact,
-        "CCMS_ratio": _ratio(fact, counterfact),
+        # the published script divides scores that it has rounded
+        "CCMS_ratio": _ratio(fact.round(4), counterfact.round(4))
+        if parity
+        else _ratio(fact, counterfact),
     }
 
 
@@ -179,8 +183,18 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 def _fraction(
     name: str, about: str, *, better: Better = "higher", low: float = 0.0, high: float | None = 1.0
 ) -> Metric:
-    """The papers print fractions."""
-    return Metric(name=name, about=about, better=better, unit="fraction", low=low, high=high)
+    """The papers print fractions. A mean of overlaps has a share's limits near 0 and 1."""
+    is_overlap = name.startswith("IoU")
+    return Metric(
+        name=name,
+        about=about,
+        better=better,
+        unit="fraction",
+        low=low,
+        high=high,
+        part=(name,) if is_overlap else (),
+        whole=(f"{name}.n",) if is_overlap else (),
+    )
 
 
 FAMILY = Family(

@@ -57,7 +57,9 @@ def score(
     )
     counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
     pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
-    pair_scores = None if tau is None else target_aware.score(overlaps, pairs, t=t, tau=tau)
+    pair_scores = None
+    if tau is not None:
+        pair_scores = target_aware.score(overlaps, pairs, t=t, tau=tau, variant=variant)
 
     def contributions(counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None) -> Floats:
         sums = np.zeros((layout.n_entries, len(pcs.COLUMNS)))
@@ -113,11 +115,16 @@ def _crowd_notes(benchmark: Benchmark, layout: _Layout, variant: str) -> list[st
     n = sum(bool(benchmark.items[k].regions) for k in layout.pair_negative.tolist())
     if not n:
         return []
-    without = "0" if variant == "parity" else "undefined"
+    how = (
+        "masks on that count as false positives all the same, as in the published script; "
+        "variant exact excuses them"
+        if variant == "parity"
+        else "masks on that are no false positives (variant exact; parity counts them, as the "
+        "published script does)"
+    )
     return [
         f"{n} of {len(layout.pair_negative)} misleading phrases are true of something else in "
-        "their picture: masks on that are no false positives. At image level such a phrase is "
-        f"present; where no phrase is absent, IL_MCC and cgF1 are {without}."
+        f"their picture: {how}. For the cgF1 family such a phrase is present."
     ]
 
 
@@ -319,7 +326,7 @@ CONCEPTS = Protocol(
     name="concepts",
     title="Concepts",
     families=("pcs",),
-    settings={"t": 0.5, "iou": "segm", "variant": "parity"},
+    settings={"t": 0.5, "iou": "segm", "variant": "exact"},
     match=_match,
     contribute=_contribute,
     headlines=(
@@ -341,7 +348,7 @@ CONCEPT_PAIRS = Protocol(
     name="concept-pairs",
     title="Concept pairs",
     families=("pcs", "target"),
-    settings={"t": 0.5, "tau": 0.3, "iou": "segm", "variant": "parity"},
+    settings={"t": 0.5, "tau": 0.3, "iou": "segm", "variant": "exact"},
     match=_match,
     contribute=_contribute,
     headlines=(
