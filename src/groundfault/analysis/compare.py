@@ -218,10 +218,10 @@ def _pair_tests(
     first = runs.runs[0]
     values, places = compose(first.columns, first.summary.settings), shares(first.columns)
     sums = [runs.sums(run, row) for run in runs.runs]
-    drawn = draw(sums, values, metrics, resamples=resamples, seed=seed)
+    drawn = draw(sums, values, metrics, shares=places, resamples=resamples, seed=seed)
     for (a, drawn_a), (b, drawn_b) in combinations(zip(runs.runs, drawn, strict=True), 2):
         for metric in metrics:
-            d = difference(drawn_a, drawn_b, metric, places.get(metric))
+            d = difference(drawn_a, drawn_b, metric)
             yield PairTest(
                 a=a.name, b=b.name, row=row, metric=metric, difference=d.value, low=d.low,
                 high=d.high, p=d.p_value, p_holm=None, n=d.n, method=d.method,

@@ -135,19 +135,16 @@ def edge_interval(part: Floats, whole: Floats) -> tuple[float, float] | None:
     >>> edge_interval(np.zeros(60), np.ones(60)) == clopper_pearson(0, 60)
     True
     """
-    n = float(whole.sum())
-    if n <= 0:
+    k, n = float(part.sum()), float(whole.sum())
+    if n <= 0 or min(k, n - k) >= 2 * FEW * float(whole.max()):  # a case weighs twice its items
         return None
     worth = effective_n(part, whole)
-    share = min(1.0, float(part.sum()) / n)
+    share = min(1.0, k / n)
     if min(share, 1 - share) * worth >= FEW:
         return None
     rounded = max(1, math.floor(worth + 1e-9))
-    k = share * rounded
-    return (
-        clopper_pearson(math.floor(k + 1e-9), rounded)[0],
-        clopper_pearson(min(rounded, math.ceil(k - 1e-9)), rounded)[1],
-    )
+    few, many = math.floor(share * rounded + 1e-9), math.ceil(share * rounded - 1e-9)
+    return clopper_pearson(few, rounded)[0], clopper_pearson(min(rounded, many), rounded)[1]
 
 
 def paired_edge_interval(

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from groundfault.analysis.rates import edge_interval, paired_edge_interval
@@ -118,9 +118,11 @@ def estimates(
     """
     values = metrics(contributions.sum(axis=0, keepdims=True))
     samples: Mapping[str, Floats] = {}
+    parts: Mapping[str, _Parts] = {}
     if resamples and len(contributions):
         rng = np.random.default_rng(seed)
         samples = metrics(bootstrap_sums(contributions, resamples, rng))
+        parts = _parts(contributions, shares)
     result = {}
     for name, found in values.items():
         value, n = float(found[0]), support[name]
@@ -131,31 +133,45 @@ def estimates(
         elif name not in samples:
             result[name] = Estimate(value, n=n)
         else:
-            exact = _exact_interval(contributions, shares.get(name), value)
+            exact = _exact_interval(parts[name], value) if name in parts else None
             result[name] = Estimate(value, *(exact or _resampled_interval(samples[name])), n=n)
     return result
 
 
-def _exact_interval(
-    contributions: Floats, share: Share | None, value: float
-) -> tuple[float, float] | None:
+class _Parts(NamedTuple):
+    """(cases,) what each adds to a share, above and below the line."""
+
+    part: Floats
+    whole: Floats
+    is_count: bool
+
+    @property
+    def times(self) -> float:
+        """What the share is multiplied with to give the metric."""
+        return float(self.whole.sum()) if self.is_count else 1.0
+
+
+def _parts(contributions: Floats, shares: Mapping[str, Share]) -> dict[str, _Parts]:
+    """The parts of all shares, as one matrix product."""
+    weights = np.zeros((contributions.shape[1], 2 * len(shares)))
+    for k, share in enumerate(shares.values()):
+        np.add.at(weights[:, 2 * k], list(share.part), 1.0)
+        np.add.at(weights[:, 2 * k + 1], list(share.whole), 1.0)
+    both = np.asfortranarray(contributions @ weights)
+    return {
+        name: _Parts(both[:, 2 * k], both[:, 2 * k + 1], share.is_count)
+        for k, (name, share) in enumerate(shares.items())
+    }
+
+
+def _exact_interval(of: _Parts, value: float) -> tuple[float, float] | None:
     """The interval of a share near 0 or 1; None for others, and where the value is not quite that
     share (accuracies are means over modes, which may have been asked unequally)."""
-    if share is None:
+    n = float(of.whole.sum())
+    if not n or abs(float(of.part.sum()) / n - value / of.times) > _ALIKE:
         return None
-    part, whole = _parts(contributions, share)
-    n = float(whole.sum())
-    times = n if share.is_count else 1.0
-    if not n or abs(float(part.sum()) / n - value / times) > _ALIKE:
-        return None
-    ends = edge_interval(part, whole)
-    return ends and (min(ends[0] * times, value), max(ends[1] * times, value))
-
-
-def _parts(contributions: Floats, share: Share) -> tuple[Floats, Floats]:
-    """(cases,) what each adds to a share, above and below the line."""
-    part, whole = contributions[:, list(share.part)], contributions[:, list(share.whole)]
-    return part.sum(axis=1), whole.sum(axis=1)
+    ends = edge_interval(of.part, of.whole)
+    return ends and (min(ends[0] * of.times, value), max(ends[1] * of.times, value))
 
 
 def _resampled_interval(samples: Floats) -> tuple[float | None, float | None]:
@@ -174,8 +190,7 @@ class Difference(Estimate, frozen=True, kw_only=True, gc=False):
     """What the p-value is from: "McNemar", "bootstrap" or "t"."""
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(msgspec.Struct, frozen=True, eq=False):
     """A model's metrics, and what they are in resamples that all models share."""
 
     contributions: Floats
@@ -183,6 +198,8 @@ class Drawn:
     values: Mapping[str, float]
     samples: Mapping[str, Floats]
     """(resamples,) each; empty where there are none."""
+    parts: Mapping[str, _Parts]
+    """Of metrics that are shares."""
 
 
 def draw(
@@ -190,11 +207,12 @@ def draw(
     metrics: Metrics,
     names: Collection[str] | None = None,
     *,
+    shares: Mapping[str, Share] = _NO_SHARES,
     resamples: int,
     seed: int | Sequence[int],
 ) -> list[Drawn]:
     """Resample the cases once for all models, whose contributions have to be of the same cases.
-    `names` are the metrics that are wanted, else all."""
+    `names` are the metrics that are wanted, else all; `shares` says which of them are shares."""
     if len({model.shape for model in models}) > 1:
         raise ValueError("both models need contributions of the same cases")
     width, found = models[0].shape[1], []
@@ -208,12 +226,13 @@ def draw(
                 model,
                 {name: float(values[name][0]) for name in wanted},
                 {name: samples[name] for name in wanted if name in samples},
+                _parts(model, {name: shares[name] for name in wanted if name in shares}),
             )
         )
     return found
 
 
-def difference(a: Drawn, b: Drawn, name: str, share: Share | None = None) -> Difference:
+def difference(a: Drawn, b: Drawn, name: str) -> Difference:
     """A minus B in one metric.
 
     The interval is Tango's for shares that differ in few cases, else the bootstrap's. The p-value
@@ -224,7 +243,7 @@ def difference(a: Drawn, b: Drawn, name: str, share: Share | None = None) -> Dif
     if math.isnan(value):
         return Difference(None, n=n, p_value=None)
     apart = a.samples[name] - b.samples[name] if name in a.samples else np.empty(0)
-    both = None if share is None else _both(a, b, share)
+    both = _both(a.parts[name], b.parts[name]) if name in a.parts else None
     low, high = _difference_interval(both, apart)
     if both is not None and both.is_right_or_wrong:
         ahead = both.part_a - both.part_b
@@ -241,34 +260,33 @@ class _Both(NamedTuple):
     part_a: Floats
     part_b: Floats
     whole: Floats
-    n_lone: int
-    """Cases that count for one of them only."""
-    is_count: bool
+    times: float
+    is_all: bool
+    """No case counts for one of them only."""
 
     @property
     def is_right_or_wrong(self) -> bool:
         """Whether a case is one thing that is so or not."""
         single = bool((self.whole == 1).all())
-        return single and all(bool(np.isin(p, (0, 1)).all()) for p in (self.part_a, self.part_b))
+        return single and all(bool(((p == 0) | (p == 1)).all()) for p in (self.part_a, self.part_b))
 
 
-def _both(a: Drawn, b: Drawn, share: Share) -> _Both | None:
+def _both(a: _Parts, b: _Parts) -> _Both | None:
     """None where the models' shares are of different things: of what each of them predicted."""
-    part_a, whole_a = _parts(a.contributions, share)
-    part_b, whole_b = _parts(b.contributions, share)
-    common = (whole_a > 0) & (whole_b > 0)
-    if not np.array_equal(whole_a[common], whole_b[common]):
+    common = (a.whole > 0) & (b.whole > 0)
+    if not np.array_equal(a.whole[common], b.whole[common]):
         return None
-    lone = int(((whole_a > 0) ^ (whole_b > 0)).sum())
-    return _Both(part_a[common], part_b[common], whole_a[common], lone, share.is_count)
+    lone = (a.whole > 0) ^ (b.whole > 0)
+    return _Both(
+        a.part[common], b.part[common], a.whole[common], a.times, is_all=not bool(lone.any())
+    )
 
 
 def _difference_interval(both: _Both | None, apart: Floats) -> tuple[float | None, float | None]:
-    if both is not None and not both.n_lone and len(apart):
+    if both is not None and both.is_all and len(apart):
         ends = paired_edge_interval(both.part_a, both.part_b, both.whole)
         if ends is not None:
-            times = float(both.whole.sum()) if both.is_count else 1.0
-            return ends[0] * times, ends[1] * times
+            return ends[0] * both.times, ends[1] * both.times
     return _resampled_interval(apart)
 
 
@@ -303,8 +321,8 @@ def paired_difference(
 ) -> dict[str, Difference]:
     """Every metric's difference; both models keep the same drawn cases."""
     models = (contributions_a, contributions_b)
-    a, b = draw(models, metrics, resamples=resamples, seed=seed)
-    return {name: difference(a, b, name, shares.get(name)) for name in a.values}
+    a, b = draw(models, metrics, shares=shares, resamples=resamples, seed=seed)
+    return {name: difference(a, b, name) for name in a.values}
 
 
 def mcnemar(only_a_right: int, only_b_right: int) -> float:

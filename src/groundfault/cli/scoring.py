@@ -15,6 +15,7 @@ import typer
 
 from groundfault.cli.options import (
     GRID_HELP,
+    NUMBER,
     AsJson,
     Bootstrap,
     Command,
@@ -40,6 +41,7 @@ from groundfault.cli.options import (
     print_json,
     resolve_settings,
 )
+from groundfault.config import number
 
 if TYPE_CHECKING:
     from groundfault.analysis.sweep import Sweep
@@ -123,7 +125,8 @@ def score_command(name: str) -> Command | None:
 
 def _choice(name: str, default: object) -> Any:
     kind, about = CHOICES[name]
-    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]")]
+    parsed: dict[str, Any] = {"parser": number, "metavar": NUMBER} if kind is float else {}
+    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]", **parsed)]
 
 
 def sweep_command(name: str) -> Command | None:

@@ -12,7 +12,7 @@ names the protocols that it extends and makes its columns from their table of ca
     FAMILY = Family(
         name="wordy",
         about="how long the phrases are that mislead",
-        metrics=(Metric(name="fooled_words", about="Words in accepted p⁻.", unit="plain"),),
+        metrics=(Metric(name="fooled_words", about="Words in p⁻.", unit="plain", high=None),),
         columns=("words", "pairs"),
         values=lambda sums, settings: {"fooled_words": sums[..., 0] / sums[..., 1]},
         extends=("concept-pairs",),

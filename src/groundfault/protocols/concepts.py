@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from groundfault.config import check_threshold
 from groundfault.errors import DataError
 from groundfault.matching.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.matching.overlaps import Overlaps, compare_predictions
@@ -50,6 +51,8 @@ def score(
     variant: str,
 ) -> Scored:
     """Score an image–phrase benchmark: the cgF1 family and, given τ, the target-aware metrics."""
+    if ((overlaps.score >= 0) & (overlaps.score <= 1)).all():
+        check_threshold(t)
     annotator_notes = _check_annotators(benchmark, overlaps, variant)
     layout = _Layout.of(benchmark)
     exhaustive = np.fromiter(
