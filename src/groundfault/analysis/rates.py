@@ -140,7 +140,7 @@ def edge_interval(part: Floats, whole: Floats) -> tuple[float, float] | None:
         return None
     worth = effective_n(part, whole)
     share = min(1.0, k / n)
-    if min(share, 1 - share) * worth >= FEW:
+    if min(share, 1 - share) * worth >= FEW - 1e-9:
         return None
     rounded = max(1, math.floor(worth + 1e-9))
     few, many = math.floor(share * rounded + 1e-9), math.ceil(share * rounded - 1e-9)
@@ -153,14 +153,11 @@ def paired_edge_interval(
     """Tango's interval of the difference of two shares of the same (cases,), if they differ in few
     of them; else None. It is widened to what McNemar's exact test leaves open, so that it has 0 in
     it wherever that test cannot tell them apart."""
-    n = float(whole.sum())
-    if n <= 0:
+    n, ahead = float(whole.sum()), part_a - part_b
+    if n <= 0 or np.count_nonzero(ahead) >= FEW:
         return None
-    ahead = part_a - part_b
     worth = effective_n(np.abs(ahead), whole)
     only_a, only_b = (float(np.maximum(side, 0).sum()) * worth / n for side in (ahead, -ahead))
-    if only_a + only_b >= FEW:
-        return None
     low, high = tango(only_a, only_b, worth)
     differing = round(only_a + only_b)
     if differing:
