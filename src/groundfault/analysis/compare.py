@@ -449,7 +449,6 @@ def _ranks(
             def told_apart(a: str, b: str, row: str = row, metric: str = metric) -> bool:
                 return p_values.get((row, metric, frozenset((a, b))), 1.0) < SIGNIFICANT
 
-            ranks[row][metric] = shared_ranks(
-                values, told_apart, higher_is_better=declared.better == "higher"
-            )
+            ranked = shared_ranks(values, told_apart, higher_is_better=declared.better == "higher")
+            ranks[row][metric] = ranked if len(ranked) > 1 else {}  # alone, one is ahead of nobody
     return ranks

@@ -21,6 +21,7 @@ T = TypeVar("T", PairTest, McNemar)
 FEW_RUNS = 3
 """Of more runs, not every pair is printed, but each metric's best run against the nearest."""
 NEAREST = 3
+MOST_LINES = 40
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
@@ -36,7 +37,8 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _values(comparison: Comparison, metrics: Mapping[str, Metric]) -> Table:
     rows, marked = [], False
-    for row, by_metric in comparison.rows.items():
+    for row in _shown(comparison):
+        by_metric = comparison.rows[row]
         for run in comparison.runs:
             cells: list[Cell | str] = [row, run]
             for name, metric in metrics.items():
@@ -60,6 +62,12 @@ def _values(comparison: Comparison, metrics: Mapping[str, Metric]) -> Table:
     )
 
 
+def _shown(comparison: Comparison) -> Sequence[str]:
+    """The rows of the table: all, or those that are tested where all would be too long to read."""
+    n_lines = len(comparison.rows) * len(comparison.runs)
+    return comparison.tested if n_lines > MOST_LINES else list(comparison.rows)
+
+
 def _family(comparison: Comparison) -> Iterator[str]:
     """What was tested, and how."""
     n_pairs = len(comparison.runs) * (len(comparison.runs) - 1) // 2
@@ -75,7 +83,8 @@ def _family(comparison: Comparison) -> Iterator[str]:
     )
     untested = [row for row in comparison.rows if row not in comparison.tested]
     if untested:
-        yield f"not tested: {_listed(untested)}; name what is to be tested with --row and --metric"
+        shown = "" if {*untested} <= {*_shown(comparison)} else " nor shown"
+        yield f"not tested{shown}: {_listed(untested)}; --row and --metric name what is tested"
     if comparison.baselines:
         yield f"not ranked, as baselines: {_listed(comparison.baselines)}"
 

@@ -112,7 +112,7 @@ def _run_row(context: Context, k: int, row: str, metrics: Sequence[str]) -> Head
                 bounds=_bounds(context, run, row, metric),
                 rank=rank,
                 tied=rank is not None and ranks.count(rank) > 1,
-                best=rank == 1 and len(set(ranks)) > 1,
+                best=rank == 1 and len({*ranks} - {None}) > 1,
                 value=estimate.value,
             )
         )
