@@ -51,8 +51,6 @@ def score(
     variant: str,
 ) -> Scored:
     """Score an image–phrase benchmark: the cgF1 family and, given τ, the target-aware metrics."""
-    if ((overlaps.score >= 0) & (overlaps.score <= 1)).all():
-        check_threshold(t)
     annotator_notes = _check_annotators(benchmark, overlaps, variant)
     layout = _Layout.of(benchmark)
     exhaustive = np.fromiter(
@@ -311,6 +309,8 @@ def _match(
 
 
 def _contribute(benchmark: Benchmark, overlaps: Overlaps, settings: Mapping[str, Any]) -> Scored:
+    if ((overlaps.score >= 0) & (overlaps.score <= 1)).all():  # else they may be logits
+        check_threshold(settings["t"])
     return score(
         benchmark,
         overlaps,
