@@ -312,7 +312,7 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
                 f"{first.name} and {run.name} were scored on different data (see `data` in their "
                 "summary.json); score both on the same annotations"
             )
-        for key in ("variant", "iou", "tau"):
+        for key in ("variant", "iou", "tau", "size_limits_px"):
             mine, theirs = first.summary.settings.get(key), run.summary.settings.get(key)
             if mine != theirs:
                 raise UsageError(
@@ -400,6 +400,8 @@ def _mcnemar_tests(runs: Runs, rows: Sequence[str], protocol: Protocol) -> list[
     for outcome, (column, is_right) in protocol.right_or_wrong.items():
         if any(column not in run.table.column_names for run in runs.runs):
             continue
+        if any(run.table.column(column).null_count == len(run.table) for run in runs.runs):
+            continue  # a run that has no such outcome
         right = [
             np.array([np.nan if end is None else is_right(end) for end in ends], np.float64)
             for ends in (run.table.column(column).to_pylist() for run in runs.runs)

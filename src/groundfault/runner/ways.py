@@ -3,6 +3,7 @@ server; for masks image by image, for words question by question."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -11,8 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundfault.errors import GroundfaultError, UsageError
+import msgspec
+
+from groundfault.errors import RAISED, GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
+from groundfault.io.answers import Broken, answers_of, prediction_of
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
@@ -67,6 +71,8 @@ class InMasks(NamedTuple):
 
         for batch, predictions in self._predictions(setup, len(left), ready, work):
             session.keep(predictions, n_images=len(batch))
+            if session.stopped:
+                return
 
     def _predictions(
         self,
@@ -124,6 +130,8 @@ class InWords(NamedTuple):
             session.ready(Ready(looks=False))
             for mode, items in _by_mode(pending):
                 session.keep(_from_baseline(model, items, mode))
+                if session.stopped:
+                    return
         else:
             what = "finds things in pictures" if isinstance(model, Segmenter) else "is no model"
             raise UsageError(f"{self.name} {what} and answers no questions")
@@ -136,6 +144,8 @@ class InWords(NamedTuple):
 
         def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
             for question in pending:
+                if session.stopped:
+                    return
                 try:
                     made = conversation(*question, folder, pictures.load)
                 except GroundfaultError as problem:  # its picture cannot be read
@@ -183,8 +193,11 @@ class InWords(NamedTuple):
         def make(question: tuple[Item, Mode]) -> Conversation:
             return conversation(*question, folder, pictures.load)
 
-        client.run(((question, partial(make, question)) for question in pending), keep)
-        session.stopped = client.stopped
+        asked = itertools.takewhile(lambda _: not session.stopped, pending)
+        client.run(((question, partial(make, question)) for question in asked), keep)
+        session.stopped = client.stopped or session.stopped
+        if client.changes:
+            session.note_settings(changed_parameters=dict(client.changes))
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
@@ -221,33 +234,35 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
     fail has failed alone."""
     started = time.perf_counter()
     try:
-        found = model.predict(items, mode)
-        if len(found) != len(items):
-            raise ValueError(f"the model gave {len(found)} answers to {len(items)} questions")
+        found = answers_of(
+            model.predict(items, mode), len(items), method="predict", each="question"
+        )
     except GroundfaultError:
         raise
-    except Exception as problem:
+    except RAISED as problem:
         if len(items) > 1:
             middle = len(items) // 2
             halves = (items[:middle], items[middle:])
             return [each for half in halves for each in _from_baseline(model, half, mode)]
         return [_prediction((items[0], mode), _failed(problem), cost=None)]
     seconds = round((time.perf_counter() - started) / len(items), 6)
-    return [
-        Prediction(
-            item_id=item.id,
-            mode=mode,
-            outcome=each.outcome,
-            text=each.text,
-            reason=each.reason,
-            finish=each.finish,
-            tokens_in=each.tokens_in,
-            tokens_out=each.tokens_out,
-            seconds=seconds,
-            cost=0.0,
-        )
-        for item, each in zip(items, found, strict=True)
-    ]
+    return [_said(item, mode, each, seconds) for item, each in zip(items, found, strict=True)]
+
+
+def _said(item: Item, mode: Mode, answer: Any, seconds: float) -> Prediction:
+    """A baseline's answer as the prediction for its item; one that is none has failed."""
+    try:
+        made = prediction_of(answer, item, seconds=seconds)
+    except Broken as problem:
+        return _prediction((item, mode), _failed(problem), cost=None)
+    return msgspec.structs.replace(
+        made,
+        mode=mode,
+        finish=answer.finish,
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        cost=0.0,
+    )
 
 
 def _unpaid(
@@ -264,7 +279,7 @@ def _unpaid(
             yield guess_tokens(asked), USUAL_TOKENS[mode]
 
 
-def _failed(problem: Exception) -> Reply:
+def _failed(problem: BaseException) -> Reply:
     return Reply(outcome=Outcome.FAILED, reason=failure(problem))
 
 
