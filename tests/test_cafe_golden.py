@@ -256,3 +256,34 @@ def test_answers_where_the_published_evaluator_crashes(tmp_path: Path) -> None:
         plain = next(i for i in benchmark.items if i.role is Role.POSITIVE).regions[0]
         assert plain.mask is not None and isinstance(plain.mask["counts"], str)
         assert rows_of(compared, t=0.5)["Overall"]["TA-TP"].value == 1
+
+
+def test_a_mask_of_a_negative_is_not_read(golden: Path, tmp_path: Path) -> None:
+    """The published script reads no mask of a misleading phrase. Give every one the mask of its
+    first prediction: the target-aware numbers stay what it printed without."""
+    content = json.loads((golden / "annotations.json").read_text())
+    masks: dict[int, Any] = {}
+    for record in json.loads((golden / "pred.json").read_text()):
+        masks.setdefault(record["image_id"], record["segmentation"])
+    misled = [
+        image["id"]
+        for image in content["images"]
+        if "fp_source_id" in image and image["id"] in masks
+    ]
+    assert len(misled) > 20
+    content["annotations"] += [
+        {
+            "id": 10_000 + k, "image_id": image, "category_id": 1, "iscrowd": 0,
+            "segmentation": masks[image], "bbox": [0, 0, 1, 1], "area": 1,
+        }
+        for k, image in enumerate(misled)
+    ]  # fmt: skip
+    (tmp_path / "annotations.json").write_text(json.dumps(content))
+    (tmp_path / "pred.json").write_bytes((golden / "pred.json").read_bytes())
+    expected = json.loads((golden / "expected.json").read_text())["cafe"]
+    compared = compare(tmp_path, ["annotations"], "pred", "segm")
+    for key, published in expected.items():
+        t, tau = (float(part.split("=")[1]) for part in key.split(","))
+        rows = rows_of(compared, t=t, tau=tau)
+        for name, numbers in published["summary"].items():
+            check_target_aware(rows[name], numbers)

@@ -238,7 +238,7 @@ def test_every_field_of_the_records_is_known() -> None:
     """A field added to the records must be added to the folder too."""
     assert Benchmark.__struct_fields__ == (
         "card", "cases", "items", "categories", "notes",
-        "images", "folder", "origin", "hashes", "source",  # said by the reader, not stored
+        "images", "folder", "origin", "hashes", "settings", "source",  # said by the reader
         "extras",  # in a file of its own
     )  # fmt: skip
     assert Case.__struct_fields__ == ("id", "intervention", "tags", "facts")

@@ -955,3 +955,39 @@ def test_stepping_through_an_episode(browser: Any, agent_run: Path, tmp_path: Pa
     assert browser.find_element("id", f"episode-{other}").is_displayed()
     assert not article.is_displayed()
     assert browser.get_log("browser") == []
+
+
+def test_nothing_is_0_for_sure(tmp_path: Path) -> None:
+    """Baselines are at the ends of every scale; 0 of 12 leaves room for what was not seen."""
+    from groundfault.reports.summaries import summary_table
+    from groundfault.reports.tables import render
+
+    benchmark = drawn_benchmark(tmp_path / "raw", 12)
+    runs = []
+    for name, accepts in (("never", ()), ("always", tuple(Role)), ("right", (Role.POSITIVE,))):
+        predictions = [
+            Prediction(
+                item_id=item.id, outcome=Outcome.OK, masks=(item.target.mask,), scores=(0.9,)
+            )
+            if item.role in accepts and item.target is not None and item.target.mask is not None
+            else Prediction(item_id=item.id, outcome=Outcome.ABSTAINED)
+            for item in benchmark.items
+        ]
+        overlaps = compare_predictions(benchmark, predictions)
+        for variant in ("exact", "parity"):
+            scored = concepts.score(
+                benchmark, overlaps, t=0.5, tau=0.3, iou="segm", variant=variant
+            )
+            summary = summarise(scored, bootstrap=100, seed=0, data={"benchmark": "x"})
+            write_results(tmp_path / f"{name}-{variant}", scored, summary)
+            runs.append(tmp_path / f"{name}-{variant}")
+            table = render(summary_table(summary, list(summary.rows["Overall"].metrics)), "csv")
+            assert not re.search(r"\[(−?[\d.]+), \1\]", table)
+            afpr = summary.rows["Overall"].metrics["AFPR"]
+            assert afpr.low is not None and afpr.high is not None
+            assert afpr.high - afpr.low == pytest.approx(1 - 0.025 ** (1 / 12))
+    write_report(runs, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text().replace("\u00a0", " ").replace("\u202f", " ")
+    assert "0.0 – 26.5" in page
+    assert not re.search(r"\b([\d.]+) – \1\b", page)
+    assert not re.search(r"\[(−?[\d.]+), \1\]", page)

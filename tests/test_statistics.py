@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundfault.analysis import statistics
+from groundfault.metrics import Share
 from groundfault.protocols.replacement import normal_halfwidth
 
 
@@ -78,12 +79,71 @@ def test_paired_difference_sees_what_pairing_gives() -> None:
     a, b = np.stack([common + 0.5, ones], axis=1), np.stack([common, ones], axis=1)
     found = statistics.paired_difference(a, b, mean_metric, resamples=2000, seed=1)["mean"]
     assert found.value == pytest.approx(0.5)
-    assert found.low == pytest.approx(0.5) and found.high == pytest.approx(0.5)
-    assert found.p_value == pytest.approx(2 / 2001)
+    assert (found.low, found.high) == (None, None)  # every resample repeats it
+    assert found.p_value == pytest.approx(2.0**-199) and found.method == "t"
     same = statistics.paired_difference(a, a, mean_metric, resamples=500, seed=1)["mean"]
     assert (same.value, same.p_value) == (0.0, 1.0)
     with pytest.raises(ValueError, match="same cases"):
         statistics.paired_difference(a, b[:-1], mean_metric)
+
+
+def test_a_p_value_is_not_limited_by_resamples() -> None:
+    """A gain of 0.8 standard deviations in 120 cases, told by 1,000 resamples: as Student's t."""
+    rng = np.random.default_rng(3)
+    common, gain = rng.normal(0, 10, 120), rng.normal(0.8, 1, 120)
+    ones = np.ones(120)
+    a, b = np.stack([common + gain, ones], axis=1), np.stack([common, ones], axis=1)
+    found = statistics.paired_difference(a, b, mean_metric, resamples=1000, seed=1)["mean"]
+    expected = scipy.stats.ttest_1samp(gain, 0).pvalue
+    assert found.method == "t" and expected < 1e-10
+    assert np.log10(found.p_value) == pytest.approx(np.log10(expected), abs=1.5)
+    weak = np.stack([common + gain / 8 + rng.normal(0, 1, 120), ones], axis=1)
+    within = statistics.paired_difference(weak, b, mean_metric, resamples=1000, seed=1)["mean"]
+    assert within.method == "bootstrap" and within.p_value > 0.02
+
+
+def test_shares_are_tested_by_counting() -> None:
+    """30 cases that A alone has right, 2 that B alone has: McNemar's, and no resample is needed."""
+    right_a = np.array([True] * 30 + [False] * 2 + [True] * 28)
+    right_b = np.array([False] * 30 + [True] * 2 + [True] * 28)
+    a, b = (np.stack([right, np.ones(60)], axis=1).astype(float) for right in (right_a, right_b))
+    share = {"mean": Share((0,), (1,), is_count=False)}
+    for resamples in (0, 300):
+        found = statistics.paired_difference(
+            a, b, mean_metric, shares=share, resamples=resamples, seed=1
+        )["mean"]
+        assert found.p_value == statistics.mcnemar(30, 2) and found.method == "McNemar"
+        assert (found.low is None) == (resamples == 0)
+    # a case that failed in one of them is no pair
+    a[0] = 0
+    found = statistics.paired_difference(a, b, mean_metric, shares=share, resamples=300)["mean"]
+    assert found.p_value == statistics.mcnemar(29, 2)
+
+
+def test_few_cases_never_say_much() -> None:
+    """Five cases that all say the same are no more than five tosses of a coin."""
+    ones = np.ones(5)
+    a, b = np.stack([ones * 0.9, ones], axis=1), np.stack([ones * 0.2, ones], axis=1)
+    found = statistics.paired_difference(a, b, mean_metric, resamples=1000, seed=1)["mean"]
+    assert found.p_value == 2.0**-4
+
+
+def test_no_p_value_is_0() -> None:
+    assert 0 < statistics.mcnemar(5000, 0) < 1e-300
+
+
+def test_identical_models_may_still_differ() -> None:
+    same = np.stack([np.zeros(60), np.ones(60)], axis=1)
+    share = {"mean": Share((0,), (1,), is_count=False)}
+    found = statistics.paired_difference(same, same, mean_metric, shares=share, resamples=100)
+    assert found["mean"].p_value == 1
+    assert found["mean"].high == pytest.approx(0.0602, abs=1e-4) == -found["mean"].low
+
+
+def test_a_number_that_every_resample_repeats_has_no_interval() -> None:
+    rows = np.stack([np.full(40, 0.25), np.ones(40)], axis=1)
+    found = statistics.estimates(rows, mean_metric, {"mean": 40}, resamples=100, seed=0)["mean"]
+    assert (found.value, found.low, found.high) == (0.25, None, None)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -145,3 +145,28 @@ def test_failed_pair_is_left_out_and_imputed() -> None:
         sums = target_aware.contributions(imputed).sum(axis=0)
         rates[how] = [float(target_aware.metrics(sums)[name]) for name in ("AFPR", "UFPR")]
     assert rates == {"right": [0.0, 0.0], "wrong": [0.5, 0.0], "astray": [0.0, 0.5]}
+
+
+def test_parity_reads_no_mask_of_a_negative() -> None:
+    """Two pairs whose p⁻ is true of something else, accepted there: the published script counts
+    both as false positives elsewhere, and their scores against p⁺; `exact` excuses them. A third
+    is accepted on the target, which nothing excuses."""
+    beside, on_target = [(0.9, 0.0)], [(0.9, 0.8)]
+    found = [(0.7, 0.9)]
+    overlaps, pairs = overlaps_of([(found, beside), (found, beside), (found, on_target)])
+    n_objects = np.array([1, 1, 1, 1, 1, 1])
+    own = np.array([0.9, 0.95, 0.9, 0.95, 0.9, 0.1])  # of each prediction with its phrase's object
+    truth = Truth(np.ones(6, bool), n_objects, own, np.arange(7))
+    overlaps = msgspec.structs.replace(overlaps, truths=(truth,))
+    values = {
+        variant: target_aware.metrics(
+            target_aware.contributions(
+                target_aware.score(overlaps, pairs, t=0.5, tau=0.3, variant=variant)
+            ).sum(axis=0)
+        )
+        for variant in ("parity", "exact")
+    }
+    assert values["parity"]["UFPR"] == pytest.approx(2 / 3) and values["exact"]["UFPR"] == 0
+    assert values["parity"]["SoftSwap"] == 1 and values["exact"]["SoftSwap"] == pytest.approx(1 / 3)
+    for variant in values:
+        assert values[variant]["AFPR"] == pytest.approx(1 / 3)

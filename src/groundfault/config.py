@@ -11,7 +11,15 @@ import msgspec
 
 from groundfault.errors import DataError, UnknownName, UsageError
 
-__all__ = ["OPERATING_POINTS", "OWN_POINTS", "ScoreSettings", "check", "load_toml"]
+__all__ = [
+    "OPERATING_POINTS",
+    "OWN_POINTS",
+    "ScoreSettings",
+    "check",
+    "check_threshold",
+    "load_toml",
+    "number",
+]
 
 T = TypeVar("T")
 
@@ -32,11 +40,13 @@ class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """How predictions are scored; the defaults are the CAFE paper's headline."""
 
     t: Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)] = 0.5
-    """Score threshold: accepted means score ≥ t. Scores may be logits, so it has a wide range."""
+    """Score threshold: accepted means score ≥ t. Scores of a file may be logits, so it has a wide
+    range here; where they are not, one beyond 0 … 1 is refused when they are read."""
     tau: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.3
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] = "segm"
-    variant: Literal["parity", "exact"] = "parity"
+    variant: Literal["parity", "exact"] | None = None
+    """None is what goes with the data: parity for files of CAFE and SA-Co, else exact."""
     bootstrap: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 10_000
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
@@ -60,6 +70,24 @@ def check(settings: T) -> T:
         return msgspec.convert(msgspec.to_builtins(settings), type(settings))
     except msgspec.ValidationError as problem:
         raise UsageError(_explain(problem, type(settings))) from None
+
+
+def number(text: str) -> float:
+    """A number as people write it; "50%" is 0.5. What is none is a ValueError.
+
+    >>> number("0.2"), number("20 %")
+    (0.2, 0.2)
+    """
+    text = text.strip()
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+def check_threshold(t: float) -> None:
+    """Refuse a score threshold that scores from 0 to 1 lie all above, or all below."""
+    if 0 <= t <= 1:
+        return
+    meant = f"; {t:g} % is {t / 100:g}, or {t:g}%" if 1 < t <= 100 else ""
+    raise UsageError(f"t: scores go from 0 to 1, so {t:g} decides nothing{meant}")
 
 
 def _explain(problem: Exception, type_: type) -> str:

@@ -202,6 +202,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """repo@commit, if it was fetched by its name."""
     hashes: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of what it was read from, so that only runs on the same data are compared."""
+    settings: dict[str, object] = msgspec.field(default_factory=dict)
+    """How it is scored unless told, where that is not its protocol's default."""
     source: dict[str, object] = msgspec.field(default_factory=dict)
     """The name of its format and the paths that it was read from, so that it can be read again."""
     extras: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -331,6 +333,9 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     low: float | None = None
     high: float | None = None
     n: int = 0
+    undefined: bool | msgspec.UnsetType = msgspec.UNSET
+    """True of a value that its definition does not have, dividing by nothing: it is what the
+    published evaluator makes of it by its ε."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):

@@ -227,7 +227,10 @@ def test_pope(run: Command, pope_dir: Path, tmp_path: Path) -> None:
     assert values["yes_ratio"] == 1.0 and values["F1"] == pytest.approx(0.4)
     ran = run("compare", out / "oracle", out / "always-yes", "--json", "--bootstrap", 50)
     assert ran.code == 0, ran.err
-    assert ran.json["ranks"]["Overall"]["F1"] == {"oracle": 1, "always-yes": 2}
+    # of four pictures, nobody can say more than p = 0.125, however clear they are
+    (ahead,) = [test for test in ran.json["tests"] if test["metric"] == "F1"]
+    assert ahead["difference"] > 0.5 and ahead["p"] == 0.125
+    assert ran.json["ranks"]["Overall"]["F1"] == {"oracle": 1, "always-yes": 1}
     assert run("judge", out / "oracle").code == 0
     evaluate(run, "pope", tmp_path / "one", "--data", pope_dir, *shown, "--model", "oracle")
     file = pope_dir / "coco_pope_random.json"

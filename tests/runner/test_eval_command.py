@@ -173,6 +173,9 @@ def test_a_limit_is_the_first_cases(run: Command, benchmark_folder: Folder, tmp_
         (["OC:AFPR>0.2"], 2, "AFPR is undefined in row OC, which has 0 cases"),
         (["failed>0", "unparsed>0"], 0, ""),
         (["abstained>=2"], 1, "fail-if abstained>=2 holds: oracle has 2"),
+        (["pmF1 > 99.5 %"], 1, "fail-if pmF1 > 99.5 % holds: oracle has 100%"),
+        (["AFPR>20%", "TA-TP>50"], 0, ""),
+        (["AFPR>=0.0%"], 1, "fail-if AFPR>=0.0% holds: oracle has 0%"),
     ],
 )
 def test_exit_codes_for_ci(
@@ -199,6 +202,14 @@ def test_exit_codes_for_ci(
         ("SM:CCMS>0", "unknown metric 'CCMS'"),
         ("fail>0", "unknown metric 'fail'. Did you mean 'failed'"),
         ("SM:failed>0", "counted over the whole run; leave 'SM:' out"),
+        ("AFPR>20", "AFPR goes from 0 to 1, printed in percent: write AFPR>20%, or 0.2"),
+        ("SM:pmF1<50", "write pmF1<50%, or 0.5. As it stands, the condition always holds"),
+        ("AFPR>1", "write AFPR>1%, or 0.01. As it stands, the condition never holds"),
+        ("AFPR>120%", "AFPR goes from 0 to 1. As it stands, the condition never holds"),
+        ("cgF1<-2", "cgF1 goes from -1 to 1. As it stands, the condition never holds"),
+        ("IL_MCC>50", "IL_MCC goes from -1 to 1. As it stands"),
+        ("IL_MCC>50%", "IL_MCC is no share; give a plain number"),
+        ("failed>5%", "outcomes are counts of items"),
     ],
 )
 def test_a_condition_that_cannot_hold_is_refused_before_the_model_is_asked(
@@ -210,6 +221,53 @@ def test_a_condition_that_cannot_hold_is_refused_before_the_model_is_asked(
     )  # fmt: skip
     assert ran.code == 2 and message in ran.err
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--t", 50), "t: scores go from 0 to 1, so 50 decides nothing; 50 % is 0.5, or 50%"),
+        (("--t", -0.5), "t: scores go from 0 to 1, so -0.5 decides nothing"),
+        (("--tau", "30"), "tau: expected `float` <= 1.0"),
+        (("--t", "half"), "Invalid value for '--t'"),
+        (("--metric", "pmf1"), "unknown metric 'pmf1'"),
+        (("--metric", "cgF1", "--metric", "CCMS"), "unknown metric 'CCMS'"),
+    ],
+)
+def test_what_is_asked_for_is_checked_before_the_model_is_asked(
+    run: Command,
+    benchmark_folder: Folder,
+    tmp_path: Path,
+    options: tuple[object, ...],
+    message: str,
+) -> None:
+    out = ("--out", tmp_path / "runs")
+    ran = run("eval", benchmark_folder(1), "--model", "oracle", *options, *out)
+    assert ran.code == 2 and message in ran.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_exam_is_checked_beforehand_too(run: Command, tmp_path: Path) -> None:
+    from tests.llm.exams import whole_exam
+
+    whole_exam(tmp_path / "exam", per_task=1)
+    for options, message in (
+        (("--metric", "React"), "unknown metric 'React'"),
+        (("--fail-if", "React-Score<50"), "react_score goes from 0 to 1, printed in percent"),
+    ):
+        out = ("--out", tmp_path / "runs")
+        ran = run("eval", tmp_path / "exam", "--model", "oracle", *options, *out)
+        assert ran.code == 2 and message in ran.err
+        assert not (tmp_path / "runs").exists()
+
+
+def test_thresholds_may_be_percent(run: Command, benchmark_folder: Folder, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "runs", "--bootstrap", 0)
+    given = ("--t", "40%", "--tau", "35 %", "--metric", "pmF1")
+    ran = run("eval", benchmark_folder(2), "--model", "oracle", *given, *out)
+    assert ran.code == 0 and "pmF1 ↑" in ran.out, ran.err
+    settings = read_results(tmp_path / "runs" / "oracle")[0].settings
+    assert (settings["t"], settings["tau"]) == (0.4, 0.35)
 
 
 def test_the_metrics_of_a_benchmark_are_known_beforehand(run: Command, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from groundfault.analysis.statistics import holm, mcnemar, paired_difference
 from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_control
+from groundfault.metrics import Share
 from groundfault.metrics import exam as metric
 from groundfault.protocols.exam import Slot, slots_of
 from groundfault.records import Benchmark, Estimate, Prediction
@@ -29,8 +30,9 @@ class CotEffect(msgspec.Struct, frozen=True, kw_only=True):
     std: float | None
     cot: float | None
     difference: Estimate
-    """Its interval is a paired bootstrap over samples."""
+    """Its interval is a paired bootstrap over samples, or Tango's where few differ."""
     p_bootstrap: float | None
+    """Over samples: the bootstrap's, or Student's t beyond its reach."""
     only_std_right: int
     only_cot_right: int
     p_mcnemar: float
@@ -74,6 +76,7 @@ def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> Co
         sums[0],
         sums[1],
         lambda totals: {"accuracy": totals[..., 0] / totals[..., 1]},
+        shares={"accuracy": Share((0,), (1,), is_count=False)},
         resamples=resamples,
         seed=seed,
     )["accuracy"]

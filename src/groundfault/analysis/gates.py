@@ -1,8 +1,9 @@
-"""Conditions under which a run fails a check: "AFPR>0.2", "SM:AFPR>=0.2", "failed>0".
+"""Conditions under which a run fails a check: "AFPR>20%", "SM:AFPR>=0.2", "failed>0".
 
 A name is a metric of the result, or what tables print for it (pmF1), in the row Overall unless one
 is named; or an outcome (`ok`, `abstained`, `unparsed`, `failed`): then the value is how many items
-ended so.
+ended so. Values are fractions, as in summary.json; what tables print is written with a percent
+sign. A number beyond the metric's range is refused: a gate that cannot fail is none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from groundfault.config import number
 from groundfault.errors import UnknownName, UsageError
+from groundfault.metrics import Metric
 from groundfault.protocols import Protocol, of_summary
 from groundfault.records import Outcome, Summary
 
@@ -38,16 +41,21 @@ class Gate(NamedTuple):
     metric: str
     comparison: str
     limit: float
+    in_percent: bool = False
 
     def holds(self, value: float) -> bool:
         """Whether a value meets the condition, that is, fails the check."""
         return COMPARISONS[self.comparison](value, self.limit)
 
+    def written(self, value: float) -> str:
+        """A value as the condition writes its own."""
+        return f"{100 * value:.6g}%" if self.in_percent else f"{value:.6g}"
+
 
 def parse_gate(text: str) -> Gate:
     """
-    >>> parse_gate("SM:AFPR > 0.2")[1:]
-    ('SM', 'AFPR', '>', 0.2)
+    >>> parse_gate("SM:AFPR > 20%")[1:]
+    ('SM', 'AFPR', '>', 0.2, True)
     >>> parse_gate("AFPR")
     Traceback (most recent call last):
     ...
@@ -59,9 +67,11 @@ def parse_gate(text: str) -> Gate:
         if match is None:
             raise ValueError
         row, metric, comparison, limit = match.groups()
-        if not math.isfinite(float(limit)):  # which nothing is above or below
+        value = number(limit)
+        if not math.isfinite(value):  # which nothing is above or below
             raise ValueError
-        return Gate(text, (row or OVERALL).strip(), metric.strip(), comparison, float(limit))
+        in_percent = limit.strip().endswith("%")
+        return Gate(text, (row or OVERALL).strip(), metric.strip(), comparison, value, in_percent)
     except ValueError:
         raise UsageError(
             f"--fail-if '{text}': give METRIC>NUMBER or ROW:METRIC>NUMBER, with >, >=, < or <="
@@ -75,8 +85,37 @@ def check_gate(gate: Gate, protocol: Protocol, metrics: Collection[str]) -> None
             f"--fail-if '{gate.text}': outcomes are counted over the whole run; leave "
             f"'{gate.row}:' out"
         )
-    if gate.metric not in OUTCOMES:
-        _metric(gate, protocol, metrics)
+    if gate.metric in OUTCOMES:
+        if gate.in_percent:
+            raise UsageError(f"--fail-if '{gate.text}': outcomes are counts of items, not shares")
+        return
+    _check_limit(gate, protocol.metric(_metric(gate, protocol, metrics)))
+
+
+def _check_limit(gate: Gate, metric: Metric) -> None:
+    """Refuse a number that the metric cannot have, or be above."""
+    if gate.in_percent and metric.unit not in ("percent", "fraction"):
+        raise UsageError(f"--fail-if '{gate.text}': {metric.name} is no share; give a plain number")
+    below = metric.low is not None and gate.limit < metric.low
+    above = metric.high is not None and (
+        gate.limit > metric.high or (gate.limit == metric.high and gate.comparison == ">")
+    )
+    if not below and not above:
+        return
+    ends = [f"{side} {end:g}" for side, end in (("from", metric.low), ("to", metric.high))
+            if end is not None]  # fmt: skip
+    meant = ""
+    if metric.unit == "percent" and above and not gate.in_percent and gate.limit <= 100:
+        written = f"{gate.metric}{gate.comparison}{gate.limit:g}%"
+        meant = f", printed in percent: write {written}, or {gate.limit / 100:g}"
+    raise UsageError(
+        f"--fail-if '{gate.text}': {metric.name} goes {' '.join(ends)}{meant}. As it stands, the "
+        f"condition {'never holds' if _never(gate, above=above) else 'always holds'}"
+    )
+
+
+def _never(gate: Gate, *, above: bool) -> bool:
+    return gate.comparison.startswith(">") == above
 
 
 def _metric(gate: Gate, protocol: Protocol, metrics: Collection[str]) -> str:
@@ -98,8 +137,9 @@ def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> flo
         return float(outcomes.get(gate.metric, 0))
     if gate.row not in summary.rows:
         raise UnknownName("row", gate.row, summary.rows)
-    value = summary.rows[gate.row].metrics[_metric(gate, protocol, known)].value
-    if value is None:
+    found = summary.rows[gate.row].metrics[_metric(gate, protocol, known)]
+    value = found.value
+    if value is None or found.undefined is True:
         raise UsageError(
             f"--fail-if '{gate.text}': {gate.metric} is undefined in row {gate.row}, which has "
             f"{summary.rows[gate.row].n_cases} cases"

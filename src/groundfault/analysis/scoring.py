@@ -75,7 +75,7 @@ def match_files(
     benchmark = load(name, verify=False, options=settings, **inputs)
     benchmark = _with_dump(benchmark, predictions)
     protocol = protocols.of_benchmark(benchmark)
-    resolved = protocol.resolved(settings)
+    resolved = protocol.resolved(benchmark, settings)
     found: Iterable[Prediction]
     if is_run(predictions):
         found = _of_run(predictions, benchmark)
@@ -132,7 +132,7 @@ def match_run(
         raise UsageError(f"{folder}: holds answers in words; score them with: groundfault judge")
     benchmark = _with_dump(read_again(run, data=data), folder)
     protocol = protocols.of_benchmark(benchmark)
-    resolved = protocol.resolved(settings)
+    resolved = protocol.resolved(benchmark, settings)
     matched = protocol.matched(benchmark, _of_run(folder, benchmark), resolved)
     return Matched(protocol, benchmark, matched)
 

@@ -4,16 +4,26 @@ Every metric here is a function of sums over cases, so a bootstrap needs only re
 one matrix product for all metrics at once. Cases with equal contributions are interchangeable,
 so large sets are resampled by how often each distinct contribution occurs; that is the same
 distribution at a fraction of the work.
+
+Where resampling says nothing, it is not used. A share near 0 or 1 has an exact interval; a number
+that every resample repeats has none. A test of two shares is McNemar's, which counts; any other is
+the bootstrap's as far as its resamples reach, and Student's t with the bootstrap's standard error
+beyond: no p-value is limited by how often one resampled.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
+from groundfault.analysis.rates import edge_interval, paired_edge_interval
+from groundfault.metrics import Share
 from groundfault.records import Estimate
 
 if TYPE_CHECKING:
@@ -25,7 +35,10 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_RESAMPLES",
     "Difference",
+    "Drawn",
     "bootstrap_sums",
+    "difference",
+    "draw",
     "estimates",
     "holm",
     "mcnemar",
@@ -38,6 +51,13 @@ DEFAULT_RESAMPLES = 10_000
 LEVEL = 0.95
 _CHUNK_DRAWS = 1 << 21
 _PATTERNS_FROM = 4096
+_REACH = 10
+"""A p-value from fewer resamples than this on the far side of zero is not read off them."""
+_SMALLEST = sys.float_info.min
+"""No p-value is 0."""
+_ALIKE = 1e-3
+"""The published evaluator's ε moves a share by less."""
+_NO_SHARES: Mapping[str, Share] = MappingProxyType({})
 
 
 def bootstrap_sums(contributions: Floats, resamples: int, rng: np.random.Generator) -> Floats:
@@ -85,32 +105,209 @@ def estimates(
     metrics: Metrics,
     support: Mapping[str, int],
     *,
+    shares: Mapping[str, Share] = _NO_SHARES,
+    undefined: Collection[str] = (),
     resamples: int,
     seed: int | Sequence[int],
 ) -> dict[str, Estimate]:
-    """Every metric of the summed contributions with its bootstrap interval.
+    """Every metric of the summed contributions with its interval.
 
-    `metrics` maps (…, k) sums to (…) values, NaN where undefined; `support` gives n per metric.
+    `metrics` maps (…, k) sums to (…) values, NaN where undefined; `support` gives n per metric;
+    `shares` says where those that are shares have their parts; those in `undefined` have a value by
+    convention only.
     """
     values = metrics(contributions.sum(axis=0, keepdims=True))
     samples: Mapping[str, Floats] = {}
+    parts: Mapping[str, _Parts] = {}
     if resamples and len(contributions):
         rng = np.random.default_rng(seed)
         samples = metrics(bootstrap_sums(contributions, resamples, rng))
+        parts = _parts(contributions, shares)
     result = {}
-    for name, value in values.items():
-        defined = len(contributions) > 0 and not math.isnan(value[0])
-        interval = (
-            percentile_interval(samples[name]) if name in samples and defined else (None, None)
-        )
-        result[name] = Estimate(float(value[0]) if defined else None, *interval, n=support[name])
+    for name, found in values.items():
+        value, n = float(found[0]), support[name]
+        if not len(contributions) or math.isnan(value):
+            result[name] = Estimate(None, n=n)
+        elif name in undefined:
+            result[name] = Estimate(value, n=n, undefined=True)
+        elif name not in samples:
+            result[name] = Estimate(value, n=n)
+        else:
+            exact = _exact_interval(parts[name], value) if name in parts else None
+            result[name] = Estimate(value, *(exact or _resampled_interval(samples[name])), n=n)
     return result
 
 
+class _Parts(NamedTuple):
+    """(cases,) what each adds to a share, above and below the line."""
+
+    part: Floats
+    whole: Floats
+    is_count: bool
+
+    @property
+    def times(self) -> float:
+        """What the share is multiplied with to give the metric."""
+        return float(self.whole.sum()) if self.is_count else 1.0
+
+
+def _parts(contributions: Floats, shares: Mapping[str, Share]) -> dict[str, _Parts]:
+    """The parts of all shares, as one matrix product."""
+    weights = np.zeros((contributions.shape[1], 2 * len(shares)))
+    for k, share in enumerate(shares.values()):
+        np.add.at(weights[:, 2 * k], list(share.part), 1.0)
+        np.add.at(weights[:, 2 * k + 1], list(share.whole), 1.0)
+    both = np.asfortranarray(contributions @ weights)
+    return {
+        name: _Parts(both[:, 2 * k], both[:, 2 * k + 1], share.is_count)
+        for k, (name, share) in enumerate(shares.items())
+    }
+
+
+def _exact_interval(of: _Parts, value: float) -> tuple[float, float] | None:
+    """The interval of a share near 0 or 1; None for others, and where the value is not quite that
+    share (accuracies are means over modes, which may have been asked unequally)."""
+    n = float(of.whole.sum())
+    if not n or abs(float(of.part.sum()) / n - value / of.times) > _ALIKE:
+        return None
+    ends = edge_interval(of.part, of.whole)
+    return ends and (min(ends[0] * of.times, value), max(ends[1] * of.times, value))
+
+
+def _resampled_interval(samples: Floats) -> tuple[float | None, float | None]:
+    """The percentile interval; none where all resamples agree, for then they say nothing."""
+    low, high = percentile_interval(samples)
+    if low is None or high is None or high - low <= 1e-12 * max(1.0, abs(high)):
+        return None, None
+    return low, high
+
+
 class Difference(Estimate, frozen=True, kw_only=True, gc=False):
-    """Model A minus model B on the same cases, with a two-sided bootstrap p-value."""
+    """Model A minus model B on the same cases, with a two-sided p-value."""
 
     p_value: float | None
+    method: str = ""
+    """What the p-value is from: "McNemar", "bootstrap" or "t"."""
+
+
+class Drawn(msgspec.Struct, frozen=True, eq=False):
+    """A model's metrics, and what they are in resamples that all models share."""
+
+    contributions: Floats
+    """(cases, k)"""
+    values: Mapping[str, float]
+    samples: Mapping[str, Floats]
+    """(resamples,) each; empty where there are none."""
+    parts: Mapping[str, _Parts]
+    """Of metrics that are shares."""
+
+
+def draw(
+    models: Sequence[Floats],
+    metrics: Metrics,
+    names: Collection[str] | None = None,
+    *,
+    shares: Mapping[str, Share] = _NO_SHARES,
+    resamples: int,
+    seed: int | Sequence[int],
+) -> list[Drawn]:
+    """Resample the cases once for all models, whose contributions have to be of the same cases.
+    `names` are the metrics that are wanted, else all; `shares` says which of them are shares."""
+    if len({model.shape for model in models}) > 1:
+        raise ValueError("both models need contributions of the same cases")
+    width, found = models[0].shape[1], []
+    sums = bootstrap_sums(np.hstack(models), resamples, np.random.default_rng(seed))
+    for k, model in enumerate(models):
+        values = metrics(model.sum(axis=0, keepdims=True))
+        samples = metrics(sums[:, k * width : (k + 1) * width]) if resamples else {}
+        wanted = values if names is None else names
+        found.append(
+            Drawn(
+                model,
+                {name: float(values[name][0]) for name in wanted},
+                {name: samples[name] for name in wanted if name in samples},
+                _parts(model, {name: shares[name] for name in wanted if name in shares}),
+            )
+        )
+    return found
+
+
+def difference(a: Drawn, b: Drawn, name: str) -> Difference:
+    """A minus B in one metric.
+
+    The interval is Tango's for shares that differ in few cases, else the bootstrap's. The p-value
+    is that of McNemar's exact test where a case is right or wrong, else the bootstrap's, or
+    Student's t beyond its reach.
+    """
+    value, n = a.values[name] - b.values[name], len(a.contributions)
+    if math.isnan(value):
+        return Difference(None, n=n, p_value=None)
+    apart = a.samples[name] - b.samples[name] if name in a.samples else np.empty(0)
+    both = _both(a.parts[name], b.parts[name]) if name in a.parts else None
+    low, high = _difference_interval(both, apart)
+    if both is not None and both.is_right_or_wrong:
+        ahead = both.part_a - both.part_b
+        p_value: float | None = mcnemar(int((ahead > 0).sum()), int((ahead < 0).sum()))
+        return Difference(value, low, high, n, p_value=p_value, method="McNemar")
+    differing = int((a.contributions != b.contributions).any(axis=1).sum())
+    p_value, method = _resampled_p(apart, value, n, differing)
+    return Difference(value, low, high, n, p_value=p_value, method=method)
+
+
+class _Both(NamedTuple):
+    """A share of two models in the (cases,) that count for both, item for item."""
+
+    part_a: Floats
+    part_b: Floats
+    whole: Floats
+    times: float
+    is_all: bool
+    """No case counts for one of them only."""
+
+    @property
+    def is_right_or_wrong(self) -> bool:
+        """Whether a case is one thing that is so or not."""
+        single = bool((self.whole == 1).all())
+        return single and all(bool(((p == 0) | (p == 1)).all()) for p in (self.part_a, self.part_b))
+
+
+def _both(a: _Parts, b: _Parts) -> _Both | None:
+    """None where the models' shares are of different things: of what each of them predicted."""
+    common = (a.whole > 0) & (b.whole > 0)
+    if not np.array_equal(a.whole[common], b.whole[common]):
+        return None
+    lone = (a.whole > 0) ^ (b.whole > 0)
+    return _Both(
+        a.part[common], b.part[common], a.whole[common], a.times, is_all=not bool(lone.any())
+    )
+
+
+def _difference_interval(both: _Both | None, apart: Floats) -> tuple[float | None, float | None]:
+    if both is not None and both.is_all and len(apart):
+        ends = paired_edge_interval(both.part_a, both.part_b, both.whole)
+        if ends is not None:
+            return ends[0] * both.times, ends[1] * both.times
+    return _resampled_interval(apart)
+
+
+def _resampled_p(apart: Floats, value: float, n: int, differing: int) -> tuple[float | None, str]:
+    """The two-sided p-value of a difference from its resamples, and where it is from.
+
+    It is never smaller than what exchanging the models' answers case by case could give.
+    """
+    if not differing:
+        return 1.0, "bootstrap"
+    drawn = apart[~np.isnan(apart)]
+    if len(drawn) < 2:
+        return None, ""
+    tail = int(min((drawn <= 0).sum(), (drawn >= 0).sum()))
+    if tail >= _REACH:
+        return float(min(1.0, 2 * (tail + 1) / (len(drawn) + 1))), "bootstrap"
+    from scipy.special import stdtr
+
+    error = float(drawn.std(ddof=1)) * math.sqrt(n / max(n - 1, 1))
+    p_value = 2 * float(stdtr(max(n - 1, 1), -abs(value) / error)) if error > 0 else 0.0
+    return min(1.0, max(p_value, 2.0 ** max(1 - differing, -1000), _SMALLEST)), "t"
 
 
 def paired_difference(
@@ -118,38 +315,14 @@ def paired_difference(
     contributions_b: Floats,
     metrics: Metrics,
     *,
+    shares: Mapping[str, Share] = _NO_SHARES,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int | Sequence[int] = 0,
 ) -> dict[str, Difference]:
-    """Paired bootstrap of every metric's difference; both models keep the same drawn cases."""
-    if contributions_a.shape != contributions_b.shape:
-        raise ValueError("both models need contributions of the same cases")
-    width = contributions_a.shape[1]
-    both = np.hstack([contributions_a, contributions_b])
-    total = both.sum(axis=0, keepdims=True)
-    sums = bootstrap_sums(both, resamples, np.random.default_rng(seed))
-    a, b = metrics(total[:, :width]), metrics(total[:, width:])
-    drawn_a, drawn_b = metrics(sums[:, :width]), metrics(sums[:, width:])
-    result = {}
-    for name in a:
-        value = float(a[name][0] - b[name][0])
-        if math.isnan(value):
-            result[name] = Difference(None, n=len(both), p_value=None)
-            continue
-        drawn = drawn_a[name] - drawn_b[name]
-        result[name] = Difference(
-            value, *percentile_interval(drawn), n=len(both), p_value=_two_sided(drawn)
-        )
-    return result
-
-
-def _two_sided(differences: Floats) -> float | None:
-    """Share of resamples on the far side of zero, doubled, never exactly 0."""
-    defined = differences[~np.isnan(differences)]
-    if not len(defined):
-        return None
-    tail = min((defined <= 0).sum(), (defined >= 0).sum())
-    return float(min(1.0, 2 * (tail + 1) / (len(defined) + 1)))
+    """Every metric's difference; both models keep the same drawn cases."""
+    models = (contributions_a, contributions_b)
+    a, b = draw(models, metrics, shares=shares, resamples=resamples, seed=seed)
+    return {name: difference(a, b, name) for name in a.values}
 
 
 def mcnemar(only_a_right: int, only_b_right: int) -> float:
@@ -165,7 +338,7 @@ def mcnemar(only_a_right: int, only_b_right: int) -> float:
         return 1.0
     from scipy.special import bdtr
 
-    return float(min(1.0, 2 * bdtr(min(only_a_right, only_b_right), n, 0.5)))
+    return float(min(1.0, max(2 * bdtr(min(only_a_right, only_b_right), n, 0.5), _SMALLEST)))
 
 
 def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:

@@ -26,17 +26,19 @@ def summarise(
     scored: Scored, *, bootstrap: int, seed: int, data: dict[str, str] | None = None
 ) -> Summary:
     """Estimates of every metric for every row."""
-    rows, bounds, metrics = {}, {}, scored.metrics
+    rows, bounds, metrics, shares = {}, {}, scored.metrics, scored.shares
     for number, (name, member) in enumerate(scored.rows.items()):
         contributions = scored.contributions[member]
-        support = scored.support(contributions.sum(axis=0), len(contributions))
+        sums = contributions.sum(axis=0)
         cases = by_case(contributions, scored.case[member])
         rows[name] = Row(
             n_cases=len(cases),
             metrics=estimates(
                 cases,
                 metrics,
-                support,
+                scored.support(sums, len(contributions)),
+                shares=shares,
+                undefined=scored.undefined(sums),
                 resamples=bootstrap,
                 seed=[seed, number],
             ),

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from groundfault.analysis.summary import summarise
+from groundfault.config import number
 from groundfault.errors import UsageError
 from groundfault.protocols import Protocol
 from groundfault.records import Benchmark, Estimate
@@ -45,8 +46,8 @@ def parse_grid(text: str, of: str = "thresholds") -> tuple[float, ...]:
     """
     try:
         if ":" not in text:
-            return tuple(float(part) for part in text.split(","))
-        start, stop, step = (float(part) for part in text.split(":"))
+            return tuple(number(part) for part in text.split(","))
+        start, stop, step = (number(part) for part in text.split(":"))
         count = int(np.floor((stop - start) / step + 1e-9)) + 1
         if step <= 0 or not 1 <= count <= 1000:
             raise ValueError
@@ -90,7 +91,7 @@ def sweep(
             progress(done, len(grid))
     fixed = {
         name: value
-        for name, value in protocol.resolved(settings).items()
+        for name, value in protocol.resolved(benchmark, settings).items()
         if name not in ("t", "tau")
     }
     return Sweep(

@@ -47,7 +47,19 @@ class Compared:
 
     def tests(self) -> Any:
         """One line per test: A minus B with its interval, p and p after Holm."""
-        names = ("row", "metric", "a", "b", "difference", "low", "high", "p", "p_holm", "n")
+        names = (
+            "row",
+            "metric",
+            "a",
+            "b",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "p_holm",
+            "n",
+            "method",
+        )
         return frame({n: [getattr(test, n) for test in self.comparison.tests] for n in names})
 
     def __repr__(self) -> str:

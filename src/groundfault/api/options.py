@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
-from groundfault.config import ScoreSettings, check
+from groundfault.config import ScoreSettings, check, check_threshold
 from groundfault.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -176,6 +177,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             from groundfault.protocols.replacement import check_sizes
 
             check_sizes(self.sizes)
+        if self.t is not None and math.isfinite(self.t):
+            check_threshold(self.t)
         return score_settings(
             t=self.t,
             tau=self.tau,

@@ -41,6 +41,7 @@ __all__ = [
     "INPUTS",
     "LAYOUT",
     "PUBLISHED_CASES",
+    "SETTINGS",
     "fetched",
     "keys",
     "obstacle",
@@ -68,6 +69,8 @@ INPUTS = (
     Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
+SETTINGS: dict[str, object] = {"variant": "parity"}
+"""Its files are scored as published unless told."""
 LAYOUT = Layout(phrases=True, targets=True)
 HUB = Published("teemosliang/CAFE", ("CAFEval2026*.json", "CAFEval2026_imgs/*"))
 PUBLISHED_CASES = {"SM": 1111, "CC": 593, "OC": 442}
@@ -133,6 +136,7 @@ def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
         items=tuple(items),
         categories=tuple(category.id for category in data.categories),
         notes=tuple(notes),
+        settings=SETTINGS,
     )
 
 

@@ -26,7 +26,18 @@ from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "keys", "obstacle", "read", "recognise", "write"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "LAYOUT",
+    "SETTINGS",
+    "keys",
+    "obstacle",
+    "read",
+    "recognise",
+    "write",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -44,6 +55,8 @@ INPUTS = (
     Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
+SETTINGS: dict[str, object] = {"variant": "parity"}
+"""Its files are scored as published unless told."""
 LAYOUT = Layout(phrases=True)
 _OTHERS = frozenset(
     {"refs", "edit_type", "fp_source_id", "neg_category_ids", "not_exhaustive_category_ids"}
@@ -96,6 +109,7 @@ def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
         items=tuple(items),
         categories=tuple(category.id for category in data.categories),
         notes=(scaled,) if normalised else (),
+        settings=SETTINGS,
     )
 
 

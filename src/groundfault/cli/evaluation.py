@@ -82,8 +82,12 @@ def eval_(
     evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
     if showing.published and not evaluation.in_words:
         raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
+    known = evaluation.protocol.metrics()
     for gate in gates:
-        check_gate(gate, evaluation.protocol, evaluation.protocol.metrics())
+        check_gate(gate, evaluation.protocol, known)
+    for name in showing.metric or ():
+        if name != "all":
+            evaluation.protocol.metric_named(name, known)
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     with interruptible():
@@ -262,7 +266,10 @@ def _check_gates(gates: Sequence[Gate], results: Mapping[str, Result]) -> None:
     }
     held = [(gate, spec) for (gate, spec), value in values.items() if gate.holds(value)]
     for gate, spec in held:
-        print(f"fail-if {gate.text} holds: {spec} has {values[gate, spec]:.6g}", file=sys.stderr)
+        print(
+            f"fail-if {gate.text} holds: {spec} has {gate.written(values[gate, spec])}",
+            file=sys.stderr,
+        )
     if held:
         raise typer.Exit(1)
 

@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from groundfault.cli.groups import GroupedCommand
+from groundfault.config import number
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,19 +71,32 @@ class Retry(StrEnum):
     timeout = "timeout"
 
 
+NUMBER = "NUMBER"
+"""0.5 or 50%."""
 Predictions = Annotated[
     Path,
     typer.Option(
         "--predictions", help="COCO results JSON, a run, or as the benchmark's own tools write."
     ),
 ]
-T = Annotated[float | None, typer.Option("--t", help="Score threshold, accepted is ≥ t. [0.5]")]
+T = Annotated[
+    float | None,
+    typer.Option(
+        "--t", parser=number, metavar=NUMBER, help="Score threshold, accepted is ≥ t. [0.5]"
+    ),
+]
 Tau = Annotated[
-    float | None, typer.Option("--tau", help="Overlap threshold, aligned is ≥ τ. [0.3]")
+    float | None,
+    typer.Option(
+        "--tau", parser=number, metavar=NUMBER, help="Overlap threshold, aligned is ≥ τ. [0.3]"
+    ),
 ]
 Iou = Annotated[IouType | None, typer.Option("--iou", help="What the cgF1 family compares. [segm]")]
 VariantOption = Annotated[
-    Variant | None, typer.Option("--variant", help="As published, or without its ε. [parity]")
+    Variant | None,
+    typer.Option(
+        "--variant", help="As published, or by the definitions. [cafe, saco: parity; else exact]"
+    ),
 ]
 Bootstrap = Annotated[
     int | None, typer.Option("--bootstrap", help="Resamples of cases; 0 for none. [10000]")
@@ -363,7 +377,7 @@ class ShowingOptions(msgspec.Struct, frozen=True, kw_only=True):
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
-            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>0.2', 'failed>0'; repeat."
+            "--fail-if", help="Exit with 1 if it holds: 'SM:AFPR>20%', 'failed>0'; repeat."
         ),
     ] = None
 

@@ -16,6 +16,7 @@ import typer
 
 from groundfault.cli.options import (
     GRID_HELP,
+    NUMBER,
     SIZES_HELP,
     AsJson,
     Bootstrap,
@@ -42,6 +43,7 @@ from groundfault.cli.options import (
     print_json,
     resolve_settings,
 )
+from groundfault.config import number
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ EVERY_SWEEP: dict[str, tuple[Any, Any]] = {
 
 def score_command(name: str) -> Command | None:
     """The command that scores dumps for a benchmark; None where it is asked in words."""
-    inputs, protocol, about = _declared(name)
+    inputs, protocol, about, defaults = _declared(name)
     if protocol.answers != "masks":
         return None
 
@@ -118,7 +120,7 @@ def score_command(name: str) -> Command | None:
     # a setting without a default, such as t where predictions have no scores, is no choice
     settings = {
         key: (_choice(key, value if key != "missing" else Missing.error.value), None)
-        for key, value in protocol.settings.items()
+        for key, value in defaults.items()
         if key in CHOICES and value is not None
     }
     options = {**settings, **EVERY_SCORE}
@@ -127,12 +129,13 @@ def score_command(name: str) -> Command | None:
 
 def _choice(name: str, default: object) -> Any:
     kind, about = CHOICES[name]
-    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]")]
+    parsed: dict[str, Any] = {"parser": number, "metavar": NUMBER} if kind is float else {}
+    return Annotated[kind | None, typer.Option(f"--{name}", help=f"{about} [{default}]", **parsed)]
 
 
 def sweep_command(name: str) -> Command | None:
     """The command that scores dumps for a benchmark at every threshold; None where it has none."""
-    inputs, protocol, about = _declared(name)
+    inputs, protocol, about, _ = _declared(name)
     if not protocol.along_t:
         return None
 
@@ -149,7 +152,9 @@ def sweep_command(name: str) -> Command | None:
         resolved = resolve_settings(
             None, iou=given["iou"], variant=given["variant"], bootstrap=given["bootstrap"]
         )
-        settings = {"iou": str(resolved.iou), "variant": str(resolved.variant)}
+        settings = {"iou": str(resolved.iou)}
+        if resolved.variant is not None:
+            settings["variant"] = str(resolved.variant)
         with progress("comparing masks") as advance:
             found = _matched(name, inputs, given, settings, advance)
         with progress("sweeping") as advance:
@@ -175,8 +180,8 @@ def sweep_command(name: str) -> Command | None:
     return _typed(command, about, inputs, options, predictions=not _is_run(name))
 
 
-def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
-    """What a benchmark is read from, how it is scored, and what it is."""
+def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str, dict[str, object]]:
+    """What a benchmark is read from, how it is scored, what it is, and its settings by default."""
     from groundfault import protocols, registry
 
     if _is_run(name):
@@ -185,13 +190,19 @@ def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
 
         run = read_run(name)
         about = f"The stored predictions of {run.model}"
-        return (OF_A_RUN,), protocols.find(run.protocol or "concept-pairs"), about
+        protocol = protocols.find(run.protocol or "concept-pairs")
+        defaults = {
+            **protocol.settings,
+            **({"variant": "its data's"} if "variant" in protocol.settings else {}),
+        }
+        return (OF_A_RUN,), protocol, about, defaults
     module = registry.load("benchmarks", name)
     card = getattr(module, "CARD", None)
     # a folder brings its own card: whatever any protocol of masks takes may be chosen
     protocol = protocols.find(card.protocol if card is not None else "concept-pairs")
     about = f"{card.title}: {protocol.title.lower()}" if card is not None else module.ABOUT
-    return getattr(module, "INPUTS", ()), protocol, about
+    defaults = {**protocol.settings, **getattr(module, "SETTINGS", {})}
+    return getattr(module, "INPUTS", ()), protocol, about, defaults
 
 
 def _is_run(name: str) -> bool:

@@ -3,11 +3,25 @@
 from groundfault.metrics.family import (
     Family,
     Metric,
+    Share,
     columns_of,
     compose,
     count,
     extensions,
     family,
+    shares,
+    undefined,
 )
 
-__all__ = ["Family", "Metric", "columns_of", "compose", "count", "extensions", "family"]
+__all__ = [
+    "Family",
+    "Metric",
+    "Share",
+    "columns_of",
+    "compose",
+    "count",
+    "extensions",
+    "family",
+    "shares",
+    "undefined",
+]

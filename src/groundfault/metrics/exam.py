@@ -20,7 +20,8 @@ Outcomes: `unparsed` counts as wrong and is in no yes rate; `failed` counts nowh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -214,6 +215,36 @@ def _ratio(numerator: Floats, denominator: NDArray[np.floating | np.integer]) ->
 
 
 _SAME = "The same for {}."
+
+
+class _Columns(TypedDict):
+    """Of a share."""
+
+    part: tuple[str, ...]
+    whole: tuple[str, ...]
+
+
+def _right(*kinds: str, modes: Sequence[str] = MODES) -> _Columns:
+    """The columns of a share of right answers to these kinds of questions. Over both modes it is
+    the mean over modes where both were asked alike."""
+    names = [f"{mode}.{kind}" for mode in modes for kind in kinds]
+    return {
+        "part": tuple(f"{name}.right" for name in names),
+        "whole": tuple(f"{name}.n" for name in names),
+    }
+
+
+def _of_type(*types: str) -> list[str]:
+    return [f"{task}.{type_}" for task in TASKS for type_ in types]
+
+
+def _tallied(part: Sequence[str], whole: Sequence[str]) -> _Columns:
+    return {
+        "part": tuple(f"{mode}.{name}" for mode in MODES for name in part),
+        "whole": tuple(f"{mode}.{name}" for mode in MODES for name in whole),
+    }
+
+
 FAMILY = Family(
     name="exam",
     about="accuracy, React-Score, yes-bias",
@@ -222,20 +253,27 @@ FAMILY = Family(
             name="accuracy_std",
             title="Std",
             about="Share of right answers to the question as it stands.",
+            **_right(*_of_type(*TYPES), modes=("std",)),
         ),
         Metric(
             name="accuracy_cot",
             title="CoT",
             about="Share of right answers when asked to think step by step first.",
+            **_right(*_of_type(*TYPES), modes=("cot",)),
         ),
         Metric(
             name="YN",
             about="Share of right answers to yes/no questions, mean over the modes asked.",
+            **_right(*_of_type("YN")),
         ),
-        Metric(name="SA", about=_SAME.format("short answers")),
-        Metric(name="MC", about=_SAME.format("multiple choice")),
+        Metric(name="SA", about=_SAME.format("short answers"), **_right(*_of_type("SA"))),
+        Metric(name="MC", about=_SAME.format("multiple choice"), **_right(*_of_type("MC"))),
         *(
-            Metric(name=name, about=f"Share of right answers to questions of dimension {name}.")
+            Metric(
+                name=name,
+                about=f"Share of right answers to questions of dimension {name}.",
+                **_right(name),
+            )
             for name in DIMENSIONS
         ),
         Metric(
@@ -261,21 +299,25 @@ FAMILY = Family(
             title="not read",
             about="Share of answers that could not be read as an answer. They count as wrong.",
             better="lower",
+            **_tallied(["unparsed"], [f"{kind}.n" for kind in _of_type(*TYPES)]),
         ),
         Metric(
             name="yes_rate",
             about="Share of yes among the yes/no answers that could be read.",
             better="neither",
+            **_tallied(["yes.true", "yes.false"], ["n.true", "n.false"]),
         ),
         Metric(
             name="yes_rate_true",
             about="The same where yes is the truth.",
             better="neither",
+            **_tallied(["yes.true"], ["n.true"]),
         ),
         Metric(
             name="yes_rate_false",
             about="The same where no is the truth.",
             better="neither",
+            **_tallied(["yes.false"], ["n.false"]),
         ),
     ),
     columns=COLUMNS,

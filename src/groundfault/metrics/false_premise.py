@@ -225,17 +225,36 @@ FAMILY = Family(
     name="premise",
     about="See, Say, Segment",
     metrics=(
-        Metric(name="See", about="Share of queries whose existence is judged rightly."),
+        Metric(
+            name="See",
+            about="Share of queries whose existence is judged rightly.",
+            part=("true_right", "false_right"),
+            whole=("true", "false"),
+        ),
         Metric(
             name="Segment",
             about="Pixels shared over pixels marked or meant, pooled over queries (cIoU).",
+            part=("intersection_px",),
+            whole=("union_px",),
         ),
-        Metric(name="See_true", about="The same where the description is true."),
-        Metric(name="See_false", about="The same where it is false."),
+        Metric(
+            name="See_true",
+            about="The same where the description is true.",
+            part=("true_right",),
+            whole=("true",),
+        ),
+        Metric(
+            name="See_false",
+            about="The same where it is false.",
+            part=("false_right",),
+            whole=("false",),
+        ),
         Metric(
             name="gIoU",
             about="Overlap averaged over queries; a false description counts 1 if rejected, "
             "else 0.",
+            part=("iou",),
+            whole=("true", "false"),
         ),
         Metric(
             name="Say",

@@ -12,7 +12,7 @@ names the protocols that it extends and makes its columns from their table of ca
     FAMILY = Family(
         name="wordy",
         about="how long the phrases are that mislead",
-        metrics=(Metric(name="fooled_words", about="Words in accepted p⁻.", unit="plain"),),
+        metrics=(Metric(name="fooled_words", about="Words in p⁻.", unit="plain", high=None),),
         columns=("words", "pairs"),
         values=lambda sums, settings: {"fooled_words": sums[..., 0] / sums[..., 1]},
         extends=("concept-pairs",),
@@ -22,7 +22,7 @@ names the protocols that it extends and makes its columns from their table of ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -38,7 +38,18 @@ if TYPE_CHECKING:
     Settings = Mapping[str, object]
     Values = Callable[[Floats], Mapping[str, Floats]]
 
-__all__ = ["Family", "Metric", "columns_of", "compose", "count", "extensions", "family"]
+__all__ = [
+    "Family",
+    "Metric",
+    "Share",
+    "columns_of",
+    "compose",
+    "count",
+    "extensions",
+    "family",
+    "shares",
+    "undefined",
+]
 
 Better = Literal["higher", "lower", "neither"]
 Unit = Literal["percent", "fraction", "plain", "count"]
@@ -65,6 +76,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = 0.0
     """The lowest possible value; None where there is none."""
     high: float | None = 1.0
+    part: tuple[str, ...] = ()
+    """Of a share of things, the columns of its family whose sum is divided by that of `whole`; a
+    case never adds more to it than to `whole`. Near 0 and 1 its intervals are then exact."""
+    whole: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:
@@ -101,6 +116,15 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         return text in (self.name, self.label, self.title)
 
 
+class Share(msgspec.Struct, frozen=True):
+    """Where a metric that is a share of things has its numbers among the columns of a result."""
+
+    part: tuple[int, ...]
+    whole: tuple[int, ...]
+    is_count: bool
+    """The value is the sum of `part` itself."""
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Metrics that are functions of the same summed columns."""
 
@@ -114,6 +138,9 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """(…, columns) sums and the settings of the run → (…) values by metric, NaN where undefined."""
     support: Callable[[Floats], Mapping[str, int]] | None = None
     """(columns,) sums → how many things each metric is about; else it is the number of entries."""
+    undefined: Callable[[Floats, Settings], Collection[str]] | None = None
+    """(columns,) sums and settings → metrics that have a value by convention only: their definition
+    divides by nothing."""
     extends: tuple[str, ...] = ()
     """Protocols whose results get these metrics too; for families of other packages."""
     contributions: Callable[[Any, Settings], Floats] | None = None
@@ -165,6 +192,30 @@ def count(columns: Sequence[str], sums: Floats, n_entries: int) -> dict[str, int
         else:
             found |= each.support(sums[start:stop])
     return found
+
+
+def shares(columns: Sequence[str]) -> dict[str, Share]:
+    """The metrics of all families that are shares of things."""
+    found: dict[str, Share] = {}
+    for each, start, _ in _families(columns):
+        place = {column: start + k for k, column in enumerate(each.columns)}
+        for metric in each.metrics:
+            if metric.part:
+                found[metric.name] = Share(
+                    tuple(place[column] for column in metric.part),
+                    tuple(place[column] for column in metric.whole),
+                    is_count=metric.unit == "count",
+                )
+    return found
+
+
+def undefined(columns: Sequence[str], sums: Floats, settings: Settings) -> frozenset[str]:
+    """The metrics that have a value by convention only, from (k,) sums."""
+    found: set[str] = set()
+    for each, start, stop in _families(columns):
+        if each.undefined is not None:
+            found.update(each.undefined(sums[start:stop], settings))
+    return frozenset(found)
 
 
 def _families(columns: Sequence[str]) -> list[tuple[Family, int, int]]:

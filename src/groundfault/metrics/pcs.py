@@ -16,7 +16,7 @@ Failed items are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -300,6 +300,32 @@ def support(sums: Floats) -> dict[str, int]:
     return found
 
 
+def undefined(sums: Floats, settings: Mapping[str, object]) -> list[str]:
+    """The metrics that `parity` gives a value by its ε, though nothing is there to divide by."""
+    if settings["variant"] == "exact":
+        return []
+    exact, given = metrics(sums[None], variant="exact"), values(sums[None], settings)
+    return [name for name in METRICS if np.isnan(exact[name][0]) and not np.isnan(given[name][0])]
+
+
+def _of(name: str, thetas: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of a metric over θ that is a share of things: F1 is twice TP of what is there on
+    both sides. cgF1, a product, is none."""
+    on_both_sides = {"F1": "predicted", "positive_micro_F1": "predicted_on_positives"}
+    whole = {
+        "precision": "predicted",
+        "recall": "objects",
+        "positive_macro_F1": "macro_pairs",
+        "positive_micro_precision": "predicted_on_positives",
+    }
+    if name in on_both_sides:
+        return tuple(f"tp@{t}" for t in thetas) * 2, (on_both_sides[name], "objects") * len(thetas)
+    if name not in whole:
+        return (), ()
+    part = "f1" if name == "positive_macro_F1" else "tp"
+    return tuple(f"{part}@{theta}" for theta in thetas), (whole[name],) * len(thetas)
+
+
 _BASE = (
     Metric(
         name="cgF1",
@@ -323,10 +349,31 @@ _BASE = (
     ),
 )
 _OF_IMAGES = (
-    Metric(name="IL_precision", about="Share of accepted concepts that are there."),
-    Metric(name="IL_recall", about="Share of present concepts that are accepted."),
-    Metric(name="IL_F1", about="Harmonic mean of IL_precision and IL_recall."),
-    Metric(name="IL_FPR", about="Share of absent concepts that are accepted.", better="lower"),
+    Metric(
+        name="IL_precision",
+        about="Share of accepted concepts that are there.",
+        part=("il_tp",),
+        whole=("il_tp", "il_fp"),
+    ),
+    Metric(
+        name="IL_recall",
+        about="Share of present concepts that are accepted.",
+        part=("il_tp",),
+        whole=("il_tp", "il_fn"),
+    ),
+    Metric(
+        name="IL_F1",
+        about="Harmonic mean of IL_precision and IL_recall.",
+        part=("il_tp", "il_tp"),
+        whole=("il_tp", "il_tp", "il_fp", "il_fn"),
+    ),
+    Metric(
+        name="IL_FPR",
+        about="Share of absent concepts that are accepted.",
+        better="lower",
+        part=("il_fp",),
+        whole=("il_fp", "il_tn"),
+    ),
     Metric(
         name="IL_MCC",
         about="Is the concept in the picture or not, yes or no? Correlation of answer and truth, "
@@ -339,16 +386,32 @@ _OF_IMAGES = (
 
 def _at(metric: Metric, suffix: str) -> Metric:
     """The same metric at one θ instead of the mean over all."""
-    label = metric.label and metric.label + suffix
-    about = f"{metric.name} where an overlap of {suffix[1:]} is enough."
-    return msgspec.structs.replace(metric, name=metric.name + suffix, label=label, about=about)
+    part, whole = _of(metric.name, [suffix[1:]])
+    return msgspec.structs.replace(
+        metric,
+        name=metric.name + suffix,
+        label=metric.label and metric.label + suffix,
+        about=f"{metric.name} where an overlap of {suffix[1:]} is enough.",
+        part=part,
+        whole=whole,
+    )
+
+
+def _over_all(metric: Metric) -> Metric:
+    part, whole = _of(metric.name, [f"{theta:.2f}" for theta in THRESHOLDS])
+    return msgspec.structs.replace(metric, part=part, whole=whole)
 
 
 FAMILY = Family(
     name="pcs",
     about="cgF1, IL_MCC, positive micro F1 and their family",
-    metrics=(*_BASE, *_OF_IMAGES, *(_at(metric, suffix) for suffix in _AT for metric in _BASE)),
+    metrics=(
+        *map(_over_all, _BASE),
+        *_OF_IMAGES,
+        *(_at(metric, suffix) for suffix in _AT for metric in _BASE),
+    ),
     columns=COLUMNS,
     values=values,
     support=support,
+    undefined=undefined,
 )

@@ -240,8 +240,18 @@ def support(sums: Floats) -> dict[str, int]:
 def _fraction(
     name: str, about: str, *, better: Better = "higher", low: float = 0.0, high: float | None = 1.0
 ) -> Metric:
-    """The papers print fractions."""
-    return Metric(name=name, about=about, better=better, unit="fraction", low=low, high=high)
+    """The papers print fractions. A mean of overlaps has a share's limits near 0 and 1."""
+    is_overlap = name.startswith("IoU")
+    return Metric(
+        name=name,
+        about=about,
+        better=better,
+        unit="fraction",
+        low=low,
+        high=high,
+        part=(name,) if is_overlap else (),
+        whole=(f"{name}.n",) if is_overlap else (),
+    )
 
 
 FAMILY = Family(

@@ -10,6 +10,10 @@ AFPR = TA-FP/N, UFPR = UA-FP/N, IL-FPR = AFPR + UFPR; ACSR and UCSR count TA-FP 
 whose p⁺ is lost, CSR = ACSR + UCSR; SoftSwap = share of pairs whose highest score under p⁻
 exceeds that under p⁺, no prediction being 0.0.
 
+Two variants. `parity` takes p⁻ for absent everywhere, as the published script does, which reads no
+mask of p⁻. `exact` minds that in a crowd p⁻ may be true of something else in the picture: a mask on
+that is no false positive, and its score is not held against p⁺.
+
 Outcomes: an abstention predicts nothing. An unparsed answer is wrong: UA-FN under p⁺, UA-FP
 under p⁻ (never TN). A pair with a failed item is left out.
 """
@@ -77,15 +81,15 @@ class PairScores(msgspec.Struct, frozen=True, eq=False):
     """False where an item of the pair failed."""
 
 
-def score(overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float) -> PairScores:
-    """Put every pair into its two cells.
-
-    Where p⁻ is true of something else in the picture (in a crowd), a mask on that is no false
-    positive, and its score is not held against p⁺.
-    """
+def score(
+    overlaps: Overlaps, pairs: Pairs, *, t: float, tau: float, variant: str = "exact"
+) -> PairScores:
+    """Put every pair into its two cells."""
     accepted = overlaps.score >= t
     aligned = overlaps.target_iou >= tau
-    fine = _on_own_objects(overlaps, pairs.negative, tau) & ~aligned
+    fine = np.zeros(len(accepted), bool)
+    if variant == "exact":
+        fine = _on_own_objects(overlaps, pairs.negative, tau) & ~aligned
 
     def any_of(flags: Flags) -> Flags:
         return np.bincount(overlaps.item[flags], minlength=overlaps.n_items) > 0
@@ -207,11 +211,16 @@ CELL_WORDS = {
 def _cell(name: str) -> Metric:
     better: Better = "higher" if name in ("TA-TP", "TN") else "lower"
     about = f"Number of pairs: {CELL_WORDS[name]}."
-    return Metric(name=name, about=about, better=better, unit="count", high=None)
+    return Metric(
+        name=name, about=about, better=better, unit="count", high=None, part=(name,), whole=_ALL
+    )
 
 
-def _rate(name: str, about: str) -> Metric:
-    return Metric(name=name, about=about, better="lower")
+def _rate(name: str, about: str, *part: str) -> Metric:
+    return Metric(name=name, about=about, better="lower", part=part, whole=_ALL)
+
+
+_ALL = ("pairs",)
 
 
 FAMILY = Family(
@@ -225,26 +234,39 @@ FAMILY = Family(
             better="lower",
             unit="count",
             high=None,
+            part=POSITIVE_CELLS[1:],
+            whole=_ALL,
         ),
         _rate(
             "AFPR",
             "Share of pairs whose p⁻ is accepted on the edited object: the model takes the look "
             "for the thing.",
+            "TA-FP",
         ),
-        _rate("UFPR", "Share of pairs whose p⁻ is accepted, but somewhere else."),
+        _rate("UFPR", "Share of pairs whose p⁻ is accepted, but somewhere else.", "UA-FP"),
         _rate(
-            "IL-FPR", "Share of pairs whose misleading phrase p⁻ is accepted at all: AFPR + UFPR."
+            "IL-FPR",
+            "Share of pairs whose misleading phrase p⁻ is accepted at all: AFPR + UFPR.",
+            "TA-FP",
+            "UA-FP",
         ),
         _rate(
             "ACSR",
             "Share of pairs that are swapped: p⁻ accepted on the edited object, p⁺ not found.",
+            "aligned_swaps",
         ),
-        _rate("UCSR", "Swapped likewise, with p⁻ accepted somewhere else."),
-        _rate("CSR", "Share of pairs that are swapped at all: ACSR + UCSR."),
+        _rate("UCSR", "Swapped likewise, with p⁻ accepted somewhere else.", "unaligned_swaps"),
+        _rate(
+            "CSR",
+            "Share of pairs that are swapped at all: ACSR + UCSR.",
+            "aligned_swaps",
+            "unaligned_swaps",
+        ),
         _rate(
             "SoftSwap",
             "Share of pairs whose best score under p⁻ is above the best under p⁺, whatever the "
             "threshold.",
+            "soft_swaps",
         ),
     ),
     columns=COLUMNS,

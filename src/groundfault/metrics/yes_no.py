@@ -114,20 +114,39 @@ FAMILY = Family(
     name="pope",
     about="accuracy, precision, recall, F1, yes-ratio",
     metrics=(
-        Metric(name="accuracy", about="Share of right answers."),
-        Metric(name="precision", about="Share of right ones among the answers yes."),
-        Metric(name="recall", about="Share of what is there that gets a yes."),
-        Metric(name="F1", about="Harmonic mean of precision and recall of yes."),
+        Metric(name="accuracy", about="Share of right answers.", part=("tp", "tn"), whole=COLUMNS),
+        Metric(
+            name="precision",
+            about="Share of right ones among the answers yes.",
+            part=("tp",),
+            whole=("tp", "fp"),
+        ),
+        Metric(
+            name="recall",
+            about="Share of what is there that gets a yes.",
+            part=("tp",),
+            whole=("tp", "fn", "unparsed.true"),
+        ),
+        Metric(
+            name="F1",
+            about="Harmonic mean of precision and recall of yes.",
+            part=("tp", "tp"),
+            whole=("tp", "tp", "fp", "fn", "unparsed.true"),
+        ),
         Metric(
             name="yes_ratio",
             about="Share of yes among the answers that could be read. Half would be right.",
             better="neither",
+            part=("tp", "fp"),
+            whole=COLUMNS[:4],
         ),
         Metric(
             name="unparsed_rate",
             title="not read",
             about="Share of answers that could not be read as an answer. They count as wrong.",
             better="lower",
+            part=COLUMNS[4:],
+            whole=COLUMNS,
         ),
         *(
             Metric(

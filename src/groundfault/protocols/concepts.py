@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from groundfault.config import check_threshold
 from groundfault.errors import DataError
 from groundfault.matching.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.matching.overlaps import Overlaps, compare_predictions
@@ -57,7 +58,9 @@ def score(
     )
     counts = pcs.count(overlaps, exhaustive, t=t, variant=variant)
     pairs = target_aware.Pairs(layout.pair_positive, layout.pair_negative)
-    pair_scores = None if tau is None else target_aware.score(overlaps, pairs, t=t, tau=tau)
+    pair_scores = None
+    if tau is not None:
+        pair_scores = target_aware.score(overlaps, pairs, t=t, tau=tau, variant=variant)
 
     def contributions(counts: pcs.PcsCounts, pair_scores: target_aware.PairScores | None) -> Floats:
         sums = np.zeros((layout.n_entries, len(pcs.COLUMNS)))
@@ -124,11 +127,16 @@ def _crowd_notes(benchmark: Benchmark, layout: _Layout, variant: str) -> list[st
     n = sum(bool(benchmark.items[k].regions) for k in layout.pair_negative.tolist())
     if not n:
         return []
-    without = "0" if variant == "parity" else "undefined"
+    how = (
+        "masks on that count as false positives all the same, as in the published script; "
+        "variant exact excuses them"
+        if variant == "parity"
+        else "masks on that are no false positives (variant exact; parity counts them, as the "
+        "published script does)"
+    )
     return [
         f"{n} of {len(layout.pair_negative)} misleading phrases are true of something else in "
-        "their picture: masks on that are no false positives. At image level such a phrase is "
-        f"present; where no phrase is absent, IL_MCC and cgF1 are {without}."
+        f"their picture: {how}. For the cgF1 family such a phrase is present."
     ]
 
 
@@ -312,6 +320,8 @@ def _match(
 
 
 def _contribute(benchmark: Benchmark, overlaps: Overlaps, settings: Mapping[str, Any]) -> Scored:
+    if ((overlaps.score >= 0) & (overlaps.score <= 1)).all():  # else they may be logits
+        check_threshold(settings["t"])
     return score(
         benchmark,
         overlaps,
@@ -330,7 +340,7 @@ CONCEPTS = Protocol(
     name="concepts",
     title="Concepts",
     families=("pcs",),
-    settings={"t": 0.5, "iou": "segm", "variant": "parity"},
+    settings={"t": 0.5, "iou": "segm", "variant": "exact"},
     match=_match,
     contribute=_contribute,
     headlines=(
@@ -352,7 +362,7 @@ CONCEPT_PAIRS = Protocol(
     name="concept-pairs",
     title="Concept pairs",
     families=("pcs", "target"),
-    settings={"t": 0.5, "tau": 0.3, "iou": "segm", "variant": "parity"},
+    settings={"t": 0.5, "tau": 0.3, "iou": "segm", "variant": "exact"},
     match=_match,
     contribute=_contribute,
     headlines=(

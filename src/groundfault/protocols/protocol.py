@@ -104,9 +104,10 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     cells: dict[str, str] = {}
     """How a case can go wrong → in words."""
 
-    def resolved(self, given: Settings) -> dict[str, object]:
-        """Its settings with those given that mean something to it."""
-        known = {name: value for name, value in given.items() if name in self.settings}
+    def resolved(self, benchmark: Benchmark, given: Settings) -> dict[str, object]:
+        """Its settings as a benchmark has them, with those given that mean something to it."""
+        chosen = {**benchmark.settings, **given}
+        known = {name: value for name, value in chosen.items() if name in self.settings}
         return {**self.settings, **known}
 
     def score(
@@ -116,7 +117,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         settings: Settings = _DEFAULTS,
     ) -> Scored:
         """Score predictions on a benchmark; settings that mean nothing here are not used."""
-        settings = self.resolved(settings)
+        settings = self.resolved(benchmark, settings)
         return self.finish(benchmark, self.matched(benchmark, predictions, settings), settings)
 
     def matched(
@@ -125,11 +126,11 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """What `finish` takes: made once, it serves every threshold."""
         if self.match is None:
             return predictions
-        return self.match(benchmark, predictions, self.resolved(settings))
+        return self.match(benchmark, predictions, self.resolved(benchmark, settings))
 
     def finish(self, benchmark: Benchmark, matched: Any, settings: Settings) -> Scored:
         """Contributions of what was matched, with those of other packages' metric families."""
-        scored = self.contribute(benchmark, matched, self.resolved(settings))
+        scored = self.contribute(benchmark, matched, self.resolved(benchmark, settings))
         card = benchmark.card
         return self._extended(
             msgspec.structs.replace(

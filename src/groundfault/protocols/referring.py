@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from groundfault.config import check_threshold
 from groundfault.errors import DataError
 from groundfault.io.masks import RLEMask, intersection_and_union, parse_mask, union
 from groundfault.matching.intake import (
@@ -52,6 +53,8 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
     answers = _Answers(items, t)
     for prediction in predictions:
         answers.add(prediction)
+    if not answers.intake.n_outside_unit:
+        check_threshold(t)
     outcome, n_silent = answers.intake.outcomes()
     areas = _Areas.of(items, answers.masks)
     failed = outcome == FAILED

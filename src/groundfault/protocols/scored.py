@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from groundfault.io.store import arrow_table
-from groundfault.metrics.family import compose, count
+from groundfault.metrics.family import Share, compose, count, shares, undefined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +66,15 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def support(self, sums: Floats, n_entries: int) -> dict[str, int]:
         """How many things each metric is about, from the sums of so many entries."""
         return count(self.contribution_names, sums, n_entries)
+
+    @property
+    def shares(self) -> dict[str, Share]:
+        """The metrics that are shares of things, with the places of their columns."""
+        return shares(self.contribution_names)
+
+    def undefined(self, sums: Floats) -> frozenset[str]:
+        """The metrics that have a value by convention only, from the sums."""
+        return undefined(self.contribution_names, sums, self.settings)
 
     def table(self) -> Any:
         """The case table as cases.parquet has it, without the contributions, as an Arrow table."""

@@ -193,10 +193,12 @@ def _effect_cell(effect: CotEffect | None) -> Cell:
     if effect is None or effect.difference.value is None:
         return Cell("—")
     change = effect.difference
-    low, high = (None if end is None else -end for end in (change.high, change.low))
-    interval = f"[{_percent(low, signed=True)}, {_percent(high, signed=True)}]"
+    interval = ""
+    if change.low is not None and change.high is not None:
+        ends = (_percent(-end, signed=True) for end in (change.high, change.low))
+        interval = f"[{', '.join(ends)}] "
     p = "—" if effect.p_holm is None else f"{effect.p_holm:.3f}"
-    detail = f"{interval} p {p}, McNemar {effect.p_mcnemar:.3f}"
+    detail = f"{interval}p {p}, McNemar {effect.p_mcnemar:.3f}"
     return Cell(_percent(-(change.value or 0.0), signed=True), detail)
 
 

@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from groundfault.published import PublishedRow
 
 __all__ = [
+    "UNDEFINED",
+    "UNDEFINED_NOTE",
     "conventions_table",
     "estimate_cell",
     "models_table",
     "published_table",
     "summary_table",
 ]
+
+UNDEFINED = "†"
+UNDEFINED_NOTE = (
+    f"{UNDEFINED} undefined by its definition, which divides by nothing here; the published "
+    "evaluator's ε makes it a number. --variant exact leaves it out"
+)
 
 
 def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
@@ -29,10 +37,14 @@ def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
     '20.5 [18.8, 22.2]'
     >>> str(estimate_cell(Metric(name="AFPR"), Estimate(None)))
     '—'
+    >>> str(estimate_cell(Metric(name="cgF1"), Estimate(0.0, undefined=True)))
+    '0.0†'
     """
     if estimate.value is None:
         return Cell("—")
     value = metric.text(estimate.value)
+    if estimate.undefined is True:
+        return Cell(f"{value}{UNDEFINED}")
     if estimate.low is None or estimate.high is None:
         return Cell(value)
     return Cell(value, f"[{metric.text(estimate.low)}, {metric.text(estimate.high)}]")
@@ -51,7 +63,11 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
         if row.n_cases
     ]
     columns = ["", "cases", *map(_heading, chosen)]
-    return Table(columns, rows, title=summary.benchmark, notes=list(_notes(summary, protocol)))
+    notes = list(_notes(summary, protocol))
+    shown = [row.metrics[m.name] for row in summary.rows.values() if row.n_cases for m in chosen]
+    if any(estimate.undefined is True for estimate in shown):
+        notes.insert(1, UNDEFINED_NOTE)
+    return Table(columns, rows, title=summary.benchmark, notes=notes)
 
 
 def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()) -> Table | None:
@@ -132,7 +148,8 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
         if name not in ("bootstrap", "seed")
     )
     interval = (
-        f"95 % interval from {summary.settings['bootstrap']:,} resamples of cases"
+        f"95 % interval from {summary.settings['bootstrap']:,} resamples of cases, exact for "
+        "shares near 0 and 100 %, none where all resamples agree"
         if summary.settings.get("bootstrap")
         else "no intervals"
     )

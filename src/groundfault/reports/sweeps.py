@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from groundfault import protocols
 from groundfault.analysis.sweep import Point, Sweep, best_threshold
 from groundfault.errors import UnknownName
 from groundfault.metrics import Metric
-from groundfault.records import Estimate
-from groundfault.reports.summaries import estimate_cell
+from groundfault.reports.summaries import UNDEFINED_NOTE, estimate_cell
 from groundfault.reports.tables import Cell, Table
 
 __all__ = ["sweep_tables"]
@@ -64,6 +65,8 @@ def _lines(
         strong = axis == "t" and point.t == best
         cells = [estimate_cell(m, point.metrics[m.name]) for m in metrics]
         rows.append([Cell(f"{place:.2f}", strong=strong), *cells])
+    if any(point.metrics[m.name].undefined is True for point in points for m in metrics):
+        notes = [*notes, UNDEFINED_NOTE]
     return Table(
         [axis, *(m.short for m in metrics)],
         rows,
@@ -79,11 +82,12 @@ def _grid(
     tau_values: Sequence[float],
     metric: Metric,
 ) -> Table:
-    value = {(point.t, point.tau): point.metrics[metric.name].value for point in points}
+    found = {(point.t, point.tau): point.metrics[metric.name] for point in points}
+    value = {at: msgspec.structs.replace(each, low=None, high=None) for at, each in found.items()}
     rows = [
         [
             f"{t:.2f}",
-            *(estimate_cell(metric, Estimate(value[t, tau])) for tau in tau_values),
+            *(estimate_cell(metric, value[t, tau]) for tau in tau_values),
         ]
         for t in t_values
     ]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 
 import msgspec
 
-from groundfault.analysis.compare import Comparison, compare_runs
+from groundfault.analysis.compare import Comparison, Runs, compare_runs
 from groundfault.errors import GroundfaultError
 from groundfault.metrics import family
 from groundfault.published import is_published_data
@@ -41,8 +40,8 @@ __all__ = ["ChapterPage", "chapter_page"]
 RESAMPLES = 10_000
 EXAM = "exam"
 """The protocol whose chapters have sections of their own."""
-MOST_RANKED = 6
-"""Beyond so many models only Overall is ranked: pairs grow with their square."""
+MOST_RANKED = 30
+"""Beyond so many runs only Overall is ranked: pairs grow with their square."""
 SECTIONS = (
     kinds_section,
     thresholds_section,
@@ -136,16 +135,9 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
     if len(chapter.runs) > MOST_RANKED:
         rows = ["Overall"]
     metrics = [name for name in metrics if chapter.protocol.metric(name).is_ranked]
-    n_tests = len(metrics) * len(list(combinations(chapter.runs, 2)))
+    runs = Runs.read([run.folder for run in chapter.runs])
     return {
-        row: compare_runs(
-            [run.folder for run in chapter.runs],
-            metrics=metrics,
-            rows=[row],
-            # a bootstrap p is at least 2/resamples; Holm multiplies it by the number of tests
-            resamples=max(RESAMPLES, 80 * n_tests),
-        )
-        for row in rows
+        row: compare_runs(runs, metrics=metrics, rows=[row], resamples=RESAMPLES) for row in rows
     }
 
 

@@ -10,7 +10,7 @@ from groundfault.published import is_published_data, rows_beside, sources
 from groundfault.records import Estimate
 from groundfault.reports.page.inputs import RunData
 from groundfault.reports.page.sections import Context
-from groundfault.reports.summaries import estimate_cell
+from groundfault.reports.summaries import UNDEFINED_NOTE, estimate_cell
 from groundfault.reports.tables import Cell, Table, render
 
 __all__ = [
@@ -112,7 +112,7 @@ def _run_row(context: Context, k: int, row: str, metrics: Sequence[str]) -> Head
                 bounds=_bounds(context, run, row, metric),
                 rank=rank,
                 tied=rank is not None and ranks.count(rank) > 1,
-                best=rank == 1 and len(set(ranks)) > 1,
+                best=rank == 1 and len({*ranks} - {None}) > 1,
                 value=estimate.value,
             )
         )
@@ -194,14 +194,25 @@ def table_note(context: Context) -> str:
     parts = []
     if settings.get("bootstrap"):
         parts.append(
-            f"Small print: 95 % interval from {settings['bootstrap']:,} resamples of whole cases."
+            f"Small print: 95 % interval from {settings['bootstrap']:,} resamples of whole cases; "
+            "exact for shares near 0 and 100 % (Clopper–Pearson), none where all resamples agree."
         )
     if context.comparisons:
         parts.append(
             "The small number before a value is its rank: one more than how many runs are better "
-            "by more than chance (paired bootstrap on the same cases, Holm over the table, "
-            "p < 0.05); “=” where several have it."
+            "by more than chance (on the same cases; McNemar’s exact test for shares of cases, "
+            "else paired bootstrap or, beyond its reach, Student’s t; Holm over all pairs and "
+            "columns of the table, p < 0.05); “=” where several have it."
         )
+    if any(comparison.baselines for comparison in context.comparisons.values()):
+        parts.append("Baselines are not ranked.")
+    if any(
+        estimate.undefined is True
+        for run in context.runs
+        for row in run.summary.rows.values()
+        for estimate in row.metrics.values()
+    ):
+        parts.append(f"{UNDEFINED_NOTE}.")
     if any(run.summary.bounds for run in context.runs):
         doubtful = context.protocol.doubtful.replace("items", "answers")
         parts.append(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from groundfault.analysis.statistics import estimates
-from groundfault.metrics import compose
+from groundfault.metrics import compose, shares, undefined
 from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate
 from groundfault.reports.page.figures import Bar, Curve, bars, curves, radar
@@ -126,7 +126,7 @@ def _sliced(
 ) -> dict[Any, dict[str, Estimate]]:
     """Estimates of every metric for the entries that carry each label."""
     contributions, case, metrics = _contributions(run)
-    names = list(metrics(contributions[:1]))
+    names, places = list(metrics(contributions[:1])), shares(run.contribution_names)
     label_of = np.array(labels, dtype=object)
     found = {}
     for number, label in enumerate(wanted):
@@ -136,6 +136,8 @@ def _sliced(
             sums,
             metrics,
             dict.fromkeys(names, len(sums)),
+            shares=places,
+            undefined=undefined(run.contribution_names, sums.sum(axis=0), run.summary.settings),
             resamples=RESAMPLES,
             seed=[0, number],
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from groundfault.analysis.rates import edge_interval
 from groundfault.analysis.statistics import bootstrap_sums, percentile_interval
 from groundfault.analysis.sweep import T_GRID
 from groundfault.protocols.scored import by_case
@@ -158,10 +159,13 @@ def ahead(a: Flags, b: Flags, case: Ints) -> tuple[float, bool]:
 
 
 def interval(flags: Flags, case: Ints, seed: int = 0) -> tuple[Floats, list[tuple[float, float]]]:
-    """Shares of (pairs, k) flags with bootstrap intervals over cases."""
+    """Shares of (pairs, k) flags with intervals over cases: exact near 0 and 1, else resampled."""
     sums = by_case(np.hstack([flags.astype(np.float64), np.ones((len(case), 1))]), case)
     value = sums[:, :-1].sum(axis=0) / sums[:, -1].sum()
     drawn = bootstrap_sums(sums, RESAMPLES, np.random.default_rng(seed))
     shares = drawn[:, :-1] / drawn[:, -1:]
-    ends = [percentile_interval(column) for column in shares.T]
+    ends = [
+        edge_interval(sums[:, k], sums[:, -1]) or percentile_interval(column)
+        for k, column in enumerate(shares.T)
+    ]
     return value, [(low or 0.0, high or 0.0) for low, high in ends]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from groundfault.analysis.rates import wilson
 from groundfault.reports.page.figures import Bin, Strip, reliability, spread
 from groundfault.reports.page.points import has_pairs, predictions
 from groundfault.reports.page.sections import Context, Panel, Section, few, share
@@ -62,7 +63,7 @@ def _reliability(score: Any, right: Any) -> tuple[list[Bin], float]:
         if not n:
             continue
         share, mean = float(right[member].mean()), float(score[member].mean())
-        low, high = _wilson(share, n)
+        low, high = wilson(share * n, n)
         bins.append(Bin(mean, share, low, high, n))
         error += abs(share - mean) * n / len(score)
     return bins, error
@@ -73,18 +74,6 @@ def _calibrated(bins: Sequence[Bin], error: float) -> str:
         return "mean what they say"
     too_low = sum((bin_.share - bin_.score) * bin_.n for bin_ in bins) > 0
     return f"are off by {share(error)} on average, mostly too {'low' if too_low else 'high'}"
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share.
-
-    >>> [round(end, 3) for end in _wilson(0.5, 10)]
-    [0.237, 0.763]
-    """
-    z2 = 1.96**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = 1.96 * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return float(centre - half), float(centre + half)
 
 
 def spread_section(context: Context) -> Section | None:

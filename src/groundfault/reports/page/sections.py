@@ -15,6 +15,7 @@ from groundfault.registry import BASELINES
 from groundfault.reports.page.drawing import Figure
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.words import data_title, slice_name
+from groundfault.reports.summaries import estimate_cell
 
 __all__ = ["FOUND", "Context", "Panel", "Section", "few", "quoted", "share"]
 
@@ -117,7 +118,7 @@ def quoted(context: Context, metric: str, estimate: Estimate) -> tuple[str, str]
     declared = context.metric(metric)
     unit = "\u202f%" if declared.unit == "percent" and declared.is_share else ""
     text = declared.text
-    value = text(estimate.value or 0.0) + unit
+    value = estimate_cell(declared, estimate).text + unit
     if estimate.low is None or estimate.high is None:
         return value, ""
     return value, f"[{text(estimate.low)},\u00a0{text(estimate.high)}]"
