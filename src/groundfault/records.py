@@ -43,8 +43,8 @@ Mode = Literal["", "std", "cot"]
 """How a question is asked: as it stands, or with the request to reason first. "" for masks."""
 MODES: tuple[Mode, ...] = ("std", "cot")
 Verdict = Literal["right", "wrong", "unjudged"]
-"""Of an answer in words; "unjudged" where the judge will not judge it: not scored, bounded like a
-failed one."""
+"""Of an answer in words; "unjudged" where the judge cannot decide or will not judge it: not scored,
+bounded like a failed one."""
 
 
 class Outcome(StrEnum):

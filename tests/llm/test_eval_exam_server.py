@@ -267,7 +267,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(behave) as judge:
         more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
-        assert ran.code == 0 and "openai:judge refused to judge 3 answers" in ran.err, ran.err
+        assert ran.code == 0 and "openai:judge left 3 answers unjudged" in ran.err, ran.err
         folder, asked = tmp_path / "openai-tiny", len(judge.requests)
         assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
         assert len(judge.requests) == asked, "refused for good: not asked again"
@@ -278,7 +278,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     noted = read_run(folder).judged
     assert noted is not None and noted.unjudged == 3
     summary, _ = read_results(folder)
-    assert any("3 were refused by the judge" in note for note in summary.notes)
+    assert any("3 were left unjudged by the judge" in note for note in summary.notes)
     short = {q.id for q in exam.items if q.answer is not None and q.answer.type == "SA"}
     right = sum(odd(item, "std") for item in short - refused)
     overall = summary.rows["Overall"].metrics["SA"]
@@ -318,6 +318,24 @@ def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
     assert noted is not None and noted.canaries_missed == 5
     summary, _ = read_results(tmp_path / "b" / "openai-tiny")
     assert any("canaries" in note for note in summary.notes)
+
+
+def test_a_judge_wrong_about_most_canaries_ends_the_run_unscored(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
+) -> None:
+    def contrary(request: Request) -> Response:
+        sound = b"wrong" in judging(request).content
+        return Response(content=completion("right" if sound else "wrong"))
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(contrary) as judge:
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        asked = len(judge.requests)
+    assert ran.code == 2 and "wrong about 10 of 10 canaries" in ran.err, ran.err
+    assert asked == 10, "no answer was paid for"
+    folder = tmp_path / "openai-tiny"
+    assert len(answers(folder)) == 176 and not (folder / "summary.json").exists()
+    assert {answer.judge for answer in answers(folder).values()} == {""}
 
 
 def test_judging_again_asks_only_the_judge(

@@ -14,6 +14,7 @@ from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel, Judge
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer, by_item
 from groundfault.judges.grading import ModelJudge, n_judged
+from groundfault.judges.rule import unmarkable
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import PICTURE_TOKENS, CostTracker, Price, parse_price
@@ -73,6 +74,7 @@ def load_graders(
             raise UsageError(
                 f"{benchmark.card.name} asks for yes or no, which needs no judge; leave --judge out"
             )
+        _check_rule_judge(options, benchmark)
     graders = Graders(
         judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
         causes=_load_causes(options, asked, agree),
@@ -80,6 +82,21 @@ def load_graders(
     )
     _check_price(options, graders.causes)
     return graders
+
+
+def _check_rule_judge(options: Options, benchmark: Benchmark) -> None:
+    """The rule judge is not the only one where it cannot mark answers, unless it is told to be."""
+    if options.judge not in ("", None):
+        return
+    left = unmarkable(benchmark)
+    if left:
+        which = ", ".join(list(left)[:8]) + (", …" if len(left) > 8 else "")
+        raise UsageError(
+            f"{benchmark.card.name}: the rule judge cannot mark {sum(left.values())} of its "
+            f"{n_judged(benchmark, 1)} short answers: {which}. Of attributes it knows colours "
+            "alone. Remedy: name a model with --judge; or say --judge rule, which leaves them "
+            "unjudged, with bounds"
+        )
 
 
 def _asks_yes_or_no(benchmark: Benchmark) -> bool:

@@ -251,7 +251,7 @@ def _notes(slots: Sequence[Slot], unscored: Sequence[Slot]) -> list[str]:
     if unscored:
         never = sum(slot.answer is None for slot in unscored)
         unjudged = sum(slot.unjudged for slot in unscored)
-        refused = f" and {unjudged} were refused by the judge" if unjudged else ""
+        refused = f" and {unjudged} were left unjudged by the judge" if unjudged else ""
         notes.append(
             f"{len(unscored) - unjudged} of {len(slots)} answers failed ({never} were never asked)"
             f"{refused}: the scores are of {len(slots) - len(unscored)} of {len(slots)}; `bounds` "

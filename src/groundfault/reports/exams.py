@@ -444,6 +444,8 @@ def judge_table(card: JudgeCard) -> Table:
             ]
         )
     notes = [f"labels: {card.labels}"] if card.labels else []
+    if card.unseen:
+        notes.append(f"{card.unseen} labelled answers are shown to no judge in a run.")
     if card.prompt_hash:
         notes.append(f"prompts: {card.prompt_hash[:12]}")
     return Table(
