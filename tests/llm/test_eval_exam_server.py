@@ -383,13 +383,17 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
     noted = read_run(tmp_path / "openai-tiny").attributed
     assert noted is not None and noted.name == spec and len(noted.prompt_hash) == 64
     assert "SC2 Activity-Entity Completion" in ran.out
-    figure = (tmp_path / "sub-causes.svg").read_text()
+    drawn = tmp_path / "openai-tiny" / "sub-causes.svg"
+    figure = drawn.read_text()
     assert "Regular Shortcut Error" in figure and "100 %" in figure
-    (tmp_path / "sub-causes.svg").unlink()
+    drawn.unlink()
     with ChatServer(attributing) as why:
         more = ("--attribute", spec, "--base-url", why.url, "--bootstrap", 0)
         assert run("judge", tmp_path / "openai-tiny", *more).code == 0
-    assert (tmp_path / "sub-causes.svg").read_text() == figure
+    assert drawn.read_text() == figure
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("responses")] == [
+        "openai-tiny"
+    ], "no loose files among runs"
 
 
 def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
@@ -457,6 +461,28 @@ def test_whoever_pays_is_asked_first(
     assert noted.cost == pytest.approx(176 * (100 * 1 + 10 * 2) / 1e6)
 
 
+@pytest.mark.parametrize("anew", ["--fresh", "--no-resume"])
+def test_a_run_is_not_given_up_before_whoever_pays_has_agreed(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, anew: str
+) -> None:
+    folder = tmp_path / "openai-tiny"
+    with ChatServer(Pupil(exam, odd)) as server:
+        assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
+        there = {path.name: path.read_bytes() for path in folder.iterdir()}
+        n = len(server.requests)
+        store = tmp_path / "responses.sqlite"
+        for path in tmp_path.glob("responses.sqlite*"):
+            path.unlink()  # so that --no-resume, too, has something to pay for
+        more = ("--mode", "std", "--price", "1/2", anew)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 2 and "nobody is there to agree" in ran.err
+        assert len(server.requests) == n and store.exists()
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more, "--yes").code == 0
+        assert len(server.requests) == 2 * n
+    assert len(answers(folder)) == 176
+
+
 def test_a_budget_stops_the_run_as_it_was_told_to(
     run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
@@ -497,6 +523,25 @@ def test_a_budget_is_for_the_judge_too_and_leaves_enough_to_judge_what_was_answe
     asked = [request.key for request in server.requests]
     assert len(asked) == len(set(asked)) == 176
     assert read_results(folder)[0].outcomes["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        ("--budget", "2400 tokens"),
+        ("--budget", "0.028", "--price", "10/10", "--judge-price", "10/10", "--yes"),
+    ],
+)
+def test_a_budget_keeps_aside_what_canaries_cost(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, budget: tuple[str, ...]
+) -> None:
+    """However few questions were asked: ten canaries take 1,100 tokens here."""
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *by, *budget)
+    assert ran.code == 0, ran.err
+    assert 110 * (len(server.requests) + len(judge.requests)) <= 2400
+    assert read_run(tmp_path / "openai-tiny").within_budget
 
 
 def test_a_judge_that_cannot_be_paid_scores_nothing_and_is_paid_once(

@@ -198,7 +198,10 @@ class Evaluation:
             if isinstance(model, str)
             else lambda: model
         )
-        plan = options.plan(reserve=graders.reserve(options.budget, self.asked, modes))
+        plan = options.plan(
+            reserve=graders.reserve(options.budget, self.asked, modes),
+            aside=graders.aside(options.budget),
+        )
         images = self.benchmark.images or None
         if self.in_words:
             way: InWords | InMasks = InWords(

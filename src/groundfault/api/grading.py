@@ -13,6 +13,7 @@ from groundfault.api.options import RULE, Options
 from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel, Judge
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer, by_item
+from groundfault.judges.card import CANARIES
 from groundfault.judges.grading import ModelJudge, n_judged
 from groundfault.judges.rule import unmarkable
 from groundfault.llm.batching import BatchedChatModel
@@ -58,6 +59,12 @@ class Graders(msgspec.Struct, frozen=True):
             amounts.append(_amount(budget, self.causes, tokens))
         return sum(amounts) / max(1, len(benchmark.items) * len(modes))
 
+    def aside(self, budget: SharedBudget | None) -> float:
+        """What is kept of a budget for canaries, which are judged however few answers there are."""
+        if budget is None or not isinstance(self.judge, ModelJudge):
+            return 0.0
+        return _amount(budget, self.judge.model, len(CANARIES) * TOKENS_PER_JUDGEMENT)
+
 
 def _amount(budget: SharedBudget, model: ChatModel, tokens: int) -> float:
     if not isinstance(model, ChatClient):
@@ -75,8 +82,9 @@ def load_graders(
                 f"{benchmark.card.name} asks for yes or no, which needs no judge; leave --judge out"
             )
         _check_rule_judge(options, benchmark)
+    n_answers = sum(n_judged(b, len(m)) for b, m in asked.values())
     graders = Graders(
-        judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
+        judge=load_judge(options, n_answers, agree, n_canaries=len(asked) * len(CANARIES)),
         causes=_load_causes(options, asked, agree),
         causes_spec=options.attribute,
     )
@@ -113,7 +121,9 @@ def _check_price(options: Options, model: object) -> None:
         )
 
 
-def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | AnswerJudge | None:
+def load_judge(
+    options: Options, n_answers: int, agree: Agree, *, n_canaries: int = 0
+) -> ModelJudge | AnswerJudge | None:
     """Who decides about so many short answers; None is the rule judge."""
     given = options.judge
     if not isinstance(given, str):
@@ -125,6 +135,7 @@ def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | A
         return _plugged_in(given, options)
     if not n_answers:
         return None
+    n_answers += n_canaries
     tokens = n_answers * TOKENS_PER_JUDGEMENT
     model = _chat(given, options, f"judging with {given}", n_answers, tokens, agree)
     _check_price(options, model)

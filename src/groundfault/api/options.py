@@ -210,7 +210,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             **drawn,
         )
 
-    def plan(self, *, reserve: float = 0.0) -> Plan:
+    def plan(self, *, reserve: float = 0.0, aside: float = 0.0) -> Plan:
         """How the run is carried out."""
         from groundfault.llm.cost import parse_price
         from groundfault.runner.work import Plan
@@ -230,6 +230,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             budget=self.budget,
             price=parse_price(self.price) if self.price else None,
             reserve=reserve,
+            aside=aside,
             responses=self.responses,
             fresh=self.fresh,
             **more,

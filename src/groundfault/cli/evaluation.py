@@ -85,7 +85,7 @@ def eval_(
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     with interruptible():
-        results = _evaluate(evaluation, folders, showing.shown(), out)
+        results = _evaluate(evaluation, folders, showing.shown())
     _check_gates(gates, results)
 
 
@@ -100,7 +100,7 @@ def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) ->
 
 
 def _evaluate(
-    evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown, out: Path
+    evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
     from groundfault.reports.events import RunReporter
@@ -127,7 +127,7 @@ def _evaluate(
             written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
             print(f"\nwritten: {written}", file=sys.stderr)
     if evaluation.protocol.name == "exam" and not shown.as_json:
-        show_exam(results, shown, out)
+        show_exam(results, shown)
     for spec, reason in stopped.items():
         print(f"error: {spec} {reason}", file=sys.stderr)
     if stopped:
@@ -138,8 +138,9 @@ def _evaluate(
     return results
 
 
-def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
-    """The paper's layouts of all models together, habits of answering, and a figure of causes."""
+def show_exam(results: Mapping[str, Result], shown: Shown) -> None:
+    """The paper's layouts of all models together, habits of answering, and in each run's folder a
+    figure of its causes."""
     from groundfault.io.store import write_bytes
     from groundfault.reports import exams as tables
     from groundfault.reports.exam_figures import cause_figure
@@ -169,10 +170,12 @@ def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
     for table in found:
         show(table, shown.format_)
         print()
-    if causes:
-        path = out / "sub-causes.svg"
-        write_bytes(path, standalone(cause_figure(causes)).encode())
-        print(f"figure: {path}", file=sys.stderr)
+    for spec, found_causes in causes.items():
+        folder = results[spec].folder
+        if folder is not None:
+            path = folder / "sub-causes.svg"
+            write_bytes(path, standalone(cause_figure({spec: found_causes})).encode())
+            print(f"figure: {path}", file=sys.stderr)
 
 
 def agreement(*, yes: bool) -> Any:

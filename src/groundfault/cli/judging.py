@@ -115,8 +115,7 @@ def judge(
         show_summary(result.summary, shown)
         print()
     if all(result.summary.protocol == "exam" for result in results.values()):
-        for out in dict.fromkeys(folder.resolve().parent for folder in runs):
-            show_exam(results, shown, out)
+        show_exam(results, shown)
 
 
 @grouped

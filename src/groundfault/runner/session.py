@@ -26,7 +26,7 @@ from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import library_versions, picture_sizes
-from groundfault.runs.recorder import Recorder, Tally, tally, totals
+from groundfault.runs.recorder import SCORES, Recorder, Tally, clear, tally, totals
 from groundfault.runs.resume import PICTURES, check_identity, resumed
 from groundfault.runs.run import Run, write_run
 
@@ -124,10 +124,11 @@ def predict(
         state="running",
     )
     with locked(folder):
-        run = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
+        run, anew = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
         if started is not None:
             started(run)
-        return Session(folder, run, asked, benchmark.images, progress).carry_out(way)
+        session = Session(folder, run, asked, benchmark.images, progress, anew=anew)
+        return session.carry_out(way)
 
 
 class Session:
@@ -140,11 +141,15 @@ class Session:
         asked: Benchmark,
         images: str | PathLike[str],
         progress: Callable[[Progress], None] | None,
+        *,
+        anew: bool = False,
     ) -> None:
         self.folder, self.run, self.images = folder, run, images
         self.items = asked.items
+        self._anew = anew
+        """Whether what an earlier session left is still to be removed."""
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]
-        self.tally: Tally = tally(folder, keys)
+        self.tally: Tally = Tally() if anew else tally(folder, keys)
         self.pending: Pending = [
             (item, mode)
             for item in asked.items
@@ -168,12 +173,14 @@ class Session:
         self._check_pictures()
         if self.pending:
             try:
-                with Recorder(self.folder) as self._recorder:
-                    way.run(self.pending, self)
+                way.run(self.pending, self)
             except ProbeFailed as problem:
                 path = self.folder / "probe.png"
                 write_bytes(path, problem.picture)
                 raise ProbeFailed(f"{problem}. Picture: {path}", problem.picture) from None
+            finally:
+                if self._recorder is not None:
+                    self._recorder.finish()
         missing = self.run.n_items - self.tally.total
         if missing:
             raise GroundfaultError(
@@ -199,9 +206,18 @@ class Session:
             versions={**self.run.versions, **ready.versions},
             probe=ready.probe,
         )
-        for stale in ("summary.json", "cases.parquet"):
+        self.give_up_earlier()
+        for stale in SCORES:
             (self.folder / stale).unlink(missing_ok=True)
+        self._recorder = self._recorder or Recorder(self.folder)
         self._note("running")
+
+    def give_up_earlier(self) -> None:
+        """Remove what an earlier session left of a run that starts anew. Where somebody pays, not
+        before they have agreed."""
+        if self._anew:
+            clear(self.folder)
+            self._anew = False
 
     def keep(self, predictions: Sequence[Prediction], *, n_images: int = 0) -> None:
         """Keep what came in."""

@@ -48,6 +48,7 @@ class InMasks(NamedTuple):
 
     def run(self, pending: Pending, session: Session) -> None:
         """Ask everything that is left."""
+        session.give_up_earlier()
         left = tasks(item for item, _ in pending)
         setup = WorkerSetup(
             load=self.load,
@@ -158,7 +159,8 @@ class InWords(NamedTuple):
     def _request(self, server: Server, pending: Pending, session: Session) -> None:
         """By requests to a server, many at a time."""
         price = self.plan.price or (Price(0.0, 0.0) if server.free else None)
-        cost = CostTracker(self.plan.budget, price, reserve=self.plan.reserve)
+        plan = self.plan
+        cost = CostTracker(plan.budget, price, reserve=plan.reserve, aside=plan.aside)
         if cost.budget is not None and cost.budget.money is not None and price is None:
             raise UsageError(
                 "a budget in money needs prices: give --price IN/OUT per million tokens"
