@@ -37,7 +37,7 @@ from groundfault.judges.card import (
     judge_card,
     krippendorff_alpha,
 )
-from groundfault.judges.causes import CAUSES, LABELS, attribute, distribution
+from groundfault.judges.causes import BOUNDARIES, CAUSES, LABELS, attribute, distribution
 from groundfault.judges.causes import prompt_hash as causes_hash
 from groundfault.judges.labelled import labelled_answers, read_labels
 from groundfault.judges.llm import REASONED, REMINDER, JudgeDown, LlmJudge
@@ -944,7 +944,46 @@ def test_a_cause_is_one_label_or_none() -> None:
     assert [each.cause for each in found] == [None, None]
     assert distribution(found)["counting"]["unparsed"] == 1
     other = attribute(asked_exam(), wrong_rows(), Scripted(lambda message: "other."), "m")
-    assert {each.cause for each in other} == {"Other"}
+    assert [each.cause for each in other] == ["Other", None], "counting has no Other"
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("SC2: it takes equal rows for granted.", "SC2"),
+        ("**SC-3**\nIt counts one by one and loses count.", "SC3"),
+        ("<think>SC1? No.</think>SC 2 - equal groups, unlike SC1.", "SC2"),
+        ("thoughts without a beginning, SC1</think>SC3. Loses count.", "SC3"),
+        ('{"sub_cause": "SC-1", "brief_reason": "scattered"}', "SC1"),
+        ("Label: SC2. Rows.", "SC2"),
+        ("I would say SC2.", None),
+        ("SC2/SC3: both.", None),
+        ("Other: it cannot be told.", None),
+        ("SC4: a new one.", None),
+    ],
+)
+def test_a_cause_comes_first_and_is_justified(text: str, label: str | None) -> None:
+    rows = [row for row in wrong_rows() if row.item_id == "c:Q5"]
+    model = Scripted(lambda message: text)
+    [found] = attribute(asked_exam(), rows, model, "m")
+    assert (found.cause, found.text) == (label, text)
+    assert len(model.asked) == (1 if label else 2)
+
+
+@pytest.mark.parametrize("task", CAUSES)
+def test_the_attributing_model_is_told_where_causes_end(task: Task) -> None:
+    facts = {"erasure": LAMP, "attribute": BEAR, "tracing": REMOVED}
+    known = facts.get(task, {"object": "bee", "count": "20"})
+    asked = short_answer(task, known, {"tracing": 7}.get(task, 5), "?")
+    exam = asked_exam()
+    exam = msgspec.structs.replace(exam, cases=(asked.case,), items=(asked.item,))
+    row = said("s:Q7" if task == "tracing" else "s:Q5", "Wrong.", "cot", verdict="wrong")
+    model = Scripted(lambda message: "SC1: so it is.")
+    attribute(exam, [row], model, "m")
+    words = model.asked[0][-1].text
+    assert all(rule.partition("{")[0] in words for rule in BOUNDARIES[task]) and "{" not in words
+    assert ("Other: " in words) == (task != "counting")
+    assert "one sentence" in words
 
 
 def test_no_model_no_attribution() -> None:

@@ -220,6 +220,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """How surely the phrase is in the picture at all, of models that say so; their scores contain
     it as a factor. No metric reads it."""
     text: str = ""
+    reasoning: str = ""
+    """What a model that thinks aloud said beside its words; no part of its answer."""
     reason: str = ""
     """Why it failed or could not be read."""
     finish: str = ""
@@ -311,6 +313,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int | None = None
     """None where nobody says."""
     tokens_out: int | None = None
+    reasoning_tokens: int | None = None
+    """Of tokens_out, where the server says so: some that think do not show their thoughts."""
     cost: float | None = None
     """Money, where it is known."""
     seconds: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,15 @@ from groundfault.reports.progress import Display
 if TYPE_CHECKING:
     from groundfault.llm.cost import SharedBudget
 
-__all__ = ["Agree", "Graders", "check_grader", "is_local", "load_graders", "load_judge"]
+__all__ = [
+    "Agree",
+    "Graders",
+    "check_grader",
+    "is_local",
+    "load_graders",
+    "load_judge",
+    "names_thinking",
+]
 
 TOKENS_PER_JUDGEMENT = 400
 TOKENS_PER_CAUSE = 700
@@ -196,8 +205,7 @@ def _chat(
     url = options.judge_base_url
     if not url and spec.removeprefix("blind:").startswith("openai:"):
         url = options.base_url
-    chat = options.for_words(base_url=url)
-    chat = msgspec.structs.replace(chat, temperature=None if chat.temperature is None else 0.0)
+    chat = options.for_judging(base_url=url, thinking=names_thinking(spec))
     model = registry.load_model(spec, chat)
     display = Display(about)
     if not isinstance(model, Server):
@@ -244,6 +252,18 @@ def check_grader(spec: str) -> None:
         fitting = [name for name in registry.answering("words") if name not in no_judges]
         raise UsageError(f"{spec} judges nothing; did you mean rule, or {', '.join(fitting)}?")
     registry.check_model(inner, "words")
+
+
+_THINKING = re.compile(r"(?<![a-z])(?:thinking|reasoner|reasoning)(?![a-z])", re.IGNORECASE)
+
+
+def names_thinking(spec: str) -> bool:
+    """Whether a model's name says that it always reasons.
+
+    >>> names_thinking("hf:Qwen/Qwen3-VL-32B-Thinking"), names_thinking("openai:rethinking-1")
+    (True, False)
+    """
+    return _THINKING.search(spec) is not None
 
 
 def is_local(url: str) -> bool:

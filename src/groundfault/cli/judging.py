@@ -20,6 +20,7 @@ from groundfault.cli.options import (
     CardOption,
     Command,
     Concurrency,
+    ExtraBody,
     Format,
     FormatOption,
     JudgeOption,
@@ -46,6 +47,7 @@ class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: Concurrency = None
     max_tokens: MaxTokens = None
     temperature: Temperature = ""
+    extra_body: ExtraBody = ""
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
     ] = None
@@ -64,6 +66,7 @@ class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "concurrency": self.concurrency,
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
+            "judge_extra_body": self.extra_body,
             "timeout_s": self.timeout,
             "patience_s": self.patience,
             "budget": self.budget or None,

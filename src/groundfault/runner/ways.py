@@ -18,22 +18,33 @@ from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
 from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
-from groundfault.llm.server import Server
+from groundfault.llm.server import Server, is_thinking
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
-from groundfault.runner.prompts import USUAL_TOKENS, conversation
+from groundfault.runner.prompts import (
+    OURS,
+    THINKING_TOKENS,
+    USUAL_TOKENS,
+    Prompts,
+    conversation,
+)
 from groundfault.runner.segmenting import load_model
 from groundfault.runner.session import Pending, Ready, Session
 from groundfault.runner.work import Batch, Plan, batches, tasks
 from groundfault.runs.resume import CHECKPOINTS, PLACEMENT, SERVER
 
-__all__ = ["InMasks", "InWords"]
+__all__ = ["InMasks", "InWords", "ModelThinks"]
 
 BASELINE_BATCH = 256
 LOCAL_BATCH = 4
 Confirm = Callable[[CostEstimate], bool]
 """Whoever pays sees an estimate, and may call it off."""
+
+
+class ModelThinks(GroundfaultError):
+    """The first reply shows that a model always reasons, which changes how it is to be asked; the
+    run has not begun."""
 
 
 class InMasks(NamedTuple):
@@ -113,6 +124,10 @@ class InWords(NamedTuple):
     folder: Path
     max_tokens: int = 1024
     confirm: Confirm | None = None
+    prompts: Prompts = OURS
+    thinks: bool | None = False
+    """Whether the model always reasons; None leaves it to a server's first reply to tell, and if it
+    does, `ModelThinks` is raised."""
 
     def run(self, pending: Pending, session: Session) -> None:
         """Ask everything that is left."""
@@ -138,7 +153,7 @@ class InWords(NamedTuple):
         def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
             for question in pending:
                 try:
-                    made = conversation(*question, folder, pictures.load)
+                    made = conversation(*question, folder, pictures.load, self.prompts)
                 except GroundfaultError as problem:  # its picture cannot be read
                     session.keep([_prediction(question, _failed(problem), cost=None)])
                     continue
@@ -168,8 +183,6 @@ class InWords(NamedTuple):
         pictures, folder = PictureCache(), Path(self.images)
         if self.confirm is not None and not server.free:
             self._agree(server, pending, price, self.confirm)
-        session.ready(Ready({SERVER: server.url}))
-        session.usage = lambda: (cost.usage.tokens, cost.usage.cost)
         client = ChatClient(
             server,
             responses=self.plan.responses or None,
@@ -183,18 +196,44 @@ class InWords(NamedTuple):
             session.keep([_prediction(question, reply, cost=reply.cost)])
 
         def make(question: tuple[Item, Mode]) -> Conversation:
-            return conversation(*question, folder, pictures.load)
+            return conversation(*question, folder, pictures.load, self.prompts)
 
-        client.run(((question, partial(make, question)) for question in pending), keep)
+        first = self._first_reply(client, pending, make)
+        session.ready(Ready({SERVER: server.url}))
+        session.usage = lambda: (cost.usage.tokens, cost.usage.cost)
+        on_the_way = [client.statistics]
+        for reply in first:
+            keep(pending[0], reply)
+        if client.stopped:
+            _give_up(client.stopped, pending[len(first) :], keep)
+        else:
+            rest = ((question, partial(make, question)) for question in pending[len(first) :])
+            client.run(rest, keep)
+            on_the_way.append(client.statistics)
         session.stopped = client.stopped
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
-            "retries": client.statistics.retries,
-            "outages": client.statistics.outages,
-            "from_store": client.statistics.from_store,
+            **{
+                name: sum(getattr(statistics, name) for statistics in on_the_way)
+                for name in ("retries", "outages", "from_store")
+            },
             "rewritten_pictures": pictures.rewritten,
         }
+
+    def _first_reply(
+        self,
+        client: ChatClient,
+        pending: Pending,
+        make: Callable[[tuple[Item, Mode]], Conversation],
+    ) -> list[Reply]:
+        """The reply to the first question, where it has to tell whether the model thinks."""
+        found: list[Reply] = []
+        if self.thinks is None:
+            client.run([(0, partial(make, pending[0]))], lambda _, reply: found.append(reply))
+        if any(map(is_thinking, found)):
+            raise ModelThinks(f"{self.name}: its replies hold reasoning")
+        return found
 
     def _agree(
         self, server: Server, pending: Pending, price: Price | None, confirm: Confirm
@@ -202,12 +241,26 @@ class InWords(NamedTuple):
         """Show whoever pays what is left to ask; nothing is changed before."""
         with ResponseStore(self.plan.responses or default_place()) as store:
             kept = None if self.plan.fresh else store
-            left = list(_unpaid(pending, server, kept, Path(self.images)))
+            left = list(self._unpaid(pending, server, kept))
         guess = estimate_cost(
             left, max_tokens=self.max_tokens, price=price, stored=len(pending) - len(left)
         )
         if left and not confirm(guess):
             raise UsageError("called off before anything was asked")
+
+    def _unpaid(
+        self, pending: Pending, server: Server, store: ResponseStore | None
+    ) -> Iterable[tuple[int, int]]:
+        """Guessed tokens in and out of the questions whose response is not stored."""
+        pictures, images = PictureCache(), Path(self.images)
+        for item, mode in pending:
+            try:
+                asked = conversation(item, mode, images, pictures.load, self.prompts)
+            except GroundfaultError:
+                continue  # will fail without being sent
+            if store is None or store.get(request_key(server, asked)) is None:
+                usual = THINKING_TOKENS if self.thinks else USUAL_TOKENS[mode]
+                yield guess_tokens(asked), usual
 
 
 def _by_mode(pending: Pending) -> Iterator[tuple[Mode, list[Item]]]:
@@ -241,6 +294,7 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
             mode=mode,
             outcome=each.outcome,
             text=each.text,
+            reasoning=each.reasoning,
             reason=each.reason,
             finish=each.finish,
             tokens_in=each.tokens_in,
@@ -252,18 +306,12 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
     ]
 
 
-def _unpaid(
-    pending: Pending, server: Server, store: ResponseStore | None, images: Path
-) -> Iterable[tuple[int, int]]:
-    """Guessed tokens in and out of the questions whose response is not stored."""
-    pictures = PictureCache()
-    for item, mode in pending:
-        try:
-            asked = conversation(item, mode, images, pictures.load)
-        except GroundfaultError:
-            continue  # will fail without being sent
-        if store is None or store.get(request_key(server, asked)) is None:
-            yield guess_tokens(asked), USUAL_TOKENS[mode]
+def _give_up(
+    stopped: str, questions: Pending, keep: Callable[[tuple[Item, Mode], Reply], None]
+) -> None:
+    """Nobody is asked any more: what is left has failed."""
+    for question in questions:
+        keep(question, Reply(outcome=Outcome.FAILED, reason=f"not asked: {stopped}"))
 
 
 def _failed(problem: Exception) -> Reply:
@@ -278,6 +326,7 @@ def _prediction(question: tuple[Item, Mode], reply: Reply, *, cost: float | None
         mode=mode,
         outcome=reply.outcome,
         text=reply.text,
+        reasoning=reply.reasoning,
         reason=reply.reason,
         finish=reply.finish,
         seconds=reply.seconds,

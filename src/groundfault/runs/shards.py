@@ -32,7 +32,7 @@ __all__ = [
 AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
-_OPTIONAL = ("boxes_xywh", "category_ids", "presence")
+_OPTIONAL = ("boxes_xywh", "category_ids", "presence", "reasoning")
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",
     "tokens_in", "tokens_out", "cost",
@@ -72,7 +72,7 @@ def write_shard(folder: AnyPath, number: int, predictions: Sequence[Prediction])
     names += [
         name
         for name in _OPTIONAL
-        if any(getattr(prediction, name) not in ((), None) for prediction in predictions)
+        if any(getattr(prediction, name) not in ((), None, "") for prediction in predictions)
     ]
     write_table(path, {name: _Column(name, predictions) for name in names})
     return path
