@@ -466,6 +466,13 @@ def test_the_rule_judge_leaves_open_what_its_rules_do_not_cover(text: str) -> No
     assert RuleJudge().judge_all([short_answer("attribute", BEAR, 5, text)])[0].verdict is None
 
 
+def test_as_usual_is_no_answer_about_an_unusual_picture() -> None:
+    for task, facts in (("erasure", LAMP), ("attribute", BEAR)):
+        for number in (5, 6, 7, 8):
+            answer = short_answer(task, facts, number, "It is as usual.")  # type: ignore[arg-type]
+            assert RuleJudge().judge_all([answer])[0].verdict == "wrong"
+
+
 # From rows to verdicts.
 
 

@@ -337,6 +337,9 @@ def test_figures_and_tables_are_files(
         path = written[f"reactbench-{name}.svg"]
         ElementTree.parse(path)
         assert "var(" not in path.read_text()
+    radar = written["reactbench-radar.svg"].read_text()
+    axes = ("Erasure", "Attribute", "Tracing", "Counting", "React-Score")
+    assert all(f">{axis}<" in radar for axis in axes), "the five axes of the paper's Figure 3"
     assert "reactbench-causes-erasure.svg" in written
     for name in ("overall", "cot", "questions-counting", "positions", "causes"):
         latex = written[f"reactbench-table-{name}.tex"].read_text()

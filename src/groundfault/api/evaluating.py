@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from groundfault import registry
-from groundfault.analysis.exam import cot_effects, position_bias
+from groundfault.analysis.exam import cot_effects, hallucination_rates, position_bias
 from groundfault.analysis.scoring import data_hashes, score_run
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.api.grading import Graders, is_local, load_graders, names_thinking
@@ -372,6 +372,7 @@ class Evaluation:
                 resamples=self.scoring.bootstrap,
                 seed=self.scoring.seed,
             ),
+            "rates": hallucination_rates(self.asked, predictions),
             "position_bias": position_bias(self.asked, predictions),
             "causes": causes,
             "corrected": corrected,

@@ -159,6 +159,7 @@ def show_exam(results: Mapping[str, Result], shown: Shown) -> None:
     if of("cot_effects"):
         effects = {spec: result.more["cot_effects"] for spec, result in results.items()}
         found.append(tables.cot_table(effects, published=published))  # type: ignore[arg-type]
+    found += tables.question_tables(of("rates"), published=published)
     found.append(tables.yes_table(scored))
     found.append(tables.position_table(of("position_bias")))
     causes = of("causes")

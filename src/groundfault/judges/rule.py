@@ -70,7 +70,13 @@ def _verdict(answer: ShortAnswer) -> Verdict | None:
                 found = rule(case.facts, number, rubric, conclusion)
             if found is not None:
                 return found
-    return rule(case.facts, number, rubric, text)
+    found = rule(case.facts, number, rubric, text)
+    habit = not is_control(case) and _AS_USUAL.search(text)
+    return "wrong" if found is None and habit else found
+
+
+_AS_USUAL = re.compile(r"\bas (?:usual|always|expected|one would expect)\b")
+"""Claims the habit, which the picture breaks, without naming it."""
 
 
 def _conclusions(text: str) -> Iterator[str]:

@@ -132,6 +132,10 @@ class InWords(NamedTuple):
     def run(self, pending: Pending, session: Session) -> None:
         """Ask everything that is left."""
         model = load_model(self.load, self.name, self.folder)
+        if not self.images and isinstance(model, (Server, ChatModel)):
+            raise UsageError(
+                f"{self.name}: cannot be shown the pictures; say where they are with --images DIR"
+            )
         if isinstance(model, Server):
             self._request(model, pending, session)
         elif isinstance(model, ChatModel):
