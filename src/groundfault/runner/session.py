@@ -128,6 +128,7 @@ def predict(
         if started is not None:
             started(run)
         session = Session(folder, run, asked, benchmark.images, progress, anew=anew)
+        session.benchmark = benchmark
         return session.carry_out(way)
 
 
@@ -146,6 +147,8 @@ class Session:
     ) -> None:
         self.folder, self.run, self.images = folder, run, images
         self.items = asked.items
+        self.benchmark = asked
+        """All of it, where only a part is asked."""
         self._anew = anew
         """Whether what an earlier session left is still to be removed."""
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
+from groundfault.interfaces import (
+    Baseline,
+    ChatModel,
+    Checkpointed,
+    Closeable,
+    Fitted,
+    Segmenter,
+)
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
@@ -142,6 +149,8 @@ class InWords(NamedTuple):
             self._complete(model, pending, session)
         elif isinstance(model, Baseline):
             session.ready(Ready(looks=False))
+            if isinstance(model, Fitted):
+                model.fit(session.benchmark.items)
             for mode, items in _by_mode(pending):
                 session.keep(_from_baseline(model, items, mode))
         else:
