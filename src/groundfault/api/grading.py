@@ -110,8 +110,8 @@ def _check_rule_judge(options: Options, benchmark: Benchmark) -> None:
         which = ", ".join(list(left)[:8]) + (", …" if len(left) > 8 else "")
         raise UsageError(
             f"{benchmark.card.name}: the rule judge cannot mark {sum(left.values())} of its "
-            f"{n_judged(benchmark, 1)} short answers: {which}. Of attributes it knows colours "
-            "alone. Remedy: name a model with --judge; or say --judge rule, which leaves them "
+            f"{n_judged(benchmark, 1)} short answers: {which}. It knows ReactBench's tasks, "
+            "and of attributes colours alone. Remedy: name a model with --judge; or say --judge rule, which leaves them "
             "unjudged, with bounds"
         )
 
