@@ -607,6 +607,7 @@ def test_the_seams_are_kept() -> None:
         ("Wrong.", "wrong"),
         (" **RIGHT**\n", "right"),
         ("<think>hm, wrong?</think>right", "right"),
+        ("hm, right?</think>\n\nwrong", "wrong"),
         ("It is right.", None),
         ("right or wrong", None),
         ("", None),

@@ -148,6 +148,23 @@ def test_a_server_that_goes_after_the_first_reply_is_waited_for_once(
     assert len(kept(tmp_path)) == N and "not asked" in reasons
 
 
+def test_a_run_without_a_reply_does_not_say_whether_its_model_thinks(
+    run: Command, exam_dir: Path, tmp_path: Path
+) -> None:
+    state = {"sick": True}
+
+    def behave(request: Request) -> Response:
+        return error(401) if state["sick"] else Response(content=THINKING["reasoning"]("Yes."))
+
+    with ChatServer(behave) as server:
+        assert evaluate(run, exam_dir, tmp_path, server.url).code == 2
+        state["sick"] = False
+        ran = evaluate(run, exam_dir, tmp_path, server.url)
+    assert ran.code == 0, ran.err
+    assert read_run(tmp_path / "openai-tiny").modes == ("cot",)
+    assert {p.mode for p in kept(tmp_path)} == {"cot"} and len(kept(tmp_path)) == N
+
+
 def test_what_a_model_thought_is_given_to_the_attribution(
     run: Command, exam_dir: Path, tmp_path: Path
 ) -> None:

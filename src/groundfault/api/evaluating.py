@@ -144,7 +144,9 @@ class Evaluation:
         if isinstance(model, str) and names_thinking(model):
             return True
         if folder is not None and (folder / RUN).is_file() and self.options.resume:
-            return bool(read_run(folder).settings.get("thinking"))
+            earlier = read_run(folder)
+            if earlier.outcomes.get("failed", 0) < earlier.n_items:  # it has replied
+                return bool(earlier.settings.get("thinking"))
         settled = self.options.modes is not None and self.options.max_tokens is not None
         return False if settled else None
 
@@ -202,8 +204,8 @@ class Evaluation:
         thinks = self._thinks(model, folder)
         try:
             return self._ask(model, folder, reporter, graders, thinks)
-        except ModelThinks:
-            return self._ask(model, folder, reporter, graders, True)
+        except ModelThinks:  # it had never replied, so there is nothing to go on with
+            return self._ask(model, folder, reporter, graders, True, resume=False)
 
     def _ask(
         self,
@@ -212,6 +214,8 @@ class Evaluation:
         reporter: RunReporter,
         graders: Graders,
         thinks: bool | None,
+        *,
+        resume: bool = True,
     ) -> Run:
         name, options, modes = _name(model), self.options, self.modes(model, thinks)
         chat = options.for_words(thinking=bool(thinks))
@@ -229,6 +233,7 @@ class Evaluation:
             reserve=graders.reserve(options.budget, self.asked, modes),
             aside=graders.aside(options.budget),
         )
+        plan = msgspec.structs.replace(plan, resume=plan.resume and resume)
         images = self.benchmark.images or None
         if self.in_words:
             way: InWords | InMasks = InWords(

@@ -111,8 +111,8 @@ def _check_rule_judge(options: Options, benchmark: Benchmark) -> None:
         raise UsageError(
             f"{benchmark.card.name}: the rule judge cannot mark {sum(left.values())} of its "
             f"{n_judged(benchmark, 1)} short answers: {which}. It knows ReactBench's tasks, "
-            "and of attributes colours alone. Remedy: name a model with --judge; or say --judge rule, which leaves them "
-            "unjudged, with bounds"
+            "and of attributes colours alone. Remedy: name a model with --judge; or say --judge "
+            "rule, which leaves them unjudged, with bounds"
         )
 
 

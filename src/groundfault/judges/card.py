@@ -435,7 +435,8 @@ class Canaried:
         if 2 * len(self._missed()) > len(self.canaries):
             raise JudgeUnfit(
                 f"{self.drift()[0]} It is worse than a coin, so nothing is scored; answers are "
-                "kept. Remedy: name another judge with --judge, or see what it replies"
+                "kept. Remedy: name another judge with --judge; one that thinks may need more "
+                "tokens, --max-tokens 8192"
             )
 
     def _missed(self) -> list[tuple[Labelled, Judgement]]:

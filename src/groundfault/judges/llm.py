@@ -158,7 +158,7 @@ def remind(conversation: Conversation, text: str, reminder: str) -> Conversation
 
 def _word(text: str) -> Verdict | None:
     """The verdict, if the reply is one of the two words and nothing else."""
-    word = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    word = re.sub(r"^.*</think>", "", text, flags=re.DOTALL)  # templates may open the tag
     word = word.strip(" \t\r\n.*\"'`").casefold()
     return "right" if word == "right" else "wrong" if word == "wrong" else None
 
