@@ -31,7 +31,9 @@ PUBLIC = [
     "Result",
     "__version__",
     "as_prediction",
+    "build_pairs",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",
@@ -39,6 +41,7 @@ PUBLIC = [
     "load",
     "open_run",
     "parse_answer",
+    "reader_card",
     "report",
     "score",
     "sweep",
@@ -215,10 +218,12 @@ def test_score_and_sweep(tmp_path: Path) -> None:
 
 
 def test_calibrate(world: Path, tmp_path: Path) -> None:
-    found = gf.calibrate("oracle", world, tmp_path, bootstrap=0)
-    assert found.t == 0.05 and (tmp_path / "oracle" / "calibration.svg").is_file()
-    run = gf.evaluate(world, "oracle", out=tmp_path / "other", bootstrap=0)
-    assert gf.calibrate(run, world, bootstrap=0).t == 0.05
+    found = gf.calibrate("nano-base", world, tmp_path, bootstrap=0)
+    assert (tmp_path / "nano-base" / "calibration.svg").is_file()
+    run = gf.evaluate(world, "nano-base", out=tmp_path / "other", bootstrap=0)
+    assert gf.calibrate(run, world, bootstrap=0).t == found.t
+    with pytest.raises(gf.GroundfaultError, match="every score is 1, so no threshold"):
+        gf.calibrate("oracle", world, tmp_path, bootstrap=0)
 
 
 def test_judge_again(exam: Path, tmp_path: Path) -> None:

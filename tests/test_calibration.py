@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from tests.conftest import Ran
 
+import groundfault as gf
 from groundfault.analysis.calibration import Calibration, operating_points
 from groundfault.analysis.scoring import score_run
 from groundfault.analysis.summary import summarise
@@ -131,10 +132,10 @@ def test_a_run_is_not_asked_again(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_model_is_asked_as_eval_asks_it(run: Run, tmp_path: Path) -> None:
-    data, _ = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
+    data, dump = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
     out = ("--data", data, "--bootstrap", 0, "--out", tmp_path / "runs")
-    assert run("calibrate", "oracle", *out, "--no-probe", "--timeout", 7).code == 0
-    noted = read_run(tmp_path / "runs" / "oracle").settings
+    assert run("calibrate", f"replay:{dump}", *out, "--no-probe", "--timeout", 7).code == 0
+    noted = read_run(next((tmp_path / "runs").iterdir())).settings
     assert (noted["probe"], noted["timeout_s"], noted["batch"]) == (False, 7.0, 0)
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     there = ("--engine", "ray", "--ray-address", "127.0.0.1:1")
@@ -154,10 +155,86 @@ def test_the_published_point_is_shown(run: Run, tmp_path: Path) -> None:
     assert "published at t = 0.20, where cgF1 is" in ran.out
 
 
-def test_scores_that_say_nothing(run: Run, tmp_path: Path) -> None:
-    data, _ = scored_set(tmp_path, [(0.6, 0.3), (0.7, 0.1)])
-    ran = run("calibrate", "always-yes", "--data", data, "--out", tmp_path / "runs")
-    assert ran.code == 0 and "Every t gives the same cgF1: the model's scores say" in ran.out
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([(1.0, 1.0), (1.0, 1.0)], "every score is 1, so no threshold tells predictions apart"),
+        ([(0.97, 0.96), (0.99, 0.98)], "every t from 0.05 to 0.95 gives the same cgF1"),
+        ([], "not one prediction with a score"),
+    ],
+)
+def test_scores_that_say_nothing_are_refused(
+    run: Run, tmp_path: Path, scores: list[tuple[float, float]], message: str
+) -> None:
+    data, dump = scored_set(tmp_path, scores or [(0.6, 0.3), (0.7, 0.1)])
+    if not scores:
+        first = json.loads(dump.read_text())[0]["image_id"]
+        dump.write_text(json.dumps([{"image_id": first, "outcome": "abstained"}]))
+    ran = run("calibrate", f"replay:{dump}", "--data", data, "--out", tmp_path / "runs")
+    assert ran.code == 2 and message in ran.err, ran.out + ran.err
+    assert not list(tmp_path.glob("runs/*/calibration.*"))
+
+
+def test_a_sweep_of_equal_scores_is_refused_but_one_threshold_is_not(
+    run: Run, tmp_path: Path
+) -> None:
+    data, dump = scored_set(tmp_path, [(0.4, 0.4), (0.4, 0.4)])
+    command = ("sweep", "folder", "--folder", data, "--predictions", dump)
+    ran = run(*command)
+    assert ran.code == 2 and "every score is 0.4" in ran.err
+    assert run(*command, "--t", 0.3).code == 0
+
+
+def lvis_set(where: Path) -> tuple[Path, Path, Path]:
+    """LVIS annotations of two pictures as in its first version: names of another folder's."""
+    (where / "val2017").mkdir(parents=True)
+    mask = np.zeros((32, 32), bool)
+    mask[4:20, 4:20] = True
+    images, annotations, dump = [], [], []
+    for k, score in ((1, 0.3), (2, 0.9)):
+        name = f"{k:012d}.jpg"
+        Image.fromarray(np.repeat(mask[..., None], 3, 2).astype(np.uint8) * 200).save(
+            where / "val2017" / name
+        )
+        images.append(
+            {
+                "id": k, "height": 32, "width": 32, "neg_category_ids": [2],
+                "not_exhaustive_category_ids": [], "file_name": f"COCO_val2014_{name}",
+                "coco_url": f"http://images.cocodataset.org/val2017/{name}",
+            }
+        )  # fmt: skip
+        coded: dict[str, Any] = {**encode(mask)}
+        annotations.append({"id": k, "image_id": k, "category_id": 1, "segmentation": coded})
+        dump.append({"image_id": f"{k}:1", "score": score, "segmentation": coded})
+    dump.append({"image_id": "1:2", "score": 0.2, "segmentation": coded})
+    names = [{"id": 1, "name": "bath_towel"}, {"id": 2, "name": "kite"}]
+    content = {"images": images, "annotations": annotations, "categories": names}
+    (where / "lvis.json").write_text(json.dumps(content))
+    (where / "dump.json").write_text(json.dumps(dump))
+    return where / "lvis.json", where / "val2017", where / "dump.json"
+
+
+def test_lvis_in_one_command(run: Run, tmp_path: Path) -> None:
+    annotations, images, dump = lvis_set(tmp_path)
+    found = calibrated(
+        run(
+            "calibrate", f"replay:{dump}", "--data", "lvis", "--annotations", annotations,
+            "--images", images, "--out", tmp_path / "runs", "--bootstrap", 0, "--json",
+        )
+    )  # fmt: skip
+    assert (found.t, found.benchmark, found.n_cases) == (0.25, "lvis", 2)
+
+
+def test_lvis_pictures_are_found_under_either_name(run: Run, tmp_path: Path) -> None:
+    """A model that looks at them: annotations name COCO's folders of 2014, the pictures are those
+    of 2017, whether that folder is given or the one above it."""
+    annotations, images, _ = lvis_set(tmp_path)
+    for place in (images, images.parent):
+        ran = run(
+            "eval", "lvis", "--annotations", annotations, "--images", place, "--model",
+            "nano-base", "--out", tmp_path / f"runs-{place.name}", "--bootstrap", 0,
+        )  # fmt: skip
+        assert ran.code == 0 and "4 of 4 answered" in ran.out + ran.err, ran.err
 
 
 def test_the_end_of_the_sweep(run: Run, tmp_path: Path) -> None:
@@ -205,24 +282,26 @@ def points_of(where: object, spec: str, on: Path, **identity: str) -> dict[str, 
 
 def test_frozen_thresholds_are_found_again(run: Run, tmp_path: Path) -> None:
     """In the file, in its run, in the folder of runs; for the same model, on other data."""
-    data, _ = scored_set(tmp_path / "a", [(0.6, 0.38), (0.7, 0.1), (0.9, 0.2)])
-    other, _ = scored_set(tmp_path / "b", [(0.6, 0.3)])
-    out = tmp_path / "runs"
-    assert run("calibrate", "oracle", "--data", data, "--out", out).code == 0
-    assert run("calibrate", "random:3", "--data", data, "--out", out).code == 0
-    same = {"dtype": "auto", "revision": ""}
-    for where in (out, out / "oracle", out / "oracle" / "calibration.json"):
-        assert points_of(where, "oracle", other, **same) == {"oracle": 0.05}
+    data, dump = scored_set(tmp_path / "a", [(0.6, 0.38), (0.7, 0.1), (0.9, 0.2)])
+    other, another_dump = scored_set(tmp_path / "b", [(0.6, 0.3)])
+    out, model = tmp_path / "runs", f"replay:{dump}"
+    assert run("calibrate", model, "--data", data, "--out", out).code == 0
+    (place,) = out.iterdir()
+    assert run("calibrate", f"replay:{another_dump}", "--data", other, "--out", out).code == 0
+    same = read_json(place / "calibration.json", Calibration).identity
+    same = {name: value for name, value in same.items() if name != "model"}
+    for where in (out, place, place / "calibration.json"):
+        assert points_of(where, model, other, **same) == {model: 0.4}
     with pytest.raises(UsageError, match=r"calibrated with another dtype .'auto', now 'float16'"):
-        points_of(out, "oracle", other, dtype="float16")
+        points_of(out, model, other, **{**same, "dtype": "float16"})
     with pytest.raises(UsageError, match="calibrated with another checkpoints"):
-        points_of(out, "oracle", other, **same, checkpoints="oracle@2")
-    with pytest.raises(UsageError, match="has thresholds of oracle, random:3, not of blind"):
+        points_of(out, model, other, **{**same, "checkpoints": "other@2"})
+    with pytest.raises(UsageError, match=r"has thresholds of replay:.*, replay:.*, not of blind"):
         points_of(out, "blind", other, **same)
-    with pytest.raises(UsageError, match=r"calibrated on this very benchmark.*--t 0\.05"):
-        points_of(out, "oracle", data, **same)
+    with pytest.raises(UsageError, match=r"calibrated on this very benchmark.*--t 0\.4"):
+        points_of(out, model, data, **same)
     with pytest.raises(UsageError, match=r"no calibration\.json is there"):
-        points_of(tmp_path / "nowhere", "oracle", other)
+        points_of(tmp_path / "nowhere", model, other)
 
 
 def test_published_thresholds_by_name(tmp_path: Path) -> None:
@@ -233,19 +312,54 @@ def test_published_thresholds_by_name(tmp_path: Path) -> None:
 
 
 def test_eval_takes_each_models_own_threshold(run: Run, tmp_path: Path) -> None:
-    """The threshold of the calibration set, not the default of 0.5, on another set."""
-    data, _ = scored_set(tmp_path / "a", [(0.6, 0.38), (0.45, 0.1), (0.9, 0.2)])
+    """The threshold of the calibration set, not the default of 0.5, on another set; baselines in
+    the same command have no use for it, which is said once."""
+    data, dump = scored_set(tmp_path / "a", [(0.6, 0.38), (0.45, 0.1), (0.9, 0.2)])
     other, _ = scored_set(tmp_path / "b", [(0.6, 0.38)])
-    calibrated_at, runs = tmp_path / "calibrated", tmp_path / "runs"
-    assert run("calibrate", "random:3", "--data", data, "--out", calibrated_at).code == 0
+    calibrated_at, runs, model = tmp_path / "calibrated", tmp_path / "runs", f"replay:{dump}"
+    assert run("calibrate", model, "--data", data, "--out", calibrated_at).code == 0
     t = read_json(next(calibrated_at.glob("*/calibration.json")), Calibration).t
-    command = ("eval", other, "--model", "random:3", "--bootstrap", 0, "--out", runs)
-    ran = run(*command, "--calibration", calibrated_at)
+    command = ("eval", other, "--model", model, "--bootstrap", 0, "--out", runs)
+    ran = run(*command, "--model", "oracle", "--model", "random:3", "--calibration", calibrated_at)
     assert ran.code == 0, ran.err
-    summary = json.loads((runs / "random-3" / "summary.json").read_text())
-    assert summary["settings"]["t"] == t != 0.5
-    assert read_run(runs / "random-3").settings["calibration"] == str(calibrated_at)
+    line = "oracle, random:3: baselines, which --calibration does not concern; scored at t = 0.5"
+    assert ran.err.count(line) == 1
+
+    def scored_at(pattern: str) -> float:
+        (place,) = runs.glob(f"{pattern}/summary.json")
+        return float(json.loads(place.read_text())["settings"]["t"])
+
+    assert scored_at("replay*") == t != 0.5
+    assert scored_at("oracle") == scored_at("random-3") == 0.5
+    assert read_run(next(runs.glob("replay*"))).settings["calibration"] == str(calibrated_at)
     assert "give one of them" in run(*command, "--calibration", calibrated_at, "--t", 0.4).err
-    assert (
-        "no threshold of random:3 is published" in run(*command, "--calibration", "published").err
-    )
+    refused = run(*command, "--calibration", "published")
+    assert refused.code == 2 and f"no threshold of {model} is published" in refused.err
+
+
+def test_the_published_threshold_is_the_default_and_its_absence_is_said(
+    run: Run, tmp_path: Path
+) -> None:
+    data, dump = scored_set(tmp_path, [(0.3, 0.1), (0.7, 0.25)])
+    out = ("--bootstrap", 0, "--out", tmp_path / "runs")
+
+    class Mine:
+        def segment(self, image: Any, phrases: list[str]) -> list[gf.Prediction]:
+            return [gf.as_prediction([image[..., 0] > 0], [0.3]) for _ in phrases]
+
+    noted = gf.evaluate(str(data), Mine(), bootstrap=0).summary
+    assert noted.settings["t"] == 0.5
+    assert any("No threshold of Mine is published: t = 0.5 is merely" in n for n in noted.notes)
+    chosen = gf.evaluate(str(data), Mine(), bootstrap=0, t=0.25).summary
+    assert not any("No threshold" in note for note in chosen.notes)
+    for model in ("oracle", "nano-base", f"replay:{dump}"):  # those that have one, or are no model
+        assert "No threshold" not in run("eval", data, "--model", model, *out).out
+    place = next((tmp_path / "runs").glob("replay*"))
+    stored = json.loads((place / "run.json").read_text())
+    (place / "run.json").write_text(json.dumps({**stored, "model": "clipseg"}))
+    assert "No threshold of clipseg is published" in run("score", place, "--bootstrap", 0).err
+    (place / "run.json").write_text(json.dumps({**stored, "model": "owlv2-sam"}))
+    scored = run("score", place, "--bootstrap", 0, "--json")
+    assert scored.json["settings"]["t"] == 0.2
+    assert "owlv2-sam is scored at t = 0.2, where it was published." in scored.err
+    assert run("score", place, "--bootstrap", 0, "--t", 0.4, "--json").json["settings"]["t"] == 0.4

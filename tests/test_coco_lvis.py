@@ -234,3 +234,58 @@ def test_lvis_contradictions(tmp_path: Path) -> None:
     content["images"][0]["neg_category_ids"] = [99]
     with pytest.raises(DataError, match="image 7: its neg_category_ids name 99"):
         lvis.read(write_file(tmp_path / "lvis.json", content))
+
+
+def described() -> dict[str, Any]:
+    """Instances with all that COCO's own files say besides."""
+    content = instances()
+    content["info"] = {"year": 2017, "contributor": "somebody"}
+    content["licenses"] = [{"id": 4, "name": "CC BY 2.0", "url": "http://…"}]
+    for number, image in enumerate(content["images"]):
+        image |= {"license": 4, "date_captured": f"2013-11-1{number}"}
+    for annotation in content["annotations"]:
+        annotation |= {"id": annotation["id"] + 900_000, "area": annotation["id"] + 0.5}
+    for category in content["categories"]:
+        category["supercategory"] = f"kind of {category['name']}"
+    return content
+
+
+@pytest.mark.parametrize("through_folder", [False, True])
+def test_a_coco_file_is_written_as_it_was(tmp_path: Path, run: Any, through_folder: bool) -> None:
+    before = described()
+    source = tmp_path / "before.json"
+    source.write_text(json.dumps(before))
+    if through_folder:
+        assert run("convert", source, "--to", "folder", "--out", tmp_path / "folder").code == 0
+        source = tmp_path / "folder"
+    found = run("convert", source, "--to", "coco", "--out", tmp_path / "after.json")
+    assert found.code == 0 and "Changed" not in found.out
+    after = json.loads((tmp_path / "after.json").read_text())
+    assert after["images"] == before["images"]  # also the one without any object
+    assert after["categories"] == before["categories"]  # also those of which there is none
+    assert after["licenses"] == before["licenses"]
+    assert after["info"] == {**before["info"], "format": "coco"}
+
+    def kept(content: dict[str, Any]) -> dict[int, tuple[object, ...]]:
+        names = ("image_id", "category_id", "area", "iscrowd")
+        return {a["id"]: tuple(a[n] for n in names) for a in content["annotations"]}
+
+    assert kept(after) == kept(before)
+    files = [tmp_path / "before.json", tmp_path / "after.json"]
+    old, new = ([(i.id, [r.mask for r in i.regions]) for i in coco_instances.read(f).items]
+                for f in files)  # fmt: skip
+    assert old == new
+
+
+def test_lvis_as_coco_keeps_ids_and_drops_what_coco_has_not(tmp_path: Path, run: Any) -> None:
+    content = federated()
+    content["images"][0]["license"] = 3
+    content["categories"][2]["synset"] = "traffic_light.n.01"
+    (tmp_path / "lvis.json").write_text(json.dumps(content))
+    found = run("convert", tmp_path / "lvis.json", "--to", "coco", "--out", tmp_path / "coco.json")
+    assert found.code == 0, found.err
+    after = json.loads((tmp_path / "coco.json").read_text())
+    assert after["images"][0]["license"] == 3 and "neg_category_ids" not in after["images"][0]
+    names = {each["id"]: each["name"] for each in after["categories"]}
+    assert names[3] == "traffic light" and len(names) == len(NAMES)
+    assert sorted(a["id"] for a in after["annotations"]) == [1, 2, 3, 4, 5]

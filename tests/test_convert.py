@@ -199,7 +199,7 @@ def test_cafe_full_file_to_subsets_and_back(tmp_path: Path, golden: Path) -> Non
         ours = convert.read_any(tmp_path / f"NAME_{subset}")
         assert ours == convert.read_any(golden / subset)
     joined = convert.read_any([tmp_path / f"NAME_{subset}" for subset in SUBSETS])
-    assert "joined as subsets" in joined.notes[0]
+    assert "read as parts of one set" in joined.notes[0]
     expected = score(whole, golden / "pred.json")
     for row, values in score(joined, golden / "pred.json").items():
         for name, estimate in values.metrics.items():
@@ -211,6 +211,61 @@ def test_files_with_common_images_are_annotators(golden: Path) -> None:
     benchmark = convert.read_any([golden / name for name in ANNOTATORS])
     assert len(benchmark.cases) == 60
     assert all(len(item.alternatives) == 2 for item in benchmark.items)
+    assert benchmark.notes[0] == "The 3 files are read as annotators of the same images."
+
+
+def numbered_alike(path: Path, golden: Path) -> list[Path]:
+    """The subsets with ids that begin anew in each file."""
+    files = []
+    for subset in SUBSETS:
+        content = json.loads((golden / subset).read_text())
+        positives = [i["id"] for i in content["images"] if "fp_source_id" not in i]
+        new = {old: k for k, old in enumerate(positives, start=1)}
+        new |= {old + 10**9: k + 10**9 for old, k in new.items()}
+        for image in content["images"]:
+            image["id"] = new[image["id"]]
+            if "fp_source_id" in image:
+                image["fp_source_id"] = new[image["fp_source_id"]]
+        for annotation in content["annotations"]:
+            annotation["image_id"] = new[annotation["image_id"]]
+        files.append(write_file(path / subset, content))
+    return files
+
+
+@pytest.mark.parametrize("format", ["cafe", "saco"])
+def test_files_of_other_images_are_parts_whatever_their_ids(
+    tmp_path: Path, golden: Path, format: str
+) -> None:
+    files = numbered_alike(tmp_path, golden)
+    parts = convert.read_any(files, format=format)
+    whole = convert.read_any(golden / "annotations.json", format=format)
+    assert not any(item.alternatives for item in parts.items)
+    assert len(parts.items) == len(whole.items) == 120
+    assert parts.notes[0].startswith("The 3 files are read as parts of one set")
+    assert "as in SM/1" in parts.notes[1]
+    notes = convert.write_any(parts, format, tmp_path / "joined.json")
+    again = convert.read_any(tmp_path / "joined.json", format=format)
+    assert any("the ids of 120 queries" in note for note in notes)
+    assert sorted(i.query for i in again.items) == sorted(i.query for i in whole.items)
+
+
+def test_files_that_share_some_images_and_differ_in_others_are_refused(
+    tmp_path: Path, golden: Path
+) -> None:
+    content = json.loads((golden / "annotations.json").read_text())
+    content["images"][2]["file_name"] = "another.jpg"
+    other = write_file(tmp_path / "other.json", content)
+    with pytest.raises(DataError, match=r"in another\.jpg here and .* while other images are in"):
+        convert.read_any([golden / "annotations.json", other])
+    with pytest.raises(UsageError, match="given twice"):
+        convert.read_any([golden / "annotations.json"] * 2)
+
+
+def test_which_was_understood_is_printed(golden: Path, run: Any) -> None:
+    files = [golden / name for name in SUBSETS]
+    given = [word for file in files for word in ("--annotations", file)]
+    found = run("score", "cafe", *given, "--predictions", golden / "pred.json", "--bootstrap", 0)
+    assert "note: The 3 files are read as parts of one set" in found.out
 
 
 def notes_of(benchmark: Benchmark, format: str, path: Path) -> str:
@@ -261,7 +316,10 @@ def test_coco_and_lvis_to_others(tmp_path: Path) -> None:
     assert "Dropped: 1 query (e.g. 7:5) for what is not in the image." in notes
     assert "Dropped: the mark as not exhaustively annotated of 1 query (e.g. 7:4)." in notes
     notes = notes_of(lvis, "saco", tmp_path / "as_saco.json")
-    assert notes == "Dropped: which queries belong together, in 1 cases (e.g. 7)."
+    assert notes == (
+        "Changed: the ids of 3 queries (e.g. 7:3); predictions made for them do not fit.\n"
+        "Dropped: which queries belong together, in 1 cases (e.g. 7)."
+    )
     assert convert.read_any(tmp_path / "as_saco.json").categories == (1,)
 
 
@@ -288,7 +346,7 @@ def test_what_makes_no_sense_is_refused_with_the_possible_targets(
     ):
         convert.write_any(quad(), "cafe", tmp_path / "out.json")
     coco = convert.read_any(write_file(tmp_path / "coco.json", instances()))
-    with pytest.raises(UsageError, match="as cafe: case 7 is not one positive followed by"):
+    with pytest.raises(UsageError, match=r"as cafe: case 7 is not one positive .* build pairs"):
         convert.write_any(coco, "cafe", tmp_path / "out.json")
     saco = convert.read_any(golden / "annotations.json", format="saco")
     with pytest.raises(UsageError, match="no case has a misleading negative"):

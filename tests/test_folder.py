@@ -239,6 +239,7 @@ def test_every_field_of_the_records_is_known() -> None:
     assert Benchmark.__struct_fields__ == (
         "card", "cases", "items", "categories", "notes",
         "images", "folder", "origin", "hashes", "source",  # said by the reader, not stored
+        "extras",  # in a file of its own
     )  # fmt: skip
     assert Case.__struct_fields__ == ("id", "intervention", "tags", "facts")
     assert Region.__struct_fields__ == ("mask", "box_xywh", "crowd")

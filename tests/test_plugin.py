@@ -152,6 +152,75 @@ def test_a_model_and_a_metric_on_concept_pairs(installed: Path, tmp_path: Path) 
     assert "Margin" in page.read_text() and "best score under p⁺" in page.read_text()
 
 
+def test_its_model_is_checked_and_has_a_label(installed: Path, tmp_path: Path) -> None:
+    checked = program(installed, "check-model", "colour-words", "--json")
+    assert checked.returncode == 0, checked.stderr
+    assert {each["state"] for each in json.loads(checked.stdout)} == {"ok"}
+    data, runs = coloured_set(tmp_path), tmp_path / "runs"
+    ended = program(
+        installed, "eval", data, "--model", "colour-words", "--model", "wide=colour-words:120",
+        "--bootstrap", 0, "--out", runs,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(each.name for each in runs.iterdir()) == ["colour-words", "wide"]
+    assert "all models" in ended.stdout and "wide: 4 of 4 answered" in ended.stderr
+
+
+def test_a_changed_package_does_not_get_its_old_answers(installed: Path, tmp_path: Path) -> None:
+    package = tmp_path / "packages"
+    shutil.copytree(installed, package)
+    command = ("eval", coloured_set(tmp_path), "--model", "colour-words", "--bootstrap", 0, "--out")
+    assert program(package, *command, tmp_path / "runs").returncode == 0
+    again = program(package, *command, tmp_path / "runs")
+    assert again.returncode == 0 and "4 of them were answered before" in again.stderr
+    code = package / "colour_words" / "model.py"
+    code.write_text(code.read_text().replace("(200, 30, 30)", "(90, 90, 90)"))
+    changed = program(package, *command, tmp_path / "runs")
+    assert changed.returncode == 2 and "another plug-in code" in changed.stderr
+    assert program(package, *command, tmp_path / "anew").returncode == 0
+    run = json.loads((tmp_path / "anew" / "colour-words" / "run.json").read_bytes())
+    assert run["identity"]["plug-in"] == "colour_words 1.0"
+
+
+def test_an_answer_that_breaks_a_rule_fails_alone(installed: Path, tmp_path: Path) -> None:
+    package = tmp_path / "packages"
+    shutil.copytree(installed, package)
+    code = package / "colour_words" / "model.py"
+    broken = code.read_text().replace("as_prediction([mask], [score])", "[mask, score]")
+    code.write_text(broken)
+    checked = program(package, "check-model", "colour-words")
+    assert checked.returncode == 2 and "a list, not a Prediction" in checked.stdout
+    ended = program(
+        package, "eval", coloured_set(tmp_path), "--model", "colour-words", "--bootstrap", 0,
+        "--out", tmp_path / "runs",
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "2 of 4 answered" in ended.stderr and "2 failed: the model's answer is" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "put", "command"),
+    [
+        ("benchmark.py", "    items: list[Item] = []", "    {}['cards']", ("inspect",)),
+        ("protocol.py", "    t, place = float", "    {}['cards']", ("eval", "--model", "oracle")),
+    ],
+)
+def test_whatever_a_plug_in_raises_has_its_kind_and_place(
+    installed: Path, tmp_path: Path, file: str, line: str, put: str, command: tuple[str, ...]
+) -> None:
+    package = tmp_path / "packages"
+    shutil.copytree(installed, package)
+    code = package / "colour_words" / file
+    before, found, after = code.read_text().partition(line)
+    code.write_text(f"{before}{put}\n{found}{after}")
+    data = cards(tmp_path / "cards")
+    more = ("--out", tmp_path / "runs") if command[0] == "eval" else ()
+    ended = program(package, command[0], data, *command[1:], *more)
+    place = f"(at colour_words/{file}:{before.count(chr(10)) + 1})"
+    assert ended.returncode == 2 and f"a plug-in raised KeyError: 'cards' {place}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_benchmark_with_its_protocol_in_every_command(installed: Path, tmp_path: Path) -> None:
     data = cards(tmp_path / "cards")
     runs = tmp_path / "runs"

@@ -140,3 +140,32 @@ def test_a_foreign_answer_is_refused(tmp_path: Path) -> None:
     questions = read(written(tmp_path))
     with pytest.raises(DataError, match="no such question"):
         graded(questions, answered({"9": "Yes"}))
+
+
+def test_answers_in_sentences_are_read_and_popes_own_rule_stands_beside_ours(
+    tmp_path: Path,
+) -> None:
+    questions = read(written(tmp_path))
+    texts = {
+        "1": "The image shows a kite high above the beach.",
+        "2": "The image shows a van.",  # of a bus it says nothing; POPE's rule takes it for a yes
+        "3": "There is a cup.",
+        "4": "There are no forks in the image.",
+    }
+    rows = graded(questions, answered(texts))
+    assert [row.parsed for row in rows] == ["yes", None, "yes", "no"]
+    values = summarise(score(questions, rows), bootstrap=0, seed=0).rows["Overall"].metrics
+    assert (values["F1"].value, values["recall"].value) == (1.0, 1.0)
+    assert (values["unparsed_rate"].value, values["accuracy"].value) == (0.25, 0.75)
+    assert values["F1_pope"].value == pytest.approx(0.8)
+    assert (values["accuracy_pope"].value, values["yes_ratio_pope"].value) == (0.75, 0.75)
+    assert (values["precision_pope"].n, values["F1_pope"].n) == (3, 4)
+
+
+def test_popes_own_rule_counts_failures_in_its_bounds_only(tmp_path: Path) -> None:
+    questions = read(written(tmp_path))
+    texts = {"1": "There is a kite.", "2": "failed", "3": "A cup, not a mug.", "4": "no"}
+    summary = summarise(score(questions, graded(questions, answered(texts))), bootstrap=0, seed=0)
+    values = summary.rows["Overall"].metrics
+    assert values["accuracy_pope"].n == 3 and values["recall_pope"].value == 0.5
+    assert summary.bounds["Overall"]["accuracy_pope"] == (0.5, 0.75)

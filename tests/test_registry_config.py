@@ -301,5 +301,6 @@ def test_options_win_over_the_config(
 
 def test_published_operating_points() -> None:
     assert OPERATING_POINTS == {
-        "sam3": 0.5, "owlv2-sam": 0.2, "grounded-sam2": 0.2, "openseed": 0.15, "yolo-world": 0.15,
+        "sam3": 0.5, "owlv2-sam": 0.2, "grounded-sam2": 0.2, "openseed": 0.15,
+        "yolo_world_seg": 0.15,
     }  # fmt: skip

@@ -109,14 +109,15 @@ def assert_published(folder, expected):
                 assert value == (
                     None if theirs not in item else pytest.approx(item[theirs], abs=1e-9)
                 )
-    hallucination = expected["get_hallucination"]
-    assert metrics["CCMS_mean"].n == hallucination["full_precision"]["ratio_n"]
+    # the ratio that the script prints is of scores that it has rounded
+    hallucination = expected["get_hallucination"]["as_published"]
+    assert metrics["CCMS_mean"].n == hallucination["ratio_n"]
     if metrics["CCMS_mean"].n:
-        ratio = hallucination["full_precision"]["means_of_item_values"]["ratio"]
+        ratio = hallucination["means_of_item_values"]["ratio"]
         assert metrics["CCMS_mean"].value == pytest.approx(ratio, abs=1e-9)
     else:  # the script prints 0 for the mean of nothing
         assert metrics["CCMS_mean"].value is None
-        assert hallucination["full_precision"]["means_of_item_values"]["ratio"] == 0
+        assert hallucination["means_of_item_values"]["ratio"] == 0
     return scored
 
 
@@ -126,18 +127,28 @@ def test_golden_parity(golden):
     assert scored.outcomes == {
         "ok": 236, "abstained": 0, "unparsed": 0, "failed": 0, "missing": 4,
     }  # fmt: skip
-    # The printed CCMS (1.8695, not 1.8697) divides scores that were rounded before.
-    pairs = zip(scored.columns()["CMS_fact"], scored.columns()["CMS_counterfact"], strict=True)
-    kept = [(round(a, 4), round(b, 4)) for a, b in pairs if a is not None and b is not None]
-    ratios = [a / b for a, b in kept if b]
-    published = expected["get_hallucination"]["as_published"]
-    assert len(ratios) == published["ratio_n"]
-    assert np.mean(ratios) == pytest.approx(published["means_of_item_values"]["ratio"], abs=1e-9)
+    printed = expected["get_hallucination"]["as_published"]["printed"][2]
+    assert printed.endswith(f": {overall(scored)['CCMS_mean'].value:.4f}")  # 1.8695, not 1.8697
+
+
+def test_exact_divides_what_it_has_not_rounded(edge_cases):
+    """A confusion of less than 0.00005 is rounded to none by the script, which then leaves the
+    case out; it is a case all the same."""
+    folder = edge_cases / "rounding_kills_ratio"
+    found = {
+        "exact": overall(score_folder(folder, "exact", missing="empty")),
+        "parity": overall(score_folder(folder, "parity")),
+    }
+    full = load_expected("halluseg_edge_cases")["rounding_kills_ratio"]["get_hallucination"]
+    expected = full["full_precision"]["means_of_item_values"]["ratio"]
+    assert found["exact"]["CCMS_mean"].value == pytest.approx(expected, abs=1e-6)
+    assert found["parity"]["CCMS_mean"].n == full["as_published"]["ratio_n"]
+    assert found["exact"]["CCMS_mean"].n == full["full_precision"]["ratio_n"]
 
 
 ANSWERED = (
     "empty_both",
-    "rounding_kills_ratio",  # we do not round: 60001 where the script prints 2
+    "rounding_kills_ratio",
     "unbounded",
     "nothing_predicted",
     "cf_other_size",
@@ -296,8 +307,8 @@ def plain_case(**changes):
 def test_perfect_and_abstaining_models(tmp_path):
     empty = np.zeros((8, 10), bool)
     folder = make_folder(tmp_path, [plain_case(edtl_orgi=empty, orgl_edti=empty)])
-    values = {name: e.value for name, e in overall(score_folder(folder)).items()}
-    assert values == {
+    metrics = overall(score_folder(folder))
+    assert {name: metrics[name].value for name in replacement.METRICS} == {
         "IoU_fact": 1.0, "IoU_textual": 0.0, "IoU_visual": 0.0, "IoU_cf": 1.0,
         "dIoU_textual": 1.0, "dIoU_visual": 1.0, "CMS_fact": 0.0, "CMS_counterfact": 0.0,
         "CCMS": None, "CCMS_mean": None,
@@ -366,7 +377,7 @@ def test_prediction_of_another_size_is_resized(tmp_path):
 
 
 def test_rows_columns_and_intervals(tmp_path):
-    tasks = [{"task": "referring"}, {"type": "reason_seg"}, {"task": "other"}, {}]
+    tasks = [{"task": "referring"}, {"type": "reason_seg"}, {"task": "other"}, {"task": ""}]
     sides = [3, 40, 100, 110]
     cases = [
         plain_case(
@@ -390,6 +401,12 @@ def test_rows_columns_and_intervals(tmp_path):
         "S": [0],
         "M": [1],
         "L": [2, 3],
+        "referring S": [0],
+        "referring M": [],
+        "referring L": [],
+        "reasoning S": [],
+        "reasoning M": [1],
+        "reasoning L": [],
     }
     assert scored.columns()["task"] == ["referring", "reasoning", "other", None]
     assert "2 cases do not say" in scored.notes[-1]
@@ -397,8 +414,9 @@ def test_rows_columns_and_intervals(tmp_path):
     assert scored.columns()["textual_shared_px"] == [(side // 2) ** 2 for side in sides]
 
     summary = summarise(scored, bootstrap=200, seed=1)
-    assert list(summary.rows) == ["Overall", "referring", "reasoning", "S", "M", "L"]
-    assert tuple(summary.rows["Overall"].metrics) == replacement.METRICS
+    assert list(summary.rows) == list(scored.rows)
+    metrics = tuple(summary.rows["Overall"].metrics)
+    assert metrics[: len(replacement.METRICS)] == replacement.METRICS
     cms = summary.rows["Overall"].metrics["CMS_fact"]
     assert cms.n == 4 and cms.low <= cms.value <= cms.high
     widths = normal_halfwidths(scored)
@@ -408,7 +426,7 @@ def test_rows_columns_and_intervals(tmp_path):
     assert widths["Overall"]["CCMS"] is None and widths["S"]["CMS_fact"] is None
     assert set(widths) == set(scored.rows) and tuple(widths["S"]) == replacement.METRICS
 
-    other = score_folder(folder, size_limits_px=(10, 20))
+    other = score_folder(folder, sizes=(10, 20))
     assert other.columns()["size"] == ["S", "L", "L", "L"]
     assert data_hashes(other) == data_hashes(scored)
     save(folder / "data/f/0.png", square(4, (120, 120)))
@@ -497,8 +515,12 @@ def reference(folder, variant, missing):
         ):
             if truth is not None and found[corner] is not None:
                 case[name] = cms(truth, found[corner])
-        if case["CMS_fact"] is not None and case["CMS_counterfact"]:
-            case["CCMS_ratio"] = case["CMS_fact"] / case["CMS_counterfact"]
+        if case["CMS_fact"] is not None and case["CMS_counterfact"] is not None:
+            above, below = case["CMS_fact"], case["CMS_counterfact"]
+            if variant == "parity":
+                above, below = np.round(above, 4), np.round(below, 4)
+            if below:
+                case["CCMS_ratio"] = above / below
         values.append(case)
     return values
 
@@ -766,7 +788,7 @@ def test_a_mistyped_folder_is_not_an_abstaining_model(tmp_path):
         ({"missing": "skip"}, "unknown meaning"),
         ({"alpha": 1.0}, "above 1"),
         ({"alpha": math.nan}, "above 1"),
-        ({"size_limits_px": (9, 9)}, "rising"),
+        ({"sizes": (9, 9)}, "rising"),
         ({"variant": "parity", "missing": "empty"}, "--variant exact --missing empty"),
         ({"variant": "parity", "alpha": 2.0}, "alpha 3"),
     ],

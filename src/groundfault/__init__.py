@@ -27,11 +27,14 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
+    "check_model": "groundfault.api.checking",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
     "judge": "groundfault.api.judging",
     "judge_card": "groundfault.api.judging",
+    "reader_card": "groundfault.api.judging",
     "load": "groundfault.io.sources",
     "open_run": "groundfault.api.result",
     "parse_answer": "groundfault.parsing.answers",
@@ -54,7 +57,9 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "build_pairs",
     "calibrate",
+    "check_model",
     "compare",
     "evaluate",
     "judge",
@@ -62,16 +67,19 @@ __all__ = [
     "load",
     "open_run",
     "parse_answer",
+    "reader_card",
     "report",
     "score",
     "sweep",
 ]
 
 if TYPE_CHECKING:
+    from groundfault.api.building import build_pairs
     from groundfault.api.calibrating import calibrate
+    from groundfault.api.checking import check_model
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate
-    from groundfault.api.judging import judge, judge_card
+    from groundfault.api.judging import judge, judge_card, reader_card
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep

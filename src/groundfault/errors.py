@@ -11,10 +11,23 @@ Every one of them ends the command line with exit code 2 and one message, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from os import PathLike
+from pathlib import Path
 
-__all__ = ["DataError", "GroundfaultError", "MissingExtra", "UnknownName", "UsageError"]
+__all__ = [
+    "RAISED",
+    "DataError",
+    "GroundfaultError",
+    "MissingExtra",
+    "UnknownName",
+    "UsageError",
+    "described",
+    "raised_in",
+]
+
+RAISED = (Exception, SystemExit)
+"""What other people's code may raise: a plug-in that calls sys.exit() does not end the program."""
 
 
 class GroundfaultError(Exception):
@@ -72,3 +85,57 @@ class MissingExtra(GroundfaultError):
         super().__init__(
             f"{library} is not installed. Install it with: pip install 'groundfault[{extra}]'"
         )
+
+
+def described(problem: BaseException) -> str:
+    """An exception of somebody else's code: its kind, its words, and where it was raised if that
+    is in a plug-in.
+
+    >>> described(ValueError("no such colour"))
+    'ValueError: no such colour'
+    """
+    words = f"{type(problem).__name__}: {problem}".rstrip(": ")
+    if isinstance(problem, SyntaxError) and problem.filename:  # it names its place itself
+        return words
+    place = _place(problem)
+    return f"{words} (at {place})" if place else words
+
+
+def raised_in(problem: BaseException, packages: Collection[str]) -> str:
+    """File and line of the last step that was taken in one of these packages; "" if none was."""
+    steps = [step for step in _steps(problem) if _package(step[0]) in packages]
+    if not steps:
+        return ""
+    module, file, line = steps[-1]
+    path = Path(file)
+    name = f"{path.parent.name}/{path.name}" if "." in module else path.name
+    return f"{name}:{line}"
+
+
+def _place(problem: BaseException) -> str:
+    """Where the code that we called was, if it is not ours: the last of its own lines, however deep
+    the libraries are in which it ended."""
+    modules = [module for module, *_ in _steps(problem)]
+    called = next((module for module in modules if not _is_called_from(module)), "groundfault")
+    package = _package(called)
+    return "" if package == "groundfault" else raised_in(problem, [package])
+
+
+def _steps(problem: BaseException) -> list[tuple[str, str, int]]:
+    """Module, file and line of each step on the way to where it was raised."""
+    found, step = [], problem.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        found.append((module, step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    return found
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _is_called_from(module: str) -> bool:
+    """Whether a module of ours, or of Python, is where other people's code is called from."""
+    ours = ("groundfault.runner", "groundfault.registry", "groundfault.llm", "groundfault.api")
+    return module.startswith((*ours, "importlib", "concurrent.futures"))

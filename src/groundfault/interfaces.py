@@ -57,6 +57,10 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     timeout_s: float = 600.0
     """For one request to a model outside this process."""
+    base_url: str = ""
+    """Of an OpenAI-compatible server; "" is OPENAI_BASE_URL, or OpenAI's own."""
+    fresh: bool = False
+    """Ask a server again what it was paid for before."""
 
 
 @runtime_checkable
@@ -185,10 +189,11 @@ class Identified(Protocol):
 
 @runtime_checkable
 class NamesFiles(Protocol):
-    """A registered callable of whose argument only parts may name files."""
+    """A registered callable that knows which files predictions depend on: parts of its argument,
+    or weights that it finds elsewhere."""
 
     def named_files(self, argument: str) -> Sequence[str]:
-        """The parts that may; files are part of the identity by their content."""
+        """Paths of files, or of folders of them; they are part of the identity by their content."""
         ...
 
 

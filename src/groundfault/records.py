@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from enum import StrEnum
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -135,7 +135,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     exhaustive: bool = True
     """False: not every instance is annotated, so instance metrics leave the item out."""
     answer: Answer | None = None
-    """What is expected in words; None where masks are asked for."""
+    """What is expected in words: the answer to a question; of a false description, what is there
+    instead. None where only masks are asked for."""
 
     @property
     def image(self) -> str:
@@ -203,6 +204,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of what it was read from, so that only runs on the same data are compared."""
     source: dict[str, object] = msgspec.field(default_factory=dict)
     """The name of its format and the paths that it was read from, so that it can be read again."""
+    extras: dict[str, Any] = msgspec.field(default_factory=dict)
+    """What else its source says (licences, supercategories, ids of annotations), so that it can be
+    written again; kept only where it is converted."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,13 +223,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     presence: float | None = None
     """How surely the phrase is in the picture at all, of models that say so; their scores contain
     it as a factor. No metric reads it."""
+    qualities: tuple[float, ...] = ()
+    """How good each mask is by the model's own estimate, where that says nothing about whether the
+    phrase is in the picture. No metric reads it."""
     text: str = ""
     reasoning: str = ""
     """What a model that thinks aloud said beside its words; no part of its answer."""
     reason: str = ""
     """Why it failed or could not be read."""
     finish: str = ""
-    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says."""
+    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says; how
+    an agent's episode did: "select", "report", "turns" (they ran out), "unread"."""
     parsed: str | None = None
     """What the text says: "yes", "B", "20", "18-22"; of a short answer, the words to be judged."""
     verdict: Verdict | None = None
@@ -348,6 +356,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader of the numbers must know about the data."""
     origin: str = ""
     """repo@commit, if the data was fetched by its name."""
+    source: dict[str, object] = msgspec.field(default_factory=dict)
+    """What the data was read from, and the dump that was scored, so that reports find them again;
+    they may be gone."""
     settings: dict[str, object]
     rows: dict[str, Row]
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
@@ -355,7 +366,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     bounds: dict[str, dict[str, tuple[float | None, float | None]]] = msgspec.field(
         default_factory=dict
     )
-    """Row → metric → (lowest, highest) value over all ways the failed items could have ended."""
+    """Row → metric → (lowest, highest) value over all ways the failed items could have ended, and
+    unreadable ones where a metric leaves them out."""
     normal_halfwidths: dict[str, dict[str, float | None]] = msgspec.field(default_factory=dict)
     """Row → metric → 1.96·s/√n over cases, where the benchmark's paper reports that."""
     notes: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ entry points in the group `groundfault.KIND`, as in `groundfault.models`; ours w
 entry of the same name. Every command looks for them, so that is done without importlib.metadata,
 whose import alone takes longer than most commands: 2 ms instead of 60.
 
-A model is named `NAME[:argument]`. Its entry is a callable (argument, options) -> model.
+A model is named `NAME[:argument]`, or `LABEL=NAME[:argument]` where tables and folders are to call
+it otherwise. Its entry is a callable (argument, options) -> model.
 """
 
 from __future__ import annotations
@@ -19,16 +20,27 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundfault.errors import GroundfaultError, UnknownName, UsageError
+from groundfault.errors import RAISED, GroundfaultError, UnknownName, UsageError, described
 
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
 
-__all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory", "names", "plugins"]
+__all__ = [
+    "BASELINES",
+    "KINDS",
+    "Entry",
+    "is_baseline",
+    "load",
+    "load_model",
+    "model_factory",
+    "names",
+    "plugins",
+    "split_label",
+]
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "text-only", "always-yes", "random")
-"""Models and answerers that nothing was learnt for: they look at no picture."""
+"""Models that nothing was learnt for: they look at no picture."""
 
 
 class Entry(NamedTuple):
@@ -38,6 +50,8 @@ class Entry(NamedTuple):
     about: str = ""
     answers: Answers = "masks"
     """What a model gives, or a benchmark asks for; "" where only loading it would tell."""
+    package: str = ""
+    """The distribution that a plug-in comes with, and its version; "" for ours."""
 
 
 KINDS: dict[str, dict[str, Entry]] = {
@@ -93,7 +107,11 @@ KINDS: dict[str, dict[str, Entry]] = {
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
         "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
-        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "bounded": Entry("groundfault.metrics.bounded:FAMILY", "CMS with at most 1 per case"),
+        "absence": Entry(
+            "groundfault.metrics.absence:FAMILY", "absent masks counted or skipped; unparsed_rate"
+        ),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"
@@ -111,7 +129,8 @@ KINDS: dict[str, dict[str, Entry]] = {
         "clipseg": Entry("groundfault.models.clipseg:load", "CLIPSeg: one region per phrase"),
         "omdet-sam": Entry("groundfault.models.omdet_sam:load", "OmDet-Turbo + SAM"),
         "yolo-world": Entry(
-            "groundfault.models.ultralytics_open:load_yolo_world", "YOLO-World + SAM; AGPL-3.0"
+            "groundfault.models.ultralytics_open:load_yolo_world",
+            "YOLO-World's boxes + SAM, not CAFE's YOLO-World-Seg (a worker); AGPL-3.0",
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
         "agent": Entry(
@@ -161,8 +180,8 @@ def plugins(kind: str) -> dict[str, Entry]:
         raise UnknownName("kind", kind, KINDS)
     found = _entry_points(tuple((path, _modified(path)) for path in sys.path))
     return {
-        name: Entry(target, "plug-in", "")
-        for name, target in found.get(f"{GROUP}{kind}", {}).items()
+        name: Entry(target, "plug-in", "", package)
+        for name, (target, package) in found.get(f"{GROUP}{kind}", {}).items()
         if name not in KINDS[kind]
     }
 
@@ -176,10 +195,27 @@ def load(kind: str, name: str) -> Any:
     try:
         found = importlib.import_module(module)
         return attrgetter(attribute)(found) if attribute else found
-    except (ImportError, AttributeError) as problem:
+    except GroundfaultError:
+        raise
+    except RAISED as problem:  # whatever a module may raise when it is imported
         raise GroundfaultError(
-            f"{kind.removesuffix('s')} '{name}' ({entry.target}): {problem}"
+            f"{kind.removesuffix('s')} '{name}' ({entry.target}): {described(problem)}"
         ) from None
+
+
+def split_label(named: str) -> tuple[str, str]:
+    """What a model is to be called, and its spec, of `LABEL=SPEC`; "" where it has no label. A
+    label holds no colon and ends at the first `=`.
+
+    >>> split_label("mine=worker:./run.py"), split_label("agent:A+B,style=published")
+    (('mine', 'worker:./run.py'), ('', 'agent:A+B,style=published'))
+    """
+    label, equals, spec = named.partition("=")
+    if not equals or ":" in label:
+        return "", named
+    if not label.strip() or not spec:
+        raise UsageError(f"--model '{named}': give LABEL=SPEC, as in mine=sam3:FOLDER, or a SPEC")
+    return label.strip(), spec
 
 
 def model_factory(spec: str) -> tuple[Any, str]:
@@ -189,6 +225,15 @@ def model_factory(spec: str) -> tuple[Any, str]:
     if not callable(factory):
         raise GroundfaultError(f"model '{name}' is a {type(factory).__name__}, not a callable")
     return factory, argument
+
+
+def is_baseline(spec: str) -> bool:
+    """Whether `NAME[:argument]` is a baseline of ours.
+
+    >>> is_baseline("random:3"), is_baseline("sam3")
+    (True, False)
+    """
+    return spec.partition(":")[0] in BASELINES
 
 
 def answering(answers: Answers) -> list[str]:
@@ -232,6 +277,7 @@ def load_model(spec: str, options: ModelOptions) -> Any:
     return factory(argument, options)
 
 
+_Found = Mapping[str, Mapping[str, tuple[str, str]]]
 GROUP = "groundfault."
 """What our groups of entry points begin with."""
 
@@ -245,21 +291,22 @@ def _modified(path: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _entry_points(places: tuple[tuple[str, int], ...]) -> Mapping[str, dict[str, str]]:
-    """Group → name → target, from the folders that modules are imported from.
+def _entry_points(places: tuple[tuple[str, int], ...]) -> _Found:
+    """Group → name → target and package, from the folders that modules are imported from.
 
     As with modules, the first on the path counts: of the copies of a package, and of equal names.
     """
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, tuple[str, str]]] = {}
     packages: set[str] = set()
     try:
         _refuse_other_finders()
         for path, _ in places:
-            for package, file in _metadata_files(path or "."):
+            for package, version, file in _metadata_files(path or "."):
                 if package not in packages:
                     packages.add(package)
+                    whole = f"{package} {version}".strip()
                     for group, name, target in _parse_entry_points(file):
-                        found.setdefault(group, {}).setdefault(name, target)
+                        found.setdefault(group, {}).setdefault(name, (target, whole))
     except NotImplementedError:
         return _entry_points_by_the_library()
     return found
@@ -273,8 +320,9 @@ def _refuse_other_finders() -> None:
         raise NotImplementedError
 
 
-def _metadata_files(path: str) -> Iterator[tuple[str, str]]:
-    """The packages of a folder by their normal names, and where their entry points would be."""
+def _metadata_files(path: str) -> Iterator[tuple[str, str, str]]:
+    """The packages of a folder by their normal names, their versions, and where their entry points
+    would be."""
     try:
         with os.scandir(path) as folder:
             entries = sorted(e.name for e in folder if e.name.endswith((".dist-info", ".egg-info")))
@@ -283,10 +331,11 @@ def _metadata_files(path: str) -> Iterator[tuple[str, str]]:
     except OSError:
         return
     for entry in entries:
-        name = entry.rpartition(".")[0].partition("-")[0].lower().replace(".", "_")
-        yield name, f"{path}/{entry}/entry_points.txt"
+        name, _, version = entry.rpartition(".")[0].partition("-")
+        version = version.partition("-py")[0]  # of an egg: -py3.12
+        yield name.lower().replace(".", "_"), version, f"{path}/{entry}/entry_points.txt"
     if path.endswith(".egg"):
-        yield path, f"{path}/EGG-INFO/entry_points.txt"
+        yield path, "", f"{path}/EGG-INFO/entry_points.txt"
 
 
 def _parse_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
@@ -310,12 +359,13 @@ def _parse_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
             yield group, name.strip(), target.partition("[")[0].strip()  # [extras]
 
 
-def _entry_points_by_the_library() -> Mapping[str, dict[str, str]]:
+def _entry_points_by_the_library() -> _Found:
     from importlib.metadata import entry_points
 
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, tuple[str, str]]] = {}
     for kind in KINDS:
         for point in entry_points(group=f"{GROUP}{kind}"):
             target = point.value.partition("[")[0].strip()
-            found.setdefault(point.group, {}).setdefault(point.name, target)
+            package = f"{point.dist.name} {point.dist.version}" if point.dist else ""
+            found.setdefault(point.group, {}).setdefault(point.name, (target, package))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from tests.models.conftest import edge_error_px, picture, square
 
 from groundfault.interfaces import Encoder, ModelOptions
+from groundfault.io.masks import decode
 from groundfault.models import sam3
 from groundfault.records import Outcome
 
@@ -36,6 +38,58 @@ def test_scores_are_instance_times_presence(model: sam3.Sam3) -> None:
     assert found.scores == pytest.approx(kept, abs=1e-5)
     assert len(found.boxes_xywh) == len(found.masks)
     assert found.presence == pytest.approx(float(raw.presence_logits.sigmoid()), abs=1e-5)
+
+
+def official_masks(logits: Any, size: tuple[int, int]) -> Any:
+    """As the authors' processor makes masks: logits are resized, then they are cut at one half."""
+    import torch
+
+    resized = torch.nn.functional.interpolate(
+        logits[None], size, mode="bilinear", align_corners=False
+    )
+    return (resized[0].sigmoid() > 0.5).numpy()
+
+
+def test_masks_are_resized_as_logits(model: sam3.Sam3) -> None:
+    import torch
+
+    image = picture(96, 64)
+    inputs = model.processor(images=image, text="a dog", return_tensors="pt")
+    with torch.no_grad():
+        raw = model.model(**inputs)
+    plain = raw.pred_masks[0]
+    logits = 6 * (plain - plain.mean()) / plain.std() + 4  # sure of what is there, less of the rest
+    outputs = SimpleNamespace(
+        pred_logits=raw.pred_logits + 2,
+        presence_logits=raw.presence_logits + 20,
+        pred_boxes=raw.pred_boxes,
+        pred_masks=logits[None],
+    )
+    expected = official_masks(logits, image.shape[:2])
+    (theirs,) = model.processor.post_process_instance_segmentation(
+        outputs, threshold=-1.0, target_sizes=[image.shape[:2]]
+    )
+    assert (theirs["masks"].numpy().astype(bool) != expected).any()  # transformers' own way differs
+    found = list(model._instances(outputs, 0, image.shape[:2]))
+    order = torch.argsort(raw.pred_logits[0], descending=True, stable=True)
+    assert len(found) == len(order)
+    for instance, row in zip(found, order.tolist(), strict=True):
+        assert (decode(instance.mask) == expected[row]).all()
+        assert instance.box_xyxy == pytest.approx(theirs["boxes"][row].tolist(), abs=1e-3)
+
+
+def test_an_edge_between_a_sure_and_an_unsure_pixel_is_where_logits_cross() -> None:
+    """By hand: logits −1 and 9, four pixels each: linear in between, they cross zero at a tenth."""
+    import torch
+
+    logits = torch.tensor([[[-1.0, 9.0]]])
+    wide = sam3._upsampled(logits, (1, 40))[0, 0] > 0.5
+    # centres of the two source pixels lie at 10 and 30; the crossing at 10 + 0.1 · 20 = 12
+    assert int((~wide).sum()) == 12
+    probabilities = torch.nn.functional.interpolate(
+        logits.sigmoid()[:, None], (1, 40), mode="bilinear", align_corners=False
+    )
+    assert int((probabilities <= 0.5).sum()) > 12  # the other way makes the mask smaller
 
 
 def test_a_picture_is_encoded_once_and_asked_about_often(

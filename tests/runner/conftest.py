@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from tests.runner.plug_ins import PlugIn
 
 from groundfault.benchmarks import folder
 from groundfault.io.masks import encode
@@ -76,3 +77,11 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PLUGIN))
     path = os.pathsep.join([str(PLUGIN), *filter(None, [os.environ.get("PYTHONPATH")])])
     monkeypatch.setenv("PYTHONPATH", path)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlugIn]:
+    """A plug-in of the test's own, with the model `mine`."""
+    made = PlugIn(tmp_path / "plug-in", monkeypatch)
+    yield made
+    made.forget()

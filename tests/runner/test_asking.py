@@ -239,12 +239,16 @@ class Poisoned(Recorded):
         return super().segment(image, phrases)
 
 
+RAISED = Poisoned.segment.__code__.co_firstlineno + 2
+
+
 def test_one_poisonous_image_fails_alone(painted: Made, tmp_path: Path) -> None:
     found = ask(painted(5), Poisoned(), tmp_path / "run")
     failed = {name: p.reason for name, p in found.items() if p.outcome is Outcome.FAILED}
-    assert failed == {"2-blue": "ValueError: number 2", "2-green": "ValueError: number 2"}
+    reason = f"ValueError: number 2 (at runner/test_asking.py:{RAISED})"
+    assert failed == {"2-blue": reason, "2-green": reason}
     run = read_run(tmp_path / "run")
-    assert run.state == "finished" and run.failures == {"ValueError: number 2": 2}
+    assert run.state == "finished" and run.failures == {reason: 2}
     assert run.outcomes == {"ok": 8, "abstained": 0, "unparsed": 0, "failed": 2}
 
 
@@ -280,6 +284,7 @@ class Wrong(Recorded):
         ({"scores": (0.1, 0.2)}, "1 masks, 0 boxes and 2 scores"),
         ({"scores": (float("nan"),)}, "a score is not finite"),
         ({"presence": 1.5}, "a presence of 1.5 is not in 0–1"),
+        ({"qualities": (0.5, 0.6)}, "1 masks and 2 qualities"),
         ({"masks": (encode(np.ones((3, 3), bool)),)}, "it is 3x3, its image 24x32"),
         ({"masks": ({"size": (24, 32), "counts": "ZZ"},)}, "corrupt or truncated"),
     ],
@@ -298,13 +303,19 @@ def test_presence_is_kept_where_it_is_given(painted: Made, tmp_path: Path) -> No
     assert "presence" in pq.read_schema(*shards(tmp_path / "run")).names
 
 
+def test_qualities_of_masks_are_kept_where_they_are_given(painted: Made, tmp_path: Path) -> None:
+    found = ask(painted(2), Wrong({"qualities": (np.float32(0.5),)}), tmp_path / "run")
+    assert [found[name].qualities for name in ("0-blue", "0-green")] == [(0.5,), ()]
+    assert found["0-blue"].scores == found["0-green"].scores
+
+
 def test_too_few_answers_are_a_failure(painted: Made, tmp_path: Path) -> None:
     class Short(Recorded):
         def segment(self, image: Any, phrases: Sequence[str]) -> list[Prediction]:
             return super().segment(image, phrases)[:1]
 
     found = ask(painted(1), Short(), tmp_path / "run")
-    assert all("answers to [2] phrases" in p.reason for p in found.values())
+    assert all("segment gave 1 answers to 2 phrases" in p.reason for p in found.values())
 
 
 def test_quads_are_kept_at_the_size_of_their_ground_truth(painted: Made, tmp_path: Path) -> None:
@@ -384,4 +395,5 @@ def test_what_a_baseline_refuses_ends_the_run(painted: Made, tmp_path: Path) -> 
     with pytest.raises(UsageError, match="unsound"):
         ask(made, Chosen(UsageError("unsound")), tmp_path / "a")
     found = ask(made, Chosen(ValueError("oops")), tmp_path / "b")
-    assert {p.reason for p in found.values()} == {"ValueError: oops"}
+    [reason] = {p.reason for p in found.values()}
+    assert reason.startswith("ValueError: oops (at runner/test_asking.py:")

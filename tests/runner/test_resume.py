@@ -242,7 +242,7 @@ def test_an_error_in_mid_run_keeps_what_was_answered(painted: Made, tmp_path: Pa
     made, run = painted(5), tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         ask(made, Interrupted(), run)
-    assert read_run(run).state == "running"
+    assert read_run(run).state == "interrupted"
     assert len(list(read_predictions(run))) == 6
     rest = Counting()
     assert ask(made, rest, run).state == "finished"

@@ -54,7 +54,9 @@ def test_a_chat_model_is_asked_in_batches_and_one_question_fails_alone(
     model = Chat("s00001, question 3")
     found = ask(exam, model, tmp_path / "run", options=ChatOptions(batch=8))
     failed = {key: each.reason for key, each in found.items() if each.outcome is Outcome.FAILED}
-    assert failed == {("s00001:Q3", "std"): "RuntimeError: poison"}
+    [(key, reason)] = failed.items()
+    assert key == ("s00001:Q3", "std")
+    assert reason.startswith("RuntimeError: poison (at runner/test_words.py:")
     assert model.sizes == [8, 8, 4, 2, 2, 1, 1, 4, 8] and model.closed
     assert {each.text for key, each in found.items() if key not in failed} == {"1 shown"}
     again = Chat()
@@ -101,7 +103,8 @@ def test_a_question_that_a_baseline_cannot_answer_fails_alone(
 ) -> None:
     found = ask(exam, Baseline("s00002:Q5"), tmp_path / "run")
     failed = {key: each.reason for key, each in found.items() if each.outcome is Outcome.FAILED}
-    assert failed == {("s00002:Q5", "std"): "ValueError: cannot answer this"} and len(found) == 24
+    assert list(failed) == [("s00002:Q5", "std")] and len(found) == 24
+    assert failed["s00002:Q5", "std"].startswith("ValueError: cannot answer this (at runner/")
     with pytest.raises(UsageError, match="cannot answer this"):
         ask(exam, Baseline("s00002:Q5", UsageError), tmp_path / "other")
 

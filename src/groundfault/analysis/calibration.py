@@ -15,16 +15,25 @@ import msgspec
 from groundfault import __version__
 from groundfault.analysis.sweep import T_GRID, Point, Sweep, best_threshold, sweep
 from groundfault.benchmarks.folder import content_hash
-from groundfault.config import OPERATING_POINTS
+from groundfault.config import OPERATING_POINTS, OWN_POINTS, ScoreSettings
 from groundfault.errors import UsageError
 from groundfault.io.store import read_json
 from groundfault.protocols.concepts import CONCEPTS
 from groundfault.records import Benchmark, Estimate, Outcome, Role
+from groundfault.registry import is_baseline
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.resume import CHECKPOINTS, PLACEMENT
 from groundfault.runs.run import SILENT, Run
 
-__all__ = ["FILE", "PUBLISHED", "Calibration", "calibrate", "operating_points", "published_point"]
+__all__ = [
+    "FILE",
+    "PUBLISHED",
+    "Calibration",
+    "calibrate",
+    "operating_points",
+    "published_point",
+    "usual_point",
+]
 
 FILE = "calibration.json"
 PUBLISHED = "published"
@@ -67,13 +76,40 @@ def published_point(model: str) -> float | None:
 
     >>> published_point("owlv2-sam:my/owl"), published_point("worker:openseed")
     (0.2, 0.15)
-    >>> published_point("clipseg") is None
-    True
+    >>> published_point("agent:sam3+openai:NAME")
+    0.5
+    >>> published_point("clipseg"), published_point("yolo-world")
+    (None, None)
     """
     name, _, argument = model.partition(":")
+    if name == "agent":  # its masks and scores are its segmenter's
+        name, _, argument = argument.partition("+")[0].partition(":")
     if name == "worker":
         name = argument.partition(":")[0]
     return OPERATING_POINTS.get(name)
+
+
+def usual_point(model: str) -> tuple[float, str]:
+    """The threshold that a model is scored at unless one is chosen, the published one or else 0.5,
+    and what is to be said about it.
+
+    >>> usual_point("owlv2-sam")
+    (0.2, 'owlv2-sam is scored at t = 0.2, where it was published.')
+    >>> usual_point("oracle")
+    (0.5, '')
+    """
+    published, usual = published_point(model), ScoreSettings().t
+    if published is not None:
+        return published, f"{model} is scored at t = {published:g}, where it was published."
+    name = model.partition(":")[0]
+    if name in OWN_POINTS:
+        return OWN_POINTS[name], ""
+    if is_baseline(model) or name == "replay":  # nobody's scores, or nobody knows whose
+        return usual, ""
+    return usual, (
+        f"No threshold of {model} is published: t = {usual:g} is merely the usual one. "
+        "`groundfault calibrate` finds its own, --t sets one."
+    )
 
 
 def operating_points(
@@ -164,6 +200,12 @@ def calibrate(
     t = best_threshold(swept)
     if t is None:
         raise UsageError(f"{benchmark.card.name}: cgF1 is undefined at every t; give other data")
+    if len({point.metrics[METRIC].value for point in points}) == 1:
+        raise UsageError(
+            f"{folder}: every t from {T_GRID[0]} to {T_GRID[-1]} gives the same cgF1, "
+            f"{100 * (points[0].metrics[METRIC].value or 0.0):.1f}, so none of them can "
+            "be chosen; calibrate on data that the model finds something in"
+        )
     published = published_point(run.model)
     at = {point.t: point.metrics[METRIC] for point in points}
     return Calibration(
@@ -218,13 +260,8 @@ def _cautions(points: tuple[Point, ...], t: float) -> list[str]:
     values = {point.t: point.metrics[METRIC].value for point in points}
     equal = [other for other, value in values.items() if value == values[t]]
     notes = []
-    if len(equal) == len(values):
-        notes.append(
-            "Every t gives the same cgF1: the model's scores say nothing, or it has none. The "
-            "first t was taken."
-        )
-    elif len(equal) > 1:
+    if len(equal) > 1:
         notes.append(f"{len(equal)} thresholds up to {max(equal)} give the same; the first is it.")
-    if len(equal) < len(values) and t in (T_GRID[0], T_GRID[-1]):
+    if t in (T_GRID[0], T_GRID[-1]):
         notes.append("The best t is at the end of the sweep: the true best may lie beyond it.")
     return notes

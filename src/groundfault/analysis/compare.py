@@ -207,7 +207,7 @@ def _check_comparable(runs: Sequence[_Run]) -> list[str]:
             )
         if run.table.column("case_id").to_pylist() != first.table.column("case_id").to_pylist():
             raise UsageError(f"{first.name} and {run.name} do not have the same cases")
-        for key in ("variant", "iou", "tau"):
+        for key in ("variant", "iou", "tau", "size_limits_px"):
             mine, theirs = first.summary.settings.get(key), run.summary.settings.get(key)
             if mine != theirs:
                 raise UsageError(
@@ -249,6 +249,8 @@ def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str], protocol: Protocol
     for outcome, (column, is_right) in protocol.right_or_wrong.items():
         if any(column not in run.table.column_names for run in runs):
             continue
+        if any(run.table.column(column).null_count == len(run.table) for run in runs):
+            continue  # a run that has no such outcome
         values = [run.table.column(column).to_pylist() for run in runs]
         for row in rows:
             for a, b in combinations(range(len(runs)), 2):

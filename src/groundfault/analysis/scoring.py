@@ -3,20 +3,37 @@ threshold. No model is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from groundfault import protocols
-from groundfault.errors import DataError
-from groundfault.io.sources import load, read_predictions
+from groundfault.errors import DataError, UsageError
+from groundfault.io.inputs import Input
+from groundfault.io.sources import DUMP, load, read_predictions
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
-from groundfault.records import Benchmark
+from groundfault.records import Benchmark, Prediction
 from groundfault.runs import recorder
-from groundfault.runs.run import SILENT
+from groundfault.runs.benchmark import read_again
+from groundfault.runs.exporting import is_run
+from groundfault.runs.run import SILENT, read_run
 
-__all__ = ["Matched", "data_hashes", "match_files", "score_files", "score_run"]
+__all__ = [
+    "OF_A_RUN",
+    "Matched",
+    "data_hashes",
+    "match_files",
+    "match_run",
+    "score_files",
+    "score_run",
+]
+
+OF_A_RUN = Input("data", "Its benchmark, if that was moved.", "folder", required=False)
+"""What can be given besides when the predictions of a run are scored."""
 
 
 class Matched(NamedTuple):
@@ -50,16 +67,22 @@ def match_files(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Matched:
-    """Read a benchmark by its format's name and inputs, and compare a dump of predictions with it.
+    """Read a benchmark by its format's name and inputs, and compare a dump of predictions, or the
+    predictions of a run, with it.
 
     `settings` are what the protocol can choose; those that are not given have its defaults.
     """
     benchmark = load(name, verify=False, options=settings, **inputs)
+    benchmark = _with_dump(benchmark, predictions)
     protocol = protocols.of_benchmark(benchmark)
     resolved = protocol.resolved(settings)
-    found = read_predictions(
-        name, predictions, benchmark, settings=resolved, progress=progress, **inputs
-    )
+    found: Iterable[Prediction]
+    if is_run(predictions):
+        found = _of_run(predictions, benchmark)
+    else:
+        found = read_predictions(
+            name, predictions, benchmark, settings=resolved, progress=progress, **inputs
+        )
     try:
         return Matched(protocol, benchmark, protocol.matched(benchmark, found, resolved))
     except DataError as problem:
@@ -69,6 +92,12 @@ def match_files(
         raise DataError(
             _files(inputs), problem.problem, record=problem.record, remedy=problem.remedy
         ) from None
+
+
+def _with_dump(benchmark: Benchmark, predictions: str | PathLike[str]) -> Benchmark:
+    """The benchmark with a note of what is compared with it."""
+    source = {**benchmark.source, DUMP: str(Path(predictions).resolve())}
+    return msgspec.structs.replace(benchmark, source=source)
 
 
 def _files(inputs: Mapping[str, Any]) -> str:
@@ -90,21 +119,57 @@ def score_files(
     return scored, matched.hashes(scored)
 
 
+def match_run(
+    folder: str | PathLike[str],
+    settings: Mapping[str, object],
+    *,
+    data: str | PathLike[str] | None = None,
+) -> Matched:
+    """Compare the predictions of a run with the benchmark that it was asked, from where that was
+    or from `data`."""
+    run = read_run(folder)
+    if run.modes:
+        raise UsageError(f"{folder}: holds answers in words; score them with: groundfault judge")
+    benchmark = _with_dump(read_again(run, data=data), folder)
+    protocol = protocols.of_benchmark(benchmark)
+    resolved = protocol.resolved(settings)
+    matched = protocol.matched(benchmark, _of_run(folder, benchmark), resolved)
+    return Matched(protocol, benchmark, matched)
+
+
 def score_run(
     benchmark: Benchmark, folder: str | PathLike[str], settings: Mapping[str, object]
 ) -> Scored:
     """Score the predictions of a run for the items of a benchmark; settings that its protocol does
     not have are not used."""
+    found = _of_run(folder, benchmark)
+    return protocols.of_benchmark(benchmark).score(benchmark, found, settings)
+
+
+def _of_run(folder: str | PathLike[str], benchmark: Benchmark) -> Iterator[Prediction]:
+    """The predictions of a run for the items of a benchmark. One that was asked only a part of them
+    is refused: what it was not asked, nobody abstained from."""
     asked = {item.id for item in benchmark.items}
-    if all(each.reason == SILENT for each in recorder.read_predictions(folder)):
+    known, spoken = set(), False
+    for each in recorder.read_predictions(folder):
+        if each.item_id in asked:
+            known.add(each.item_id)
+            spoken = spoken or each.reason != SILENT
+    if not spoken:
         raise DataError(
             folder,
             "no answer belongs to an item of the benchmark",
-            remedy="check that the replayed results and the annotations are of the same benchmark",
+            remedy="check that predictions and annotations are of the same benchmark",
         )
-    found = (
+    if len(known) < len(asked):
+        raise DataError(
+            folder,
+            f"the run was asked {len(known)} of the {len(asked)} items",
+            remedy="let eval finish it, or score what it was asked with: groundfault score "
+            f"{folder}",
+        )
+    return (
         each
         for each in recorder.read_predictions(folder)
         if each.item_id in asked and each.reason != SILENT  # as little as the file says
     )
-    return protocols.of_benchmark(benchmark).score(benchmark, found, settings)

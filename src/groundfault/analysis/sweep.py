@@ -70,7 +70,10 @@ def sweep(
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
     """Score every (t, τ) of the grid from what the protocol has matched once. Resamples are drawn
-    alike at every point; a protocol without τ takes one None."""
+    alike at every point; a protocol without τ takes one None. Scores that cannot tell predictions
+    apart are refused where several t are asked for."""
+    if len(set(t_values)) > 1:
+        _check_signal(benchmark.card.name, matched)
     points: list[Point] = []
     notes: tuple[str, ...] = ()
     grid = [(t, tau) for t in t_values for tau in tau_values]
@@ -100,6 +103,23 @@ def sweep(
         points=tuple(points),
         notes=notes,
     )  # fmt: skip
+
+
+def _check_signal(name: str, matched: Any) -> None:
+    """Refuse predictions that every threshold treats alike; protocols that keep no scores are not
+    asked."""
+    scores = getattr(matched, "score", None)
+    if not isinstance(scores, np.ndarray):
+        return
+    if not scores.size:
+        raise UsageError(
+            f"{name}: there is not one prediction with a score, so no threshold says anything"
+        )
+    if (scores == scores[0]).all():
+        raise UsageError(
+            f"{name}: every score is {scores[0]:g}, so no threshold tells predictions apart; give "
+            "scores that differ, or score them at one --t"
+        )
 
 
 def best_threshold(sweep: Sweep, metric: str = "cgF1", row: str = "Overall") -> float | None:

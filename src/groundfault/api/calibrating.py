@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from groundfault.analysis.calibration import FILE, Calibration
 from groundfault.analysis.calibration import calibrate as choose
-from groundfault.api.evaluating import Evaluation
+from groundfault.api.evaluating import Asked, Evaluation
 from groundfault.api.grading import Graders
 from groundfault.api.options import EvaluateOptions, Options
 from groundfault.api.result import Result
@@ -19,7 +19,6 @@ from groundfault.records import Benchmark
 from groundfault.reports.calibrations import calibration_figure
 from groundfault.reports.events import RunReporter
 from groundfault.reports.page.drawing import standalone
-from groundfault.runner.session import folder_name
 from groundfault.runs.run import RUN, read_run
 
 if TYPE_CHECKING:
@@ -55,8 +54,9 @@ def calibrate(
     if stored is None or run is None:
         if out is None:
             raise UsageError("give a folder for the run with --out")
-        stored = Path(out) / folder_name(str(model))
-        run = _asked(model, stored, benchmark, Options.of(options), reporter)
+        asked = Asked.of(model)
+        stored = Path(out) / asked.folder_name
+        run = _asked(asked, stored, benchmark, Options.of(options), reporter)
         out = stored
     made = Options.of(options)
     found = choose(
@@ -80,7 +80,7 @@ def _folder(model: Any) -> Path | None:
 
 
 def _asked(
-    model: Any,
+    asked: Asked,
     folder: Path,
     benchmark: Benchmark,
     options: Options,
@@ -88,9 +88,9 @@ def _asked(
 ) -> Run:
     """The model's run on the calibration data."""
     evaluation = Evaluation(benchmark, options)
-    evaluation.check(model)
-    reports = reporter or RunReporter(str(model), quiet=True)
+    evaluation.check(asked)
+    reports = reporter or RunReporter(asked.name, quiet=True)
     with reports.asking():
-        run = evaluation.ask(model, folder, reports, Graders())
+        run = evaluation.ask(asked, folder, reports, Graders())
     reports.ended(run)
     return run

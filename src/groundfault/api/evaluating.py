@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import msgspec
 
@@ -19,41 +19,51 @@ from groundfault import registry
 from groundfault.analysis.exam import cot_effects, hallucination_rates, position_bias
 from groundfault.analysis.scoring import data_hashes, score_run
 from groundfault.analysis.summary import summarise, write_results
-from groundfault.api.grading import Graders, is_local, load_graders, names_thinking
-from groundfault.api.options import ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
+from groundfault.api.grading import (
+    Graders,
+    is_local,
+    load_graders,
+    load_judge,
+    names_thinking,
+)
+from groundfault.api.options import OF_JUDGES, ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
-from groundfault.errors import GroundfaultError, UsageError
-from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
+from groundfault.errors import DataError, GroundfaultError, UsageError
+from groundfault.interfaces import Baseline, ChatModel, Segmenter
 from groundfault.io.sources import load
+from groundfault.judges.corrections import judge_run, n_corrected
 from groundfault.protocols import Protocol, find, of_benchmark
 from groundfault.records import Benchmark, Card, Mode, Prediction, Summary
+from groundfault.registry import is_baseline
 from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords, ModelThinks
 from groundfault.runs.benchmark import first_cases, limited
-from groundfault.runs.identity import model_identity
+from groundfault.runs.identity import model_identity, object_identity
 from groundfault.runs.run import RUN, Run, read_run
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
     from groundfault.protocols.scored import Scored
 
-__all__ = ["Evaluation", "check_beforehand", "evaluate"]
+__all__ = ["Asked", "Evaluation", "check_beforehand", "evaluate", "run_folders"]
 
 
 def evaluate(
     benchmark: Benchmark | str | PathLike[str],
     model: Any,
     out: str | PathLike[str] | None = None,
+    *,
+    label: str = "",
     **options: Unpack[EvaluateOptions],
 ) -> Result:
     """Ask a model everything in a benchmark, keep its predictions in `out`, and score them.
 
     `benchmark` is what `load` gives, or what it takes: a name or a folder. `model` is a name as on
     the command line, or any object with .segment(image, phrases), .complete(conversations) or
-    .predict(items, mode). A run that is there goes on where it ended; without `out` it is kept only
-    as long as the result.
+    .predict(items, mode). `label` is what tables call it, as "LABEL=NAME" says too. A run that is
+    there goes on where it ended; without `out` it is kept only as long as the result.
     """
     found = benchmark if isinstance(benchmark, Benchmark) else load(str(benchmark))
     keep = ""
@@ -61,12 +71,13 @@ def evaluate(
         out = tempfile.mkdtemp(prefix="groundfault-")
         keep = out
     evaluation = Evaluation(found, Options.of(options))
-    graders = evaluation.graders([model])
-    reporter = RunReporter(_name(model), quiet=True)
-    result = evaluation.run(model, Path(out), reporter, graders)
+    asked = Asked.of(model, label)
+    graders = evaluation.graders([asked])
+    reporter = RunReporter(asked.name, quiet=True)
+    result = evaluation.run(asked, Path(out), reporter, graders)
     if result is None:
         raise GroundfaultError(
-            f"{_name(model)}: not one item was answered, so there is nothing to score; "
+            f"{asked.name}: not one item was answered, so there is nothing to score; "
             f"most often: {_commonest_failure(Path(out))}"
         )
     if keep:
@@ -87,17 +98,63 @@ def check_beforehand(name: str, models: Sequence[str], options: Options) -> None
     card: Card | None = getattr(registry.load("benchmarks", known), "CARD", None)
     if card is None or not card.protocol:
         return
-    answers = find(card.protocol).answers
-    _refuse_options(known, options, in_words=answers == "words")
+    protocol = find(card.protocol)
+    _refuse_options(known, options, protocol)
     for model in models:
-        registry.check_model(model, answers)
+        registry.check_model(Asked.of(model).spec, protocol.answers)
+    if protocol.answers == "masks" and not options.judge:
+        _check_base_url([Asked.of(model).spec for model in models], options)
 
 
-def _refuse_options(name: str, options: Options, *, in_words: bool) -> None:
-    if in_words:
+def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
+    if protocol.answers == "words":
         options.refuse(ONLY_MASKS, f"{name}, which is asked in words")
-    else:
-        options.refuse(ONLY_WORDS, f"{name}, which is asked for masks")
+        return
+    used = OF_JUDGES if protocol.judged else ()
+    unused = tuple(option for option in ONLY_WORDS if option not in used)
+    options.refuse(unused, f"{name}, which is asked for masks")
+
+
+def _check_base_url(specs: Sequence[str], options: Options) -> None:
+    """Refuse the address of a server where nobody would ask it."""
+    known = registry.names("models")
+    asked = [name for spec in specs if (name := spec.partition(":")[0]) in known]
+    if options.base_url and all(known[name].answers and name != "agent" for name in asked):
+        raise UsageError(
+            f"--base-url does not go with {', '.join(specs)}: of those that give masks, agents ask "
+            "a server"
+        )
+
+
+class Asked(NamedTuple):
+    """A model that is asked, and what it is called."""
+
+    model: Any
+    """Its spec, or the object itself."""
+    label: str = ""
+
+    @classmethod
+    def of(cls, model: Any, label: str = "") -> Asked:
+        """From `SPEC`, `LABEL=SPEC` or an object."""
+        if not isinstance(model, str):
+            return cls(model, label)
+        own, spec = registry.split_label(model)
+        return cls(spec, label or own)
+
+    @property
+    def spec(self) -> str:
+        """What a run notes of it."""
+        return self.model if isinstance(self.model, str) else type(self.model).__name__
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return self.label or self.spec
+
+    @property
+    def folder_name(self) -> str:
+        """What its run's folder is called among others."""
+        return folder_name(self.label or self.spec)
 
 
 class Evaluation:
@@ -117,21 +174,23 @@ class Evaluation:
         self.agree = agree
         self.scoring = options.scoring
         self.prompts = options.prompts()
-        _refuse_options(benchmark.card.name, self.options, in_words=self.in_words)
+        _refuse_options(benchmark.card.name, self.options, self.protocol)
         if options.calibration and options.t is not None:
             raise UsageError("--calibration and --t both set the threshold; give one of them")
+        _refuse_silence(self.asked)
 
-    def check(self, model: Any) -> None:
+    def check(self, asked: Asked) -> None:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
+        model = asked.model
         if isinstance(model, str):
             registry.check_model(model, "words" if self.in_words else "masks")
-            if self.options.calibration:  # what is known now must fit already
+            if self._is_calibrated(model):  # what is known now must fit already
                 self._t(model, self._identity(model))
             return
         fitting = (ChatModel, Baseline) if self.in_words else (Segmenter, Baseline)
         if not isinstance(model, fitting):
             wanted = "complete(conversations)" if self.in_words else "segment(image, phrases)"
-            raise UsageError(f"{_name(model)} has no {wanted}, which {self._what()} needs")
+            raise UsageError(f"{asked.name} has no {wanted}, which {self._what()} needs")
 
     def _what(self) -> str:
         return f"{self.benchmark.card.name}, asked {'in words' if self.in_words else 'for masks'},"
@@ -168,25 +227,44 @@ class Evaluation:
             return ("cot",)
         return ("std", "cot")
 
-    def graders(self, models: list[Any]) -> Graders:
+    def graders(self, models: Sequence[Asked]) -> Graders:
         """Who grades the answers of these models."""
-        for model in models:
-            self.check(model)
+        for each in models:
+            self.check(each)
         if not self.in_words:
-            return Graders()
-        asked = {_name(model): (self.asked, self.modes(model)) for model in models}
+            if not self.options.judge:
+                _check_base_url([each.spec for each in models], self.options)
+            self._name_uncalibrated(models)
+            judge = None
+            if self.protocol.judged:
+                judge = load_judge(self.options, n_corrected(self.asked), self.agree)
+            return Graders(judge=judge)
+        asked = {each.name: (self.asked, self.modes(each.model)) for each in models}
         return load_graders(self.options, asked, self.agree)
+
+    def _is_calibrated(self, spec: str) -> bool:
+        """Whether a model's threshold comes from --calibration; baselines have no use for it."""
+        return bool(self.options.calibration) and not is_baseline(spec)
+
+    def _name_uncalibrated(self, models: Sequence[Asked]) -> None:
+        found = [each.name for each in models if is_baseline(each.spec)]
+        if self.options.calibration and found:
+            print(
+                f"{', '.join(found)}: baselines, which --calibration does not concern; scored at "
+                f"t = {self.scoring.t:g}",
+                file=sys.stderr,
+            )
 
     def run(
         self,
-        model: Any,
+        asked: Asked,
         folder: Path,
         reporter: RunReporter,
         graders: Graders,
     ) -> Result | None:
         """Ask one model, grade and score it; None where nothing was answered."""
         with reporter.asking():
-            run = self.ask(model, folder, reporter, graders)
+            run = self.ask(asked, folder, reporter, graders)
         reporter.ended(run)
         if run.unanswered:
             reporter.finished(run, folder, None, {})
@@ -194,22 +272,26 @@ class Evaluation:
         if self.in_words:
             result = self.grade(run, folder, graders, reporter)
         else:
+            if graders.judge is not None:
+                run = judge_run(folder, run, self.asked, graders.judge)
+                reporter.graded(run)
             scored = self.score(folder, run)
-            result = self._result(scored, folder, run)
+            notes = [*(run.judged.warnings if run.judged else ()), self._chosen_t(run)[1]]
+            result = self._result(scored, folder, run, warnings=tuple(filter(None, notes)))
         reporter.finished(result.run or run, folder, result.summary, result.more)
         return result
 
-    def ask(self, model: Any, folder: Path, reporter: RunReporter, graders: Graders) -> Run:
+    def ask(self, asked: Asked, folder: Path, reporter: RunReporter, graders: Graders) -> Run:
         """Ask one model what is left, and keep its predictions."""
-        thinks = self._thinks(model, folder)
+        thinks = self._thinks(asked.model, folder)
         try:
-            return self._ask(model, folder, reporter, graders, thinks)
+            return self._ask(asked, folder, reporter, graders, thinks)
         except ModelThinks:  # it had never replied, so there is nothing to go on with
-            return self._ask(model, folder, reporter, graders, True, resume=False)
+            return self._ask(asked, folder, reporter, graders, True, resume=False)
 
     def _ask(
         self,
-        model: Any,
+        asked: Asked,
         folder: Path,
         reporter: RunReporter,
         graders: Graders,
@@ -217,7 +299,8 @@ class Evaluation:
         *,
         resume: bool = True,
     ) -> Run:
-        name, options, modes = _name(model), self.options, self.modes(model, thinks)
+        model, name = asked.model, asked.spec
+        options, modes = self.options, self.modes(model, thinks)
         chat = options.for_words(thinking=bool(thinks))
         made = chat if self.in_words else options.for_masks()
         if thinks:
@@ -254,6 +337,7 @@ class Evaluation:
             way,
             folder,
             name=name,
+            label=asked.label,
             modes=modes,
             identity=self._identity(model, thinking=bool(thinks)),
             settings={
@@ -280,9 +364,7 @@ class Evaluation:
         if isinstance(model, str):
             found = model_identity(model, chat if self.in_words else self.options.for_masks())
         else:
-            found = {"object": f"{type(model).__module__}.{type(model).__qualname__}"}
-            if isinstance(model, Checkpointed):
-                found["object"] += " " + "+".join(model.checkpoints)
+            found = object_identity(model)
         if not self.in_words:
             return found
         words = {
@@ -325,16 +407,30 @@ class Evaluation:
         """Score the stored predictions of a run in masks."""
         chosen = {name: getattr(self.options, name) for name in ("tau", "iou", "variant")}
         settings = {name: value for name, value in chosen.items() if value is not None}
-        settings["t"] = self.scoring.t
-        if self.options.calibration:
-            settings["t"] = self._t(run.model, run.identity)
+        if self.options.sizes:
+            settings["sizes"] = self.options.sizes
+        settings["t"] = self._chosen_t(run)[0]
         return score_run(self.asked, folder, settings)
+
+    def _chosen_t(self, run: Run) -> tuple[float, str]:
+        """The threshold that a run is scored at, and what is to be said about it."""
+        from groundfault.analysis.calibration import usual_point
+
+        if self._is_calibrated(run.model):
+            return self._t(run.model, run.identity), ""
+        if self.options.t is not None or self.protocol.settings.get("t") is None:
+            return self.scoring.t, ""
+        return usual_point(run.model)
 
     def grade(self, run: Run, folder: Path, graders: Graders, reporter: RunReporter) -> Result:
         """Grade, attribute and score the stored answers of a run in words."""
         from groundfault.judges import grading
 
         run, predictions = grading.grade_run(folder, run, self.asked, graders.judge)
+        if graders.reader is not None:
+            run, predictions = grading.read_run_again(
+                folder, run, self.asked, predictions, graders.reader
+            )
         reporter.graded(run)
         if graders.causes is not None:
             run, predictions = grading.attribute_run(
@@ -396,13 +492,26 @@ class Evaluation:
         return Result(summary, folder=folder, run=run, benchmark=self.asked)
 
 
-def _name(model: Any) -> str:
-    return model if isinstance(model, str) else type(model).__name__
+def _refuse_silence(asked: Benchmark) -> None:
+    """Refuse to ask questions without words."""
+    silent = [item.id for item in asked.items if not item.query.strip()]
+    if silent:
+        more = f", and so are {len(silent) - 1} more" if len(silent) > 1 else ""
+        where = asked.folder or asked.source.get("annotations") or asked.card.name
+        raise DataError(
+            str(where),
+            f"its query is empty{more}: nobody can be asked that",
+            record=f"item {silent[0]}",
+            remedy="give it its words, or drop it",
+        )
 
 
-def run_folders(models: list[str], out: Path) -> dict[str, Path]:
+def run_folders(models: Sequence[Asked], out: Path) -> dict[Asked, Path]:
     """A folder for each model's run; two that would share one are refused."""
-    folders = {spec: out / folder_name(spec) for spec in models}
-    if len(set(folders.values())) < len(folders):
-        raise UsageError(f"two of {', '.join(folders)} would share a folder; ask them one by one")
+    folders = {asked: out / asked.folder_name for asked in models}
+    if len(set(folders.values())) < len(models):
+        names = ", ".join(asked.name for asked in models)
+        raise UsageError(
+            f"two of {names} would share a folder; give them labels: --model LABEL=SPEC"
+        )
     return folders

@@ -16,7 +16,7 @@ from groundfault.errors import UnknownName, UsageError
 from groundfault.io.foreign import within
 from groundfault.io.masks import decode
 from groundfault.io.pictures import read_image
-from groundfault.records import Item, Outcome, Prediction
+from groundfault.records import Item, Outcome, Prediction, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def case_picture(result: Result, case_id: str) -> CasePicture:
     folder = Path(benchmark.images)
     t = result.summary.settings.get("t")
     least = float(t) if isinstance(t, (int, float)) else -np.inf
-    if items[0].answer is not None:
+    if items[0].role is Role.QUESTION:
         panels = [Panel(_read(folder, name, items[0]), name) for name in items[0].images]
         words = [(item.query, _said(p)) for item in items for p in found.get(item.id, ())]
         return CasePicture(case_id, panels, words)
@@ -115,7 +115,8 @@ def case_picture(result: Result, case_id: str) -> CasePicture:
 
 
 def _read(folder: Path, name: str, item: Item) -> Pixels:
-    return read_image(within(folder, name, file="the benchmark", record=f"item {item.id}"))
+    path = within(folder, name, file="the benchmark", record=f"item {item.id}")
+    return read_image(path, size_px=(item.height_px, item.width_px))
 
 
 def _panel(pixels: Pixels, item: Item, predictions: list[Prediction], t: float) -> Panel:

@@ -4,7 +4,7 @@ What They Segment?")
 
 One `images` entry is an (image, phrase) pair. A misleading negative names its positive in
 `fp_source_id`; in the release its id is also the positive's plus 1,000,000,000, which is taken
-where the field is absent. Several files are several annotators.
+where the field is absent. Several files are parts of one set or, if they share images, annotators.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from groundfault.io.coco import (
     annotator_regions,
     image_size,
     index_images,
-    read_annotations,
+    read_phrases,
     regions_by_image,
 )
-from groundfault.io.coco_writing import write_phrases, written_id
-from groundfault.io.foreign import read_json_object
+from groundfault.io.coco_files import read_files
+from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline, Published
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -42,6 +42,7 @@ __all__ = [
     "LAYOUT",
     "PUBLISHED_CASES",
     "fetched",
+    "keys",
     "obstacle",
     "read",
     "recognise",
@@ -64,7 +65,7 @@ CARD = Card(
 )
 ABOUT = "CAFE annotations"
 INPUTS = (
-    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
 LAYOUT = Layout(phrases=True, targets=True)
@@ -90,33 +91,13 @@ def fetched(folder: Path) -> dict[str, Any]:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read CAFE annotations. Several files are several annotators or, where no image is in two of
-    them, subsets of one benchmark."""
-    if not _are_subsets(annotations):
-        return _read(annotations, verify=verify)
-    parts = [_read([path], verify=verify) for path in annotations]
-    return Benchmark(
-        card=parts[0].card,
-        cases=tuple(case for part in parts for case in part.cases),
-        items=tuple(item for part in parts for item in part.items),
-        categories=tuple(dict.fromkeys(c for part in parts for c in part.categories)),
-        notes=(
-            f"{len(parts)} files with no image in common were joined as subsets of one benchmark.",
-            *(note for part in parts for note in part.notes),
-        ),
-    )
-
-
-def _are_subsets(paths: Sequence[AnyPath]) -> bool:
-    if len(paths) == 1:
-        return False
-    found = [read_json_object(path, AnnotationFile, expected=ABOUT) for path in paths]
-    ids = [{str(image.id) for image in data.images} for data in found]
-    return len(set().union(*ids)) == sum(map(len, ids))
+    """Read CAFE annotations. Several files are parts of one set (its subsets, say) where no image
+    is in two of them, else annotators of the same images."""
+    return read_files(annotations, lambda paths: _read(paths, verify=verify))
 
 
 def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
-    path, data = paths[0], read_annotations(paths[0])
+    path, data = paths[0], read_phrases(paths[0])
     position = index_images(path, data)
     regions, normalised = regions_by_image(path, data, position, verify=verify)
     notes = (
@@ -276,7 +257,10 @@ def obstacle(benchmark: Benchmark) -> str | None:
     for case_id, items in cases.items():
         roles = [item.role for item in items]
         if roles[0] is not Role.POSITIVE or Role.POSITIVE in roles[1:]:
-            return f"case {case_id} is not one positive followed by its negatives"
+            return (
+                f"case {case_id} is not one positive followed by its negatives (`groundfault build "
+                "pairs` makes such cases from COCO and LVIS)"
+            )
         if len({item.image for item in items}) > 1:
             return f"case {case_id} is about several images"
     if all(len(items) == 1 for items in cases.values()):
@@ -290,20 +274,27 @@ def write(benchmark: Benchmark, path: AnyPath, *, split: bool = False) -> tuple[
     intervention = {case.id: case.intervention for case in benchmark.cases}
     positive = {item.case_id: item.id for item in benchmark.items if item.role is Role.POSITIVE}
     full_name = {short: name for name, short in EDIT_TYPES.items()}
+    ids = phrase_ids(benchmark, paired=True)
 
     def fields(item: Item) -> dict[str, Any]:
         edit = intervention[item.case_id]
         found: dict[str, Any] = {"edit_type": full_name[edit]} if edit else {}
         if item.role is Role.NEGATIVE:
-            found["fp_source_id"] = written_id(positive[item.case_id])
+            found["fp_source_id"] = ids[positive[item.case_id]]
         return found
 
     path = Path(path)
-    written = write_phrases(benchmark, path, format_name="cafe", fields=fields)
+    written = write_phrases(benchmark, path, format_name="cafe", ids=ids, fields=fields)
     for subset in EDIT_TYPES.values() if split else ():
         items = tuple(item for item in benchmark.items if intervention[item.case_id] == subset)
         if items:
             part = msgspec.structs.replace(benchmark, items=items)
             file = path.with_stem(f"{path.stem}_{subset}")
-            write_phrases(part, file, format_name="cafe", fields=fields)
+            write_phrases(part, file, format_name="cafe", ids=ids, fields=fields)
     return written
+
+
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by the numbers that they are written under."""
+    ids = phrase_ids(benchmark, paired=True)
+    return [ids[item.id] for item in benchmark.items]

@@ -21,10 +21,15 @@ import numpy as np
 
 from groundfault.errors import UsageError
 from groundfault.io.coco import Id, Image, read_annotations, read_coco_results
-from groundfault.io.coco_categories import address_to_categories, category_items, category_names
-from groundfault.io.coco_writing import write_annotations, written_id
+from groundfault.io.coco_categories import (
+    address_to_categories,
+    category_extras,
+    category_items,
+    category_names,
+)
+from groundfault.io.coco_writing import WrittenObject, write_annotations, written_id
 from groundfault.io.inputs import Input, Layout, Outline
-from groundfault.records import Benchmark, Card, Item, Prediction, Region
+from groundfault.records import Benchmark, Card, Item, Prediction
 
 __all__ = [
     "ABOUT",
@@ -75,9 +80,10 @@ def read(
     negatives_per_image: int = 0,
     seed: int = 0,
     verify: bool = True,
+    keep: bool = False,
 ) -> Benchmark:
     """Read instance annotations; which absent categories an image is asked for depends only on
-    its id and the seed."""
+    its id and the seed. `keep` keeps what else the file says, so that it can be written again."""
     path = annotations
     if negatives_per_image < 0:
         raise UsageError(f"negatives_per_image is {negatives_per_image}; give 0 or more")
@@ -99,6 +105,7 @@ def read(
         items=tuple(items),
         categories=tuple(names),
         notes=tuple(notes),
+        extras=category_extras(path) if keep else {},
     )
 
 
@@ -129,29 +136,43 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
     """Write the objects of every item, its query as their category.
 
     Image and category ids stay where the items are of COCO's kind ("{image}:{category}", one case
-    per image); otherwise both are numbered from 1 in order of appearance.
+    per image); then what else their source says stays too: annotation ids, areas, licences,
+    supercategories, images and categories without any object. Otherwise all are numbered from 1 in
+    order of appearance.
     """
-    image_ids, category_ids = _own_ids(benchmark) or _new_ids(benchmark)
-    images: dict[Id, dict[str, Any]] = {}
-    objects: list[tuple[Id, int, Region]] = []
+    own = _own_ids(benchmark)
+    image_ids, category_ids = own or _new_ids(benchmark)
+    extras: Mapping[str, Any] = benchmark.extras if own else {}
+    fields: Mapping[str, Sequence[Mapping[str, Any]]] = extras.get("annotations", {})
+    images = {image["id"]: _plain(image) for image in extras.get("images", ())}
+    objects: list[WrittenObject] = []
     for item in benchmark.items:
         image_id = image_ids[_picture(item)]
-        images[image_id] = {
-            "id": image_id,
-            "file_name": item.image,
-            "height": item.height_px,
-            "width": item.width_px,
-        }
-        objects += [(image_id, category_ids[item.query], region) for region in item.regions]
-    categories = [{"id": number, "name": name} for name, number in category_ids.items()]
+        ours = {"file_name": item.image, "height": item.height_px, "width": item.width_px}
+        images[image_id] = {**images.get(image_id, {}), "id": image_id, **ours}
+        known = fields.get(item.id, ())
+        objects += [
+            (image_id, category_ids[item.query], region, known[k] if k < len(known) else {})
+            for k, region in enumerate(item.regions)
+        ]
+    categories = {each["id"]: dict(each) for each in extras.get("categories", ())}
+    for name, number in category_ids.items():
+        categories[number] = {**categories.get(number, {}), "id": number, "name": name}
     write_annotations(
         path,
         list(images.values()),
         objects,
-        sorted(categories, key=lambda category: category["id"]),
+        [categories[number] for number in sorted(categories)],
         format_name="coco",
+        more={name: extras[name] for name in ("info", "licenses") if extras.get(name)},
     )
     return (Path(path),)
+
+
+def _plain(image: Mapping[str, Any]) -> dict[str, Any]:
+    """An image's entry without what only LVIS has."""
+    of_lvis = ("neg_category_ids", "not_exhaustive_category_ids")
+    return {name: value for name, value in image.items() if name not in of_lvis}
 
 
 Picture = tuple[str, int, int]

@@ -4,6 +4,7 @@
     DIR/cases.parquet    id, intervention, tags, facts (version 2)
     DIR/items.parquet    one row per query; regions as list<struct>, answer as struct (version 2)
     DIR/images/          the pictures, if they were copied
+    DIR/extras.json      what else a COCO file said, if it was one
 
 Version 2 has columns for what is asked in words: the facts of a case, several images of an item,
 and the answer that is expected. A benchmark without these is written as version 1, byte for byte as
@@ -30,7 +31,7 @@ import msgspec
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import read_json_object, within
 from groundfault.io.inputs import Input, Outline
-from groundfault.io.store import new_folder, write_json
+from groundfault.io.store import new_folder, read_json, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Region, Rle, Role
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ FORMAT = "groundfault benchmark"
 FORMAT_VERSION = 2
 """The newest; benchmarks that fit into version 1 are written as that."""
 HEADER, CASES, ITEMS, IMAGES = "benchmark.json", "cases.parquet", "items.parquet", "images"
+EXTRAS = "extras.json"
 _BATCH_ROWS = 4096
 """Rows held as Arrow arrays at a time: 20 MB at 5 kB per row."""
 _EXPECTED = "the benchmark.json of a groundfault benchmark folder"
@@ -108,6 +110,8 @@ def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None 
             categories=benchmark.categories,
             notes=benchmark.notes,
         )
+        if benchmark.extras:
+            write_json(temporary / EXTRAS, benchmark.extras)
         write_json(temporary / HEADER, header)
     return card
 
@@ -133,8 +137,9 @@ def obstacle(benchmark: Benchmark) -> str | None:
     return None
 
 
-def read(folder: AnyPath, images: AnyPath | None = None) -> Benchmark:
-    """Read a folder that `write` made, and check that nobody changed it."""
+def read(folder: AnyPath, images: AnyPath | None = None, *, keep: bool = False) -> Benchmark:
+    """Read a folder that `write` made, and check that nobody changed it. `keep` reads also what the
+    source of its content said besides, so that it can be written as such again."""
     folder = Path(folder)
     header = _read_header(folder)
     cases = _read_table(folder / CASES, _case_schema(header.version), _cases)
@@ -145,6 +150,9 @@ def read(folder: AnyPath, images: AnyPath | None = None) -> Benchmark:
         items=items,
         categories=header.categories,
         notes=header.notes,
+        extras=read_json(folder / EXTRAS, dict[str, Any])
+        if keep and (folder / EXTRAS).is_file()
+        else {},
     )
     try:
         _check_names(benchmark)

@@ -14,10 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
+from typing import Any
 
 from groundfault.errors import DataError
 from groundfault.io.coco import Image, read_annotations, read_coco_results
-from groundfault.io.coco_categories import address_to_categories, category_items, category_names
+from groundfault.io.coco_categories import (
+    address_to_categories,
+    category_extras,
+    category_items,
+    category_names,
+)
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Prediction
 
@@ -61,8 +68,15 @@ def read_predictions(
     return address_to_categories(read_coco_results(path, progress=progress))
 
 
-def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = True) -> Benchmark:
-    """Read LVIS annotations."""
+def read(
+    annotations: AnyPath,
+    images: AnyPath | None = None,
+    *,
+    verify: bool = True,
+    keep: bool = False,
+) -> Benchmark:
+    """Read LVIS annotations. `keep` keeps what else the file says, so that it can be written as
+    COCO."""
     path = annotations
     data = read_annotations(path)
     names = category_names(path, data)
@@ -82,7 +96,16 @@ def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = 
         return sorted(set(image.neg_category_ids) - set(present))
 
     queries = {category: name.replace("_", " ") for category, name in names.items()}
-    cases, items, notes = category_items(path, data, queries, _image_name, absent, verify=verify)
+    cases, items, notes = category_items(
+        path, data, queries, lambda image: _image_name(image, images), absent, verify=verify
+    )
+    if not any(i.neg_category_ids or i.not_exhaustive_category_ids for i in data.images):
+        raise DataError(
+            path,
+            "no image says which categories are absent (neg_category_ids), as LVIS does",
+            remedy="read it as COCO (groundfault eval coco …), or make a set that asks for absent "
+            "things: groundfault build pairs",
+        )
     if contradictions:
         notes.append(
             f"{len(contradictions)} categories are annotated in an image that lists them as "
@@ -94,13 +117,29 @@ def read(annotations: AnyPath, images: AnyPath | None = None, *, verify: bool = 
         items=tuple(items),
         categories=tuple(names),
         notes=tuple(notes),
+        extras=_extras(path) if keep else {},
     )
 
 
-def _image_name(image: Image) -> str:
-    """LVIS v1 has no file names; its validation set holds images of two COCO folders.
+def _extras(path: AnyPath) -> dict[str, Any]:
+    """What else the file says, its categories under the names that are asked for."""
+    found = category_extras(path)
+    for category in found["categories"]:
+        category["name"] = category["name"].replace("_", " ")
+    return found
+
+
+def _image_name(image: Image, folder: AnyPath | None = None) -> str:
+    """The picture's name in its folder. LVIS v1 has no file names, and its validation set holds
+    images of two COCO folders; v0.5 has names that COCO gave up. Where the folder is known, the
+    name is one that is there.
 
     >>> _image_name(Image(1, coco_url="http://images.cocodataset.org/val2017/000000397133.jpg"))
     'val2017/000000397133.jpg'
     """
-    return image.file_name or "/".join(image.coco_url.split("/")[-2:])
+    parts = image.coco_url.split("/")
+    names = [name for name in (image.file_name, "/".join(parts[-2:]), parts[-1]) if name]
+    there = [] if folder is None else [name for name in names if (Path(folder) / name).is_file()]
+    if there:
+        return there[0]
+    return names[0] if names else ""

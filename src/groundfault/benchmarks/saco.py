@@ -11,20 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from groundfault.errors import UsageError
 from groundfault.io.coco import (
     annotator_regions,
     image_size,
     index_images,
-    read_annotations,
+    read_phrases,
     regions_by_image,
 )
-from groundfault.io.coco_writing import write_phrases
+from groundfault.io.coco_files import read_files
+from groundfault.io.coco_writing import phrase_ids, write_phrases
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "obstacle", "read", "recognise", "write"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "keys", "obstacle", "read", "recognise", "write"]
 
 AnyPath = str | PathLike[str]
 
@@ -39,7 +41,7 @@ CARD = Card(
 )
 ABOUT = "SA-Co annotations: image–phrase pairs"
 INPUTS = (
-    Input("annotations", "Annotation JSON; repeat for several annotators.", "files"),
+    Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
 LAYOUT = Layout(phrases=True)
@@ -57,11 +59,14 @@ def recognise(outline: Outline) -> bool:
 def read(
     annotations: Sequence[AnyPath], images: AnyPath | None = None, *, verify: bool = True
 ) -> Benchmark:
-    """Read SA-Co annotations, one file per annotator."""
-    paths = annotations
-    if not paths:
+    """Read SA-Co annotations: one file per annotator or, if no image is in two files, per part."""
+    if not annotations:
         raise UsageError("SA-Co: give at least one annotation file")
-    path, data = paths[0], read_annotations(paths[0])
+    return read_files(annotations, lambda paths: _read(paths, verify=verify))
+
+
+def _read(paths: Sequence[AnyPath], *, verify: bool) -> Benchmark:
+    path, data = paths[0], read_phrases(paths[0])
     regions, normalised = regions_by_image(path, data, index_images(path, data), verify=verify)
     others = [annotator_regions(other, data, verify=verify) for other in paths[1:]]
     cases, items = [], []
@@ -103,3 +108,9 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
     """Write every item as an (image, phrase) pair; one file per annotator, as NAME.json,
     NAME_b.json, NAME_c.json …"""
     return write_phrases(benchmark, path, format_name="saco", normalised=True)
+
+
+def keys(benchmark: Benchmark) -> list[Any]:
+    """Items are known by the numbers that they are written under."""
+    ids = phrase_ids(benchmark)
+    return [ids[item.id] for item in benchmark.items]

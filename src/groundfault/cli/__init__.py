@@ -33,7 +33,23 @@ def run(arguments: list[str] | None = None) -> int:
         _print_error(str(problem))
     except MemoryError:
         _print_error("not enough memory for this file")
+    except Exception as problem:
+        told = _plug_in_failure(problem)
+        if not told:
+            raise
+        _print_error(told)
     return 2
+
+
+def _plug_in_failure(problem: Exception) -> str:
+    """What to say where a plug-in of any kind (a benchmark, a judge, a metric …) raised something;
+    "" where it is our own mistake."""
+    from groundfault.errors import raised_in
+    from groundfault.registry import KINDS, plugins
+
+    targets = {entry.target for kind in KINDS for entry in plugins(kind).values()}
+    place = raised_in(problem, {target.partition(":")[0].partition(".")[0] for target in targets})
+    return f"a plug-in raised {type(problem).__name__}: {problem} (at {place})" if place else ""
 
 
 def _print_error(message: str) -> None:

@@ -48,7 +48,7 @@ def costs(
     for folder in runs:
         run = read_run(folder)
         benchmark = _asked(folder, run, data, annotations, images)
-        row = counted(run.model, read_predictions(folder), benchmark.items)
+        row = counted(run.name, read_predictions(folder), benchmark.items)
         if not row.episodes and not row.failed:
             raise UsageError(f"{folder}: {run.model} is no agent: its answers carry no traces")
         rows.append(row)

@@ -47,20 +47,29 @@ COMMANDS = {
         "judging:register",
         "How far can a judge be trusted? κ, α, precision and recall against labels, by task.",
     ),
+    "reader-card": Entry(
+        "judging:register",
+        "How often are answers read as they are meant? By rule, and with a model for the rest.",
+    ),
     "world": Entry(
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),
+    "build": Entry("building:register", "Make benchmarks from other data sets."),
     "train": Entry("train:register", "Train models against hallucination."),
     "calibrate": Entry(
         "calibration:register",
         "Choose the threshold with the highest cgF1 over boxes, once, on data of its own.",
+    ),
+    "check-model": Entry(
+        "checking:register",
+        "Does a model keep the rules? One picture, every broken rule; exit code 2 if there is any.",
     ),
     "agent": Entry(
         "agents:register", "Runs of agents: what they cost, and what they did step by step."
     ),
     "convert": Entry(
         "files:register",
-        "Turn any benchmark format into any other; what a format cannot hold is said.",
+        "Turn a benchmark into another format, a run into a results file; what is lost is said.",
     ),
     "export": Entry(
         "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @grouped
 def calibrate(
-    model: Annotated[str, typer.Argument(help="NAME or NAME:argument, or the folder of a run.")],
+    model: Annotated[str, typer.Argument(help="[LABEL=]NAME[:argument], or the folder of a run.")],
     files: DataOptions,
     loading: LoadingOptions,
     running: RunningOptions,
@@ -50,6 +50,7 @@ def calibrate(
     Writes calibration.json and calibration.svg into the run.
     """
     from groundfault.api.calibrating import calibrate as choose
+    from groundfault.registry import split_label
     from groundfault.reports.events import RunReporter
 
     if running.limit is not None:
@@ -72,7 +73,7 @@ def calibrate(
             out,
             bootstrap=bootstrap,
             seed=seed or 0,
-            reporter=RunReporter(model),
+            reporter=RunReporter(split_label(model)[0] or model),
             **loading.options(),
             **running.options(),
         )

@@ -28,6 +28,7 @@ from groundfault.cli.options import (
     Shown,
     WordsOptions,
     add_commands,
+    chosen_metrics,
     print_json,
     show_published,
     show_summary,
@@ -36,7 +37,7 @@ from groundfault.errors import GroundfaultError, UsageError
 
 if TYPE_CHECKING:
     from groundfault.analysis.gates import Gate
-    from groundfault.api.evaluating import Evaluation
+    from groundfault.api.evaluating import Asked, Evaluation
     from groundfault.api.result import Result
     from groundfault.io.fetching import Fetched, Offer
     from groundfault.records import Benchmark
@@ -52,7 +53,8 @@ def eval_(
         ),
     ],
     model: Annotated[
-        list[str], typer.Option("--model", help="NAME or NAME:argument of a model; repeat.")
+        list[str],
+        typer.Option("--model", help="NAME, NAME:argument or LABEL=NAME:argument; repeat."),
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder for a run per model.")],
     data: DataOptions,
@@ -66,7 +68,7 @@ def eval_(
     import gc
 
     from groundfault.analysis.gates import check_gate, parse_gate
-    from groundfault.api.evaluating import Evaluation, check_beforehand, run_folders
+    from groundfault.api.evaluating import Asked, Evaluation, check_beforehand, run_folders
     from groundfault.api.options import Options
 
     options = Options.of(
@@ -74,7 +76,7 @@ def eval_(
     )
     options.scoring  # noqa: B018 - refuses wrong thresholds before anything is read
     gates = [parse_gate(text) for text in showing.fail_if or ()]
-    folders = run_folders(model, out)
+    folders = run_folders([Asked.of(each) for each in model], out)
     check_beforehand(benchmark, model, options)
     found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
     evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
@@ -100,7 +102,7 @@ def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) ->
 
 
 def _evaluate(
-    evaluation: Evaluation, folders: Mapping[str, Path], shown: Shown
+    evaluation: Evaluation, folders: Mapping[Asked, Path], shown: Shown
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
     from groundfault.reports.events import RunReporter
@@ -108,34 +110,48 @@ def _evaluate(
     graders = evaluation.graders(list(folders))
     results: dict[str, Result] = {}
     stopped: dict[str, str] = {}
-    for spec, folder in folders.items():
-        reporter = RunReporter(spec, as_json=shown.as_json)
-        result = evaluation.run(spec, folder, reporter, graders)
+    for asked, folder in folders.items():
+        name = asked.name
+        reporter = RunReporter(name, as_json=shown.as_json)
+        result = evaluation.run(asked, folder, reporter, graders)
         if result is None:
-            stopped[spec] = "answered not one item, so there is nothing to score"
+            stopped[name] = "answered not one item, so there is nothing to score"
             continue
-        results[spec] = result
+        results[name] = result
         run = result.run
         if run is not None and run.stopped and not run.within_budget:
-            stopped[spec] = f"was stopped: {run.stopped}"
+            stopped[name] = f"was stopped: {run.stopped}"
         if not shown.as_json:
             if shown.format_ is Format.terminal:
-                print(f"{spec}:")
+                print(f"{name}:")
             show_summary(result.summary, shown)
             if evaluation.in_words:
                 print()
             written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
             print(f"\nwritten: {written}", file=sys.stderr)
-    if evaluation.protocol.name == "exam" and not shown.as_json:
+    if evaluation.protocol.name == "exam" and not shown.as_json and not shown.metric:
         show_exam(results, shown)
-    for spec, reason in stopped.items():
-        print(f"error: {spec} {reason}", file=sys.stderr)
+    elif len(results) > 1 and not shown.as_json:
+        show_together(results, shown)
+    for name, reason in stopped.items():
+        print(f"error: {name} {reason}", file=sys.stderr)
     if stopped:
         raise GroundfaultError(
             "answers are kept, run.json has the reasons; the same command goes on where this one "
             "ended"
         )
     return results
+
+
+def show_together(results: Mapping[str, Result], shown: Shown) -> None:
+    """One table of all models."""
+    from groundfault.reports.summaries import models_table
+    from groundfault.reports.tables import show
+
+    summaries = {name: result.summary for name, result in results.items()}
+    chosen = chosen_metrics(next(iter(summaries.values())), shown.metric)
+    print()
+    show(models_table(summaries, chosen), shown.format_)
 
 
 def show_exam(results: Mapping[str, Result], shown: Shown) -> None:
@@ -196,12 +212,28 @@ def agreement(*, yes: bool) -> Any:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """While work is done that the same command would take up again: Ctrl-C says so."""
+    """While work is done that the same command would take up again: Ctrl-C says so, and so does a
+    polite kill, as batch systems send it before their time is up."""
+    import signal
+
+    def terminate(*_: object) -> None:
+        raise _Terminated
+
+    before: Any = signal.getsignal(signal.SIGTERM)
+    with contextlib.suppress(ValueError):  # not the main thread: nobody may set it there
+        signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as problem:
         print("interrupted: the same command goes on where this one ended", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise typer.Exit(143 if isinstance(problem, _Terminated) else 130) from None
+    finally:
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGTERM, before)
+
+
+class _Terminated(KeyboardInterrupt):
+    """Somebody sent SIGTERM."""
 
 
 def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
@@ -282,7 +314,9 @@ def report(
     out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Benchmark folder with the pictures; POPE: COCO's."),
+        typer.Option(
+            "--images", help="Where the pictures are now: their folder or the benchmark's."
+        ),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")

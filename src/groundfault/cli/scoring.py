@@ -7,6 +7,7 @@ the settings of its protocol.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ import typer
 
 from groundfault.cli.options import (
     GRID_HELP,
+    SIZES_HELP,
     AsJson,
     Bootstrap,
     Command,
@@ -42,6 +44,7 @@ from groundfault.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from groundfault.analysis.scoring import Matched
     from groundfault.analysis.sweep import Sweep
     from groundfault.io.inputs import Input
     from groundfault.protocols import Protocol
@@ -53,6 +56,7 @@ CHOICES: dict[str, tuple[Any, str]] = {
     "iou": (IouType, "What the cgF1 family compares."),
     "variant": (Variant, "As published, or by the definitions."),
     "missing": (Missing, "What an absent prediction means."),
+    "sizes": (str, SIZES_HELP),
 }
 """The options of the settings that protocols have."""
 EVERY_SCORE: dict[str, tuple[Any, Any]] = {
@@ -84,7 +88,6 @@ def score_command(name: str) -> Command | None:
         return None
 
     def command(**given: Any) -> None:
-        from groundfault.analysis.scoring import score_files
         from groundfault.config import ScoreSettings
         from groundfault.reports.progress import progress
 
@@ -94,23 +97,22 @@ def score_command(name: str) -> Command | None:
             given["config"],
             bootstrap=given["bootstrap"],
             seed=given["seed"],
-            **{key: value for key, value in chosen.items() if key != "missing"},
+            **{key: value for key, value in chosen.items() if hasattr(usual, key)},
         )
         for key in protocol.settings:  # from the configuration
             if getattr(settings, key, None) != getattr(usual, key, None):
                 chosen.setdefault(key, getattr(settings, key))
         if "missing" in protocol.settings:
             chosen.setdefault("missing", Missing.error)
+        has_t = protocol.settings.get("t") is not None and given["config"] is None
+        if _is_run(name) and has_t and "t" not in chosen:
+            chosen["t"] = _usual_t(name)
+        plain = {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()}
         with progress("comparing masks") as advance:
-            scored, hashes = score_files(
-                name,
-                _given_inputs(inputs, given),
-                given["predictions"],
-                {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()},
-                progress=advance,
-            )
+            matched = _matched(name, inputs, given, plain, advance)
+        scored = matched.score(plain)
         shown = Shown(given["as_json"], given["format_"], given["metric"], given["published"])
-        finish(scored, settings, hashes, given["out"], shown)
+        finish(scored, settings, matched.hashes(scored), given["out"], shown)
 
     # a setting without a default, such as t where predictions have no scores, is no choice
     settings = {
@@ -118,7 +120,8 @@ def score_command(name: str) -> Command | None:
         for key, value in protocol.settings.items()
         if key in CHOICES and value is not None
     }
-    return _typed(command, f"{about}.", inputs, {**settings, **EVERY_SCORE})
+    options = {**settings, **EVERY_SCORE}
+    return _typed(command, f"{about}.", inputs, options, predictions=not _is_run(name))
 
 
 def _choice(name: str, default: object) -> Any:
@@ -133,7 +136,6 @@ def sweep_command(name: str) -> Command | None:
         return None
 
     def command(**given: Any) -> None:
-        from groundfault.analysis.scoring import match_files
         from groundfault.analysis.sweep import parse_grid, sweep
         from groundfault.reports.progress import progress
 
@@ -148,9 +150,7 @@ def sweep_command(name: str) -> Command | None:
         )
         settings = {"iou": str(resolved.iou), "variant": str(resolved.variant)}
         with progress("comparing masks") as advance:
-            found = match_files(
-                name, _given_inputs(inputs, given), given["predictions"], settings, progress=advance
-            )
+            found = _matched(name, inputs, given, settings, advance)
         with progress("sweeping") as advance:
             swept = sweep(
                 found.protocol,
@@ -169,19 +169,62 @@ def sweep_command(name: str) -> Command | None:
     grids: dict[str, tuple[Any, Any]] = {"t": (TGrid, "0.05:0.95:0.05")}
     if "tau" in protocol.settings:
         grids["tau"] = (Annotated[str, typer.Option("--tau", help=GRID_HELP)], "0.3:0.9:0.1")
-    return _typed(command, f"{about}, at every threshold.", inputs, {**grids, **EVERY_SWEEP})
+    options = {**grids, **EVERY_SWEEP}
+    about = f"{about}, at every threshold."
+    return _typed(command, about, inputs, options, predictions=not _is_run(name))
 
 
 def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str]:
     """What a benchmark is read from, how it is scored, and what it is."""
     from groundfault import protocols, registry
 
+    if _is_run(name):
+        from groundfault.analysis.scoring import OF_A_RUN
+        from groundfault.runs.run import read_run
+
+        run = read_run(name)
+        about = f"The stored predictions of {run.model}"
+        return (OF_A_RUN,), protocols.find(run.protocol or "concept-pairs"), about
     module = registry.load("benchmarks", name)
     card = getattr(module, "CARD", None)
     # a folder brings its own card: whatever any protocol of masks takes may be chosen
     protocol = protocols.find(card.protocol if card is not None else "concept-pairs")
     about = f"{card.title}: {protocol.title.lower()}" if card is not None else module.ABOUT
     return getattr(module, "INPUTS", ()), protocol, about
+
+
+def _is_run(name: str) -> bool:
+    """Whether the place of a benchmark's name is taken by the folder of a run."""
+    from groundfault.runs.run import RUN
+
+    return (Path(name) / RUN).is_file()
+
+
+def _usual_t(folder: str) -> float:
+    """The threshold of a run's model, and a line that says where it comes from."""
+    from groundfault.analysis.calibration import usual_point
+    from groundfault.runs.run import read_run
+
+    t, note = usual_point(read_run(folder).model)
+    if note:
+        print(note, file=sys.stderr)
+    return t
+
+
+def _matched(
+    name: str,
+    inputs: Iterable[Input],
+    given: Mapping[str, Any],
+    settings: Mapping[str, object],
+    progress: Callable[[int, int], None],
+) -> Matched:
+    """The predictions of a dump, or of a run that names itself, compared with its benchmark."""
+    from groundfault.analysis.scoring import match_files, match_run
+
+    if _is_run(name):
+        return match_run(name, settings, data=given["data"])
+    files = _given_inputs(inputs, given)
+    return match_files(name, files, given["predictions"], settings, progress=progress)
 
 
 def _given_inputs(inputs: Iterable[Input], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,6 +236,8 @@ def _typed(
     about: str,
     inputs: Iterable[Input],
     options: Mapping[str, tuple[Any, Any]],
+    *,
+    predictions: bool,
 ) -> Command:
     """The command with a signature that Typer can read: inputs, predictions, options."""
     parameters = []
@@ -207,7 +252,8 @@ def _typed(
                 inspect.Parameter.empty if needed else None,
             )
         )
-    parameters.append(_parameter("predictions", Predictions, inspect.Parameter.empty))
+    if predictions:
+        parameters.append(_parameter("predictions", Predictions, inspect.Parameter.empty))
     parameters += [_parameter(name, kind, default) for name, (kind, default) in options.items()]
     command.__doc__ = about
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -246,7 +292,8 @@ def _commands(
     if not words or words[0] != group:
         return {}
     named = words[1] if len(words) > 1 else ""
-    if named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks"):
+    known = named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks")
+    if known or (named and _is_run(named)):
         command = make(named)
         return {} if command is None else {named: command}
     return {

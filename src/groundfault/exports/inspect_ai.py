@@ -9,6 +9,8 @@ which counts as wrong and is neither yes nor no. A sample that ended in an error
 
 from __future__ import annotations
 
+import functools
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,6 +53,7 @@ from groundfault.exports.scores import flat_scores, modes_of, read_benchmark
 from groundfault.judges import AnswerJudge, expected, grade
 from groundfault.judges.llm import LlmJudge
 from groundfault.judges.rule import RuleJudge
+from groundfault.llm.pictures import picture_bytes
 from groundfault.llm.server import ChatOptions
 from groundfault.records import (
     Benchmark,
@@ -113,7 +116,7 @@ def _dataset(benchmark: Benchmark, data: str, modes: Sequence[Mode]) -> MemoryDa
 
 
 def _sample(item: Item, mode: Mode, images: Path, *, several: bool) -> InspectSample:
-    content: list[Content] = [ContentImage(image=str(images / name)) for name in item.images]
+    content: list[Content] = [ContentImage(image=_shown(images / name)) for name in item.images]
     content.append(ContentText(text=prompt(item, mode)))
     wanted = expected(item)
     return InspectSample(
@@ -122,6 +125,16 @@ def _sample(item: Item, mode: Mode, images: Path, *, several: bool) -> InspectSa
         target=wanted.reference,
         metadata={"item_id": item.id, "mode": mode, "type": wanted.type},
     )
+
+
+@functools.cache
+def _shown(path: Path) -> str:
+    """A picture as Inspect AI takes it: its file, or a data URL where models would see something
+    else in the file than ours do."""
+    if not path.is_file():
+        return str(path)  # the sample will say so
+    mime, content, rewritten = picture_bytes(path)
+    return f"data:{mime};base64,{b64encode(content).decode()}" if rewritten else str(path)
 
 
 @scorer(metrics=[])

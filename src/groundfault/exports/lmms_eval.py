@@ -24,6 +24,7 @@ import msgspec
 
 from groundfault import __version__
 from groundfault.exports.scores import flat_scores, modes_of, offered_modes, read_benchmark
+from groundfault.io.pictures import open_picture
 from groundfault.io.store import new_folder
 from groundfault.judges import expected, grade
 from groundfault.judges.rule import RuleJudge
@@ -56,9 +57,7 @@ class Questions:
 
     def doc_to_visual(self, doc: Doc) -> list[Image]:
         """The pictures, in order."""
-        from PIL import Image
-
-        return [Image.open(path).convert("RGB") for path in doc["pictures"]]
+        return [open_picture(path) for path in doc["pictures"]]
 
     def process_results(self, doc: Doc, results: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The judged answer, for every metric: each is a function of all answers, and a task takes

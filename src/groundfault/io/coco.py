@@ -19,6 +19,7 @@ from groundfault.io.masks import CONTINUES, MAX_PIXELS, parse_mask, to_rle
 from groundfault.records import Outcome, Prediction, Region, Rle
 
 __all__ = [
+    "ANNOTATIONS",
     "EDIT_TYPES",
     "NEGATIVE_OFFSET",
     "Annotation",
@@ -36,6 +37,7 @@ __all__ = [
     "is_compressed",
     "read_annotations",
     "read_coco_results",
+    "read_phrases",
     "regions_by_image",
 ]
 
@@ -75,6 +77,7 @@ class Image(msgspec.Struct, gc=False):
     text_input: str = ""
     edit_type: str | None = None
     fp_source_id: Id | None = None
+    gt_sent: str | None = None
     is_instance_exhaustive: int | bool = 1
     coco_url: str = ""
     neg_category_ids: tuple[int, ...] = ()
@@ -104,6 +107,8 @@ class Sentence(msgspec.Struct):
     sent_id: Id | None = None
     is_false_premise: bool | None = None
     exist: bool | None = None
+    gt_sent: str | None = None
+    """Of a false one: what is there instead."""
 
 
 class Ref(msgspec.Struct):
@@ -155,6 +160,42 @@ def read_annotations(path: AnyPath) -> AnnotationFile:
             )
         seen.add(str(annotation.id))
     return data
+
+
+def read_phrases(path: AnyPath) -> AnnotationFile:
+    """The same for a file whose images are (image, phrase) pairs: each has its phrase."""
+    data = read_annotations(path)
+    silent = [n for n, image in enumerate(data.images) if not image.text_input.strip()]
+    if not silent:
+        return data
+    if len(silent) == len(data.images) and _is_by_category(data):
+        is_lvis = any(image.neg_category_ids for image in data.images)
+        raise DataError(
+            path,
+            f"this is a plain {'LVIS' if is_lvis else 'COCO'} file: its objects have categories, "
+            "and no image has a phrase (text_input)",
+            record=_image_record(data, silent[0]),
+            remedy="make pairs of present and absent categories with `groundfault build pairs`, "
+            "or a query per category with `groundfault convert FILE --to folder`",
+        )
+    more = f" (and {len(silent) - 1} more)" if len(silent) > 1 else ""
+    raise DataError(
+        path,
+        f"its text_input is missing or empty{more}, so there is nothing to ask",
+        record=_image_record(data, silent[0]),
+        remedy="give it its phrase, or drop the entry with its annotations",
+    )
+
+
+def _is_by_category(data: AnnotationFile) -> bool:
+    """Whether objects have named categories, and nothing says that images come in pairs."""
+    named = {category.id for category in data.categories if category.name}
+    paired = any(i.edit_type is not None or i.fp_source_id is not None for i in data.images)
+    return not paired and any(a.category_id in named for a in data.annotations)
+
+
+def _image_record(data: AnnotationFile, number: int) -> str:
+    return f"images[{number}] (id {data.images[number].id})"
 
 
 def index_images(path: AnyPath, data: AnnotationFile) -> dict[str, int]:
@@ -341,6 +382,14 @@ def annotator_regions(
             found.append((None, True))
             continue
         other = data.images[place]
+        if (other.file_name, other.text_input) != (image.file_name, image.text_input):
+            raise DataError(
+                path,
+                f"it is '{other.text_input}' in {other.file_name} here and '{image.text_input}' in "
+                f"{image.file_name} in the first file, while other images are in both",
+                record=f"images[{place}] (id {other.id})",
+                remedy="give annotators of the same images, or parts that share none",
+            )
         if (other.height, other.width) != (image.height, image.width):
             raise DataError(
                 path,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import msgspec
 
 from groundfault.errors import DataError
 from groundfault.io.coco import (
+    ANNOTATIONS,
     Annotation,
     AnnotationFile,
     FileRecord,
@@ -19,9 +21,16 @@ from groundfault.io.coco import (
     index_images,
     regions_by_image,
 )
+from groundfault.io.foreign import read_json_object
 from groundfault.records import Case, Item, Region, Role
 
-__all__ = ["address_to_categories", "annotated_regions", "category_items", "category_names"]
+__all__ = [
+    "address_to_categories",
+    "annotated_regions",
+    "category_extras",
+    "category_items",
+    "category_names",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -148,3 +157,36 @@ def address_to_categories(predictions: Iterable[FileRecord]) -> Iterator[FileRec
     for each in predictions:
         category = each.category_ids[0] if each.category_ids else None
         yield msgspec.structs.replace(each, item_id=_category_item(each.item_id, category))
+
+
+class _WholeFile(msgspec.Struct):
+    """An annotation file with every field of every record."""
+
+    info: Any = None
+    licenses: list[Any] = []
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
+    categories: list[dict[str, Any]] = []
+
+
+OURS = frozenset({"image_id", "category_id", "segmentation", "bbox", "iscrowd"})
+"""Fields of an annotation that items and regions hold."""
+
+
+def category_extras(path: AnyPath) -> dict[str, Any]:
+    """What a file of objects by category says beyond the items of `category_items`, for
+    `Benchmark.extras`: info, licences, images and categories as they are, and by item the further
+    fields of its annotations, in the order of its regions."""
+    whole = read_json_object(path, _WholeFile, expected=ANNOTATIONS)
+    by_item: dict[str, list[dict[str, Any]]] = {}
+    for record in whole.annotations:
+        item = _category_item(record["image_id"], record["category_id"])
+        kept = {name: value for name, value in record.items() if name not in OURS}
+        by_item.setdefault(item, []).append(kept)
+    return {
+        "info": whole.info,
+        "licenses": whole.licenses,
+        "images": whole.images,
+        "categories": whole.categories,
+        "annotations": by_item,
+    }

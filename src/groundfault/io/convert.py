@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import DataError, UnknownName, UsageError
+from groundfault.io.coco_writing import pooled_categories
 from groundfault.io.foreign import open_file, read_json_object, stream_json_list
 from groundfault.io.inputs import Outline
 from groundfault.records import Benchmark, Item, Region
@@ -179,6 +180,8 @@ def read_any(
     inputs: dict[str, Any] = {first.name: paths if first.kind == "files" else paths[0]}
     if data_dir is not None and any(each.name == "data" for each in others):
         inputs["data"] = data_dir
+    if "keep" in signature(module.read).parameters:
+        inputs["keep"] = True
     benchmark: Benchmark = module.read(**inputs)
     return benchmark
 
@@ -264,6 +267,12 @@ def _differences(before: Benchmark, after: Benchmark, format: str) -> Iterator[s
         changed = [old for old, new in kept if not same(old, new)]
         if changed:
             yield f"Dropped: {what} of {_some(changed)}."
+    pooled = pooled_categories(before)
+    if pooled > 1 and format in ("cafe", "saco"):  # whose published evaluators look at them
+        yield (
+            f"Changed: {pooled} declared categories are pooled into one: results must name "
+            f"category {after.categories[0]}."
+        )
     yield from _case_differences(before, after, kept)
 
 

@@ -25,7 +25,7 @@ import msgspec
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io import hub
 from groundfault.io.inputs import Published
-from groundfault.io.store import read_json, write_bytes, write_json
+from groundfault.io.store import cache_folder, read_json, write_bytes, write_json
 from groundfault.registry import load
 
 __all__ = ["LARGE_BYTES", "PICTURES", "Fetched", "Offer", "cache_folder", "fetch", "unpack"]
@@ -66,14 +66,6 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """By the names that its benchmark declares."""
     origin: str
     """repo@commit"""
-
-
-def cache_folder() -> Path:
-    """Where fetched things are kept."""
-    own, shared = os.environ.get("GROUNDFAULT_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).expanduser()
-    return (Path(shared) if shared else Path.home() / ".cache") / "groundfault"
 
 
 def fetch(

@@ -1,7 +1,8 @@
-"""Pictures from files, as models see them."""
+"""Pictures from files: the one place that decodes them."""
 
 from __future__ import annotations
 
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,35 +13,81 @@ from groundfault.io.masks import MAX_PIXELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from PIL import Image
 
-__all__ = ["read_image"]
+__all__ = ["is_about_stored_pixels", "is_plain", "open_picture", "read_image"]
+
+Source = str | PathLike[str] | BytesIO
+ORIENTATION = 274
+"""EXIF's tag: how a picture is to be turned; 1 or nothing for not at all."""
+LYING = (5, 6, 7, 8)
+"""Its values that exchange height and width."""
+PNG = b"\x89PNG\r\n\x1a\n"
 
 WHITE = {"I": 65535.0, "I;16": 65535.0, "I;16B": 65535.0, "I;16L": 65535.0, "I;16N": 65535.0}
 """The value of white in Pillow's modes of deep grey. 32-bit integers hold 16-bit pictures too."""
 
 
-def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
-    """A picture as (height, width, 3) RGB, upright as its camera meant it."""
+def read_image(source: Source, *, size_px: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """A picture as (height, width, 3) RGB; see `open_picture`."""
+    return np.asarray(open_picture(source, size_px=size_px))
+
+
+def open_picture(
+    source: Source, *, size_px: tuple[int, int] | None = None, draft_px: int | None = None
+) -> Image.Image:
+    """A picture from a file or its content, 8-bit RGB, as everybody who looks at it sees it: models
+    here and behind servers, reports, exports.
+
+    It is upright, as its camera meant it (EXIF). Only where annotations are about the stored pixels
+    it stays as it is stored: where `size_px`, (height, width) by the annotations, is the stored
+    size and not the upright one. With `draft_px` a JPEG may come smaller, its sides no shorter.
+    """
     from PIL import Image, ImageOps
 
+    name = "the picture" if isinstance(source, BytesIO) else f"'{Path(source).name}'"
     try:
-        picture = Image.open(path)
+        picture = Image.open(source)
     except Image.DecompressionBombError:  # beyond Pillow's own limit, which is below ours
         most = min(MAX_PIXELS, 2 * (Image.MAX_IMAGE_PIXELS or MAX_PIXELS))
-        raise _too_large(path, f"more than {most / 1e6:.0f} megapixels") from None
+        raise _too_large(name, f"more than {most / 1e6:.0f} megapixels") from None
     with picture:
         if picture.width * picture.height > MAX_PIXELS:
-            raise _too_large(path, f"{picture.width}x{picture.height} pixels")
-        upright = ImageOps.exif_transpose(picture)
-        if upright.mode[0] in "IF":
-            return _deep_grey(np.asarray(upright), upright.mode)
-        return np.asarray(upright.convert("RGB"))
+            raise _too_large(name, f"{picture.width}x{picture.height} pixels")
+        as_stored = size_px is not None and is_about_stored_pixels(picture, size_px)
+        if draft_px is not None:
+            picture.draft("RGB", (draft_px, draft_px))
+        shown = picture if as_stored else ImageOps.exif_transpose(picture)
+        if shown.mode[0] in "IF":
+            return Image.fromarray(_deep_grey(np.asarray(shown), shown.mode))
+        return shown.convert("RGB")
 
 
-def _too_large(path: str | PathLike[str], claim: str) -> ValueError:
+def is_about_stored_pixels(picture: Image.Image, size_px: tuple[int, int]) -> bool:
+    """Whether annotations of this size, (height, width), mean the pixels as they are stored, though
+    the picture lies on its side. A picture that is turned by 180°, mirrored or square has one size
+    both ways and is taken upright."""
+    lying = picture.getexif().get(ORIENTATION, 1) in LYING
+    stored = (picture.height, picture.width)
+    return lying and size_px == stored and stored[0] != stored[1]
+
+
+def is_plain(content: bytes) -> bool:
+    """Whether the content of a file is a picture that every decoder reads alike: 8 bits, grey or
+    RGB, no palette, no transparency, upright as it is stored."""
+    from PIL import Image
+
+    with Image.open(BytesIO(content)) as picture:
+        is_deep = content.startswith(PNG) and content[24] > 8  # Pillow says RGB of 16 bits too
+        turned = picture.getexif().get(ORIENTATION, 1) not in (0, 1)
+        return picture.mode in ("L", "RGB") and not (
+            is_deep or turned or "transparency" in picture.info
+        )
+
+
+def _too_large(name: str, claim: str) -> ValueError:
     return ValueError(
-        f"'{Path(path).name}' claims {claim}. Remedy: shrink the picture and its masks, or leave "
-        "it out"
+        f"{name} claims {claim}. Remedy: shrink the picture and its masks, or leave it out"
     )
 
 

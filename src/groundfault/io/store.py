@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_table",
     "atomic_file",
+    "cache_folder",
     "check_vacant",
     "locked",
     "new_folder",
@@ -36,6 +37,14 @@ __all__ = [
 
 AnyPath = str | PathLike[str]
 T = TypeVar("T")
+
+
+def cache_folder() -> Path:
+    """Where fetched things, and what need not be worked out again, are kept."""
+    own, shared = os.environ.get("GROUNDFAULT_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if own:
+        return Path(own).expanduser()
+    return (Path(shared) if shared else Path.home() / ".cache") / "groundfault"
 
 
 @contextlib.contextmanager

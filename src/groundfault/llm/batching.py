@@ -14,8 +14,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import RAISED, GroundfaultError, UsageError, described
 from groundfault.interfaces import ChatModel
+from groundfault.io.answers import Broken, answers_of, reply_of
 from groundfault.llm.server import Tool
 from groundfault.records import Conversation, Outcome, Reply
 
@@ -29,8 +30,8 @@ LARGEST_BATCH = 64
 
 def failure(problem: BaseException | str) -> str:
     """The reason of a failed reply, in words."""
-    in_words = isinstance(problem, str | GroundfaultError)
-    return (str(problem) if in_words else f"{type(problem).__name__}: {problem}")[:LONGEST_REASON]
+    in_words = isinstance(problem, str | GroundfaultError | Broken)
+    return (str(problem) if in_words else described(problem))[:LONGEST_REASON]  # type: ignore[arg-type]
 
 
 def run_in_batches(
@@ -53,23 +54,31 @@ def _replies(
     """One reply per request; raises only what no request is to blame for."""
     started = time.perf_counter()
     try:
-        replies = reply_to(requests)
-        if len(replies) != len(requests):
-            raise ValueError(f"the model gave {len(replies)} replies to {len(requests)} requests")
+        replies = answers_of(
+            reply_to(requests), len(requests), method="complete", each="conversation"
+        )
     except GroundfaultError:
         raise
-    except Exception as problem:  # whatever a model may raise
+    except RAISED as problem:  # whatever a model may raise
         if len(requests) == 1:
             yield Reply(outcome=Outcome.FAILED, reason=failure(problem))
             return
     else:
         seconds = round((time.perf_counter() - started) / len(requests), 6)
-        for reply in replies:
-            yield reply if reply.seconds else msgspec.structs.replace(reply, seconds=seconds)
+        yield from (_checked(reply, seconds) for reply in replies)
         return
     middle = len(requests) // 2  # outside `except`, whose traceback holds on to memory
     yield from _replies(reply_to, requests[:middle])
     yield from _replies(reply_to, requests[middle:])
+
+
+def _checked(answer: object, seconds: float) -> Reply:
+    """A model's answer as a reply; one that is none has failed."""
+    try:
+        reply = reply_of(answer)
+    except Broken as problem:
+        return Reply(outcome=Outcome.FAILED, reason=failure(problem))
+    return reply if reply.seconds else msgspec.structs.replace(reply, seconds=seconds)
 
 
 class Batcher(Generic[T, U]):

@@ -1,7 +1,8 @@
 """Pictures as requests carry them: the file's own bytes in base64, encoded once per picture.
 
-A file is sent as it is if servers read its type and it is small enough; otherwise it is written
-again, without loss where that suffices. Types are told by content, not by name.
+A file is sent as it is if servers read its type, every decoder sees the same in it, and it is small
+enough; otherwise it is written again as our own decoder sees it (upright, 8 bits, RGB), without
+loss where that suffices. Types are told by content, not by name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from groundfault.errors import DataError
+from groundfault.io.pictures import is_plain, open_picture
 from groundfault.records import Picture
 
 __all__ = ["PictureCache", "make_picture", "picture_bytes"]
@@ -63,10 +65,15 @@ def picture_bytes(path: Path, *, largest: int = LARGEST_BYTES) -> tuple[str, byt
         raise DataError(
             path, f"the picture cannot be read ({problem.strerror})", remedy="get the exam again"
         ) from None
-    mime = _mime(content)
-    if mime is not None and len(content) <= largest:
-        return mime, content, False
-    return _rewritten(path, content, mime, largest)
+    try:
+        mime = _mime(content) if is_plain(content) else None
+        if mime is not None and len(content) <= largest:
+            return mime, content, False
+        return _rewritten(content, mime, largest)
+    except (OSError, ValueError, SyntaxError) as problem:  # what Pillow raises on damaged files
+        raise DataError(
+            path, f"no readable picture ({problem})", remedy="get the exam again"
+        ) from None
 
 
 def _mime(content: bytes) -> str | None:
@@ -80,18 +87,9 @@ def _mime(content: bytes) -> str | None:
     return None
 
 
-def _rewritten(
-    path: Path, content: bytes, mime: str | None, largest: int
-) -> tuple[str, bytes, bool]:
-    """As PNG if only the type was wrong and it fits, else as JPEG, halved until it fits."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    try:
-        image: Image.Image = ImageOps.exif_transpose(Image.open(BytesIO(content))).convert("RGB")
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as problem:
-        raise DataError(
-            path, f"no readable picture ({problem})", remedy="get the exam again"
-        ) from None
+def _rewritten(content: bytes, mime: str | None, largest: int) -> tuple[str, bytes, bool]:
+    """As PNG if only the form was wrong and it fits, else as JPEG, halved until it fits."""
+    image = open_picture(BytesIO(content))
     if mime is None:
         encoded = _encoded(image, "PNG")
         if len(encoded) <= largest:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
 from groundfault.interfaces import ModelOptions
+from groundfault.io.hashes import KnownHashes
 from groundfault.registry import BASELINES
 from groundfault.workers import SCRIPTS
 
@@ -172,11 +173,11 @@ def _from_folder(folder: Path, name: str) -> Fetched:
             "(*.safetensors), as save_pretrained writes them"
         )
     digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.suffix in (*_SMALL_FILES, ".safetensors", ".bin"):
-            digest.update(file.name.encode())
-            with file.open("rb") as content:
-                digest.update(hashlib.file_digest(content, "sha256").digest())
+    with KnownHashes() as known:
+        for file in sorted(folder.iterdir()):
+            if file.suffix in (*_SMALL_FILES, ".safetensors", ".bin"):
+                digest.update(file.name.encode())
+                digest.update(bytes.fromhex(known.sha256(file)))
     return Fetched(folder, f"{name}@sha256:{digest.hexdigest()[:16]}")
 
 

@@ -139,28 +139,36 @@ class Sam3:
 
     def _instances(self, outputs: Any, row: int, size: tuple[int, ...]) -> Iterator[Instance]:
         """What one phrase found, each mask in the picture's own pixels."""
+        import torch
+
         scores = outputs.pred_logits[row].float().sigmoid()
         scores = scores * outputs.presence_logits[row].float().sigmoid()
         kept = prompting.rows(scores, floor=self.floor, most=self.most)
-        step = max(1, PIXELS_AT_ONCE // (size[0] * size[1]))
+        height, width = size
+        boxes = outputs.pred_boxes[row].float() * torch.tensor(
+            [width, height, width, height], device=scores.device
+        )
+        step = max(1, PIXELS_AT_ONCE // (height * width))
         for start in range(0, len(kept), step):
             some = kept[start : start + step]
-            (found,) = self.processor.post_process_instance_segmentation(
-                SimpleNamespace(
-                    pred_logits=outputs.pred_logits[row, some][None].float(),
-                    presence_logits=outputs.presence_logits[row][None].float(),
-                    pred_boxes=outputs.pred_boxes[row, some][None].float(),
-                    pred_masks=outputs.pred_masks[row, some][None].float(),
-                ),
-                threshold=-1.0,
-                target_sizes=[tuple(size)],
-            )
             yield from map(
                 Instance,
-                prompting.coded(found["masks"]),
-                found["scores"].tolist(),
-                map(tuple, found["boxes"].tolist()),
+                prompting.coded(_upsampled(outputs.pred_masks[row, some].float(), size) > 0.5),
+                scores[some].tolist(),
+                map(tuple, boxes[some].tolist()),
             )
+
+
+def _upsampled(logits: Any, size: tuple[int, ...]) -> Any:
+    """Probabilities (n, height, width) of mask logits at the picture's size: resized first, as the
+    authors do. transformers' own processor resizes probabilities, which moves the edges of masks
+    towards the surer side."""
+    import torch
+
+    resized = torch.nn.functional.interpolate(
+        logits[:, None], size=tuple(size), mode="bilinear", align_corners=False
+    )
+    return resized[:, 0].sigmoid()
 
 
 def _picture(features: Any, number: int) -> Any:

@@ -18,6 +18,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.io.pictures import open_picture
 from groundfault.llm.server import ChatOptions, make_reply
 from groundfault.models import checkpoints
 from groundfault.models.placement import Placement
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VisionLanguageModel", "hf"]
 
+MAX_TOKENS = 2048
+"""Of a reply, where nobody says: a model here would go on until memory ends."""
 KEPT_PICTURES = 64
 """Decoded; an agent's turn shows all pictures of the turns before it."""
 
@@ -59,7 +62,7 @@ def hf(argument: str, options: ChatOptions) -> VisionLanguageModel:
         processor,
         device=placement.device,
         temperature=options.temperature,
-        max_tokens=options.max_tokens,
+        max_tokens=options.max_tokens or MAX_TOKENS,
         sampling_seed=options.sampling_seed,
         checkpoints=(fetched.identity,),
     )
@@ -168,11 +171,7 @@ def _part(part: str | Picture) -> dict[str, Any]:
 
 @lru_cache(KEPT_PICTURES)
 def _image(picture: Picture) -> Image:
-    from PIL import Image, ImageOps
-
-    with Image.open(BytesIO(picture.content)) as image:
-        turned = ImageOps.exif_transpose(image)
-        return turned.convert("RGB")
+    return open_picture(BytesIO(picture.content))
 
 
 def _seed(conversations: Sequence[Conversation], sampling_seed: int | None = None) -> int:

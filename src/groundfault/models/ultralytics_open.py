@@ -1,5 +1,8 @@
 """YOLO-World (Cheng et al. 2024) with SAM, and YOLOE-seg (Wang et al. 2025), through ultralytics.
 
+CAFE's YOLO-World is another system: YOLO-World-Seg-L, whose masks come from a head of its own. It
+is `worker:yolo_world_seg`; ours has YOLO-World's boxes and SAM's masks, and no published threshold.
+
 ultralytics and its weights are AGPL-3.0, unlike this package: an extra of its own, imported only
 here. It reads phrases with CLIP, which is not on PyPI (see `docs/models.md`).
 

@@ -1,7 +1,7 @@
 """A model in an environment of its own: a process that answers over a pipe.
 
     worker:lisa                       the script that ships for LISA
-    worker:lisa:CHECKPOINT            with other weights
+    worker:lisa:CHECKPOINT            with other weights: of the hub, or a path from where you are
     worker:/path/to/script.py         a script of yours, run by our runtime
     worker:/path/to/executable        anything that speaks the protocol itself
 
@@ -22,7 +22,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.interfaces import ModelOptions
-from groundfault.io.masks import MAX_PIXELS, parse_mask, to_rle
+from groundfault.io.masks import parse_mask, to_rle
 from groundfault.models.worker_process import (
     WorkerGaveUp,
     WorkerModelError,
@@ -59,7 +58,8 @@ ERRORS_BEFORE_RESTART = 3
 """Exceptions in a row: a broken CUDA context answers nothing else until its process ends."""
 BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
-NO_BYTES = memoryview(b"")
+_WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
+"""Names that end so are files, not checkpoints of the hub."""
 _NAMES = ("worker", "model")
 """What a worker says of itself that is no version."""
 
@@ -97,6 +97,7 @@ class _Answer(msgspec.Struct):
     presence: float | None = None
     outcome: str = ""
     reason: str = ""
+    qualities: list[float] = []
 
 
 class _Answers(msgspec.Struct, tag="answer"):
@@ -132,13 +133,18 @@ class _Load:
         if program.suffix == ".py":
             command = [_interpreter(name), str(Path(runtime.__file__)), str(program)]
         return WorkerSegmenter(
-            command, name=name, options=options, checkpoint=checkpoint, repo=_repository(name)
+            command,
+            name=name,
+            options=options,
+            checkpoint=_checkpoint(name, checkpoint, options.revision),
+            repo=_repository(name),
         )
 
     def named_files(self, argument: str) -> tuple[str, ...]:
         """What may name files: a script of one's own and a checkpoint."""
         name, _, checkpoint = argument.partition(":")
-        return (str(Path(name).expanduser()), checkpoint) if _is_path(name) else (checkpoint,)
+        files = (checkpoint and str(Path(checkpoint).expanduser()),)
+        return (str(Path(name).expanduser()), *files) if _is_path(name) else files
 
 
 load = _Load()
@@ -178,6 +184,24 @@ def _repository(name: str) -> str:
             "Remedy: set it to a clone of the model's repository"
         )
     return str(Path(given).expanduser().resolve()) if given else ""
+
+
+def _checkpoint(name: str, given: str, revision: str) -> str:
+    """A checkpoint as the worker gets it, who works in the model's repository: the full path of
+    what lies in the user's folder; else as it is, for the hub."""
+    if not given:
+        return ""
+    path = Path(given).expanduser()
+    if path.exists():
+        if revision:
+            raise UsageError(
+                f"worker {name}: {given} is a file or folder, which has no revision. "
+                "Remedy: leave --revision out, or name a checkpoint of the hub"
+            )
+        return str(path.resolve())
+    if given.startswith((".", "~", os.sep)) or path.suffix in _WEIGHTS:
+        raise UsageError(f"worker {name}: there is no checkpoint {path.absolute()}")
+    return given
 
 
 class WorkerSegmenter:
@@ -227,10 +251,6 @@ class WorkerSegmenter:
         height_px, width_px = image.shape[:2]
         rgb = np.ascontiguousarray(image).data.cast("B")
         return self._segment((height_px, width_px), phrases, rgb=rgb)
-
-    def segment_file(self, path: str | PathLike[str], phrases: Sequence[str]) -> list[Prediction]:
-        """The same for a picture file that the worker decodes itself."""
-        return self._segment(_upright_size(path), phrases, file=str(Path(path).resolve()))
 
     def keep_log(self, folder: Path) -> None:
         """From the next start on, keep there what the process writes to stderr."""
@@ -287,12 +307,11 @@ class WorkerSegmenter:
         size: tuple[int, int],
         phrases: Sequence[str],
         *,
-        rgb: memoryview = NO_BYTES,
-        file: str = "",
+        rgb: memoryview,
     ) -> list[Prediction]:
         if not phrases:
             return []
-        image = {"height": size[0], "width": size[1], "file": file}
+        image = {"height": size[0], "width": size[1]}
         request = {"type": "segment", "image": image, "phrases": list(phrases)}
         with self._lock:
             process = self._running()
@@ -460,6 +479,8 @@ def _prediction(answer: _Answer, height_px: int, width_px: int) -> Prediction:
     if len(answer.scores) != len(masks):
         raise ValueError(f"{len(answer.scores)} scores for {len(masks)} masks")
     presence = 1.0 if answer.presence is None else answer.presence
+    if answer.qualities and len(answer.qualities) != len(masks):
+        raise ValueError(f"{len(answer.qualities)} qualities for {len(masks)} masks")
     for score in (*answer.scores, presence):
         if not 0.0 <= score <= 1.0:
             raise ValueError(f"a score of {score} is not in 0–1")
@@ -471,6 +492,7 @@ def _prediction(answer: _Answer, height_px: int, width_px: int) -> Prediction:
         text=answer.text,
         reason=answer.reason,
         presence=answer.presence,
+        qualities=tuple(answer.qualities),
     )
 
 
@@ -486,15 +508,3 @@ def _outcome(answer: _Answer) -> Outcome:
     if answer.masks:
         return Outcome.OK
     raise ValueError("neither mask nor text, and no outcome stated")
-
-
-def _upright_size(path: str | PathLike[str]) -> tuple[int, int]:
-    """Height and width of a picture file as its camera meant it, from its header alone."""
-    from PIL import ExifTags, Image
-
-    with Image.open(path) as picture:
-        width_px, height_px = picture.size
-        if width_px * height_px > MAX_PIXELS:
-            raise ValueError(f"the picture claims {width_px}x{height_px} pixels")
-        lying = picture.getexif().get(ExifTags.Base.Orientation, 1) in (5, 6, 7, 8)
-    return (width_px, height_px) if lying else (height_px, width_px)

@@ -103,9 +103,20 @@ def score(
             *overlaps.notes,
             *annotator_notes,
             *_crowd_notes(benchmark, layout, variant),
+            *_presence_notes(benchmark),
             *failure_notes(outcomes, overlaps.n_silent, "image–phrase pairs"),
         ),
     )
+
+
+def _presence_notes(benchmark: Benchmark) -> list[str]:
+    """What a set without anything absent cannot say, and how to make one that can."""
+    if any(not item.present for item in benchmark.items):
+        return []
+    return [
+        "Every phrase names something that is there, so cgF1, IL_MCC and IL_FPR say nothing here: "
+        "`groundfault build pairs` makes a set from COCO or LVIS that asks for absent things too."
+    ]
 
 
 def _crowd_notes(benchmark: Benchmark, layout: _Layout, variant: str) -> list[str]:

@@ -72,7 +72,7 @@ def from_run(
         if trace is None:
             continue
         path = within(images, item.image, file="the benchmark", record=f"item {item.id}")
-        episode = replay(trace, read_image(path))
+        episode = replay(trace, read_image(path, size_px=trace.size_px))
         files = {name: picture.content for name, picture in episode.pictures.items()}
         yield Shown(item.id, trace, files, _verdict(item, trace.outcome))
 

@@ -4,7 +4,6 @@ few words for people. The same for masks and for words."""
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault.reports.progress import Display
-from groundfault.runs.run import Run
+from groundfault.runs.run import NOT_ASKED, Run, failure_kind
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
@@ -93,7 +92,6 @@ class RunReporter:
     ) -> None:
         """All was scored, unless nothing was answered."""
         words = {
-            "stopped": run.stopped,
             "tokens_in": run.tokens_in,
             "tokens_out": run.tokens_out,
             "cost": run.cost,
@@ -103,8 +101,11 @@ class RunReporter:
         self._event(
             "finished",
             run=str(folder),
+            state=run.state,
+            stopped=run.stopped,
             answered=run.n_items - run.outcomes["failed"],
             n_items=run.n_items,
+            reused=run.reused,
             outcomes=run.outcomes,
             failures=grouped(run.failures),
             seconds=run.seconds,
@@ -176,9 +177,13 @@ def ending(run: Run) -> str:
     cost = f", {run.cost:.2f} of money" if run.cost else ""
     tokens = f", {_thousands(run.tokens_in + run.tokens_out)} tokens" if run.tokens_in else ""
     lines = [
-        f"{run.model}: {run.n_items - failed} of {run.n_items} answered, {run.seconds:.1f} s"
+        f"{run.name}: {run.n_items - failed} of {run.n_items} answered, {run.seconds:.1f} s"
         f"{tokens}{cost}"
     ]
+    if run.reused:
+        lines.append(f"  {run.reused} of them were answered before and are reused")
+    if run.last_session.get("from_store"):
+        lines.append(f"  {run.last_session['from_store']} replies come from the response store")
     if run.stopped:
         lines.append(f"  stopped: {run.stopped}")
     if run.outcomes["unparsed"] and not run.modes:
@@ -186,9 +191,7 @@ def ending(run: Run) -> str:
     if run.probe.startswith("not"):
         lines.append("  its coordinates were not probed: the model does not offer it")
     reasons = {
-        reason: n
-        for reason, n in grouped(run.failures).items()
-        if not reason.startswith("not asked:")
+        reason: n for reason, n in grouped(run.failures).items() if not reason.startswith(NOT_ASKED)
     }
     lines += [f"  {n} failed: {reason}" for reason, n in list(reasons.items())[:MOST_REASONS]]
     if len(reasons) > MOST_REASONS:
@@ -207,7 +210,7 @@ def grouped(failures: Mapping[str, int]) -> dict[str, int]:
     wording: dict[str, str] = {}
     counts: dict[str, int] = {}
     for reason, n in failures.items():
-        kind = re.sub(r"'[^']*'|\"[^\"]*\"|\d+(\.\d+)?", "…", reason)
+        kind = failure_kind(reason)
         first = wording.setdefault(kind, reason.splitlines()[0] if reason else "no reason given")
         counts[first] = counts.get(first, 0) + n
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from groundfault.errors import GroundfaultError
+from groundfault.errors import RAISED, GroundfaultError
 from groundfault.interfaces import Probeable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def probe(model: object) -> str:
         try:
             mask = np.asarray(model.frame_probe(image), bool)
             problem = _disagreement(mask, box, (height_px, width_px))
-        except Exception as raised:  # whatever an adapter may raise
+        except RAISED as raised:  # whatever an adapter may raise
             problem = f"did not come back ({type(raised).__name__}: {raised})"
         if problem:
             raise ProbeFailed(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from groundfault.errors import GroundfaultError, UsageError
+from groundfault.errors import RAISED, GroundfaultError, UsageError, described
 from groundfault.interfaces import (
     AnySizes,
     Baseline,
@@ -33,10 +32,10 @@ from groundfault.interfaces import (
     Segmenter,
     Startable,
 )
+from groundfault.io.answers import QUADS, Broken, answers_of, prediction_of
 from groundfault.io.foreign import within
-from groundfault.io.masks import decode, encode, parse_mask, resize_nearest
 from groundfault.io.pictures import read_image
-from groundfault.records import Item, Outcome, Prediction, Rle, Role
+from groundfault.records import Item, Outcome, Prediction
 from groundfault.runner.work import Batch, Task
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ DECODERS = 2
 BATCH = 4
 """Images at once, for models that can and have no wish of their own."""
 LONGEST_REASON = 1000
-QUADS = frozenset({Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL})
 
 
 class Prepared(NamedTuple):
@@ -80,11 +78,11 @@ def load_model(load: Callable[[], Any], name: str, folder: Path) -> Any:
             model.keep_log(folder)
         if isinstance(model, Startable):
             model.start()
-    except (GroundfaultError, OSError):
+    except GroundfaultError:
         raise
-    except Exception as problem:
+    except RAISED as problem:
         raise GroundfaultError(
-            f"model '{name}' cannot be loaded ({type(problem).__name__}: {problem})"
+            f"model '{name}' cannot be loaded ({described(problem)})"
         ) from problem
     return model
 
@@ -131,7 +129,7 @@ class Predictor:
             try:
                 shown.append(_Decoded(task, picture.result()))
             except Exception as problem:  # on damaged files Pillow also asserts and fails to index
-                answers += _failed(task.items, problem, picture=task.image)
+                answers += _failed(task.items, described(problem), picture=task.image)
         return answers + self._segment_all(shown)
 
     def close(self) -> None:
@@ -144,7 +142,7 @@ class Predictor:
     def _read(self, task: Task) -> Picture:
         assert self.images is not None
         path = within(self.images, task.image, file="the benchmark", record=f"image {task.image}")
-        picture = read_image(path)
+        picture = read_image(path, size_px=task.size_px)
         height_px, width_px = picture.shape[:2]
         if (height_px, width_px) != task.size_px and task.items[0].role not in QUADS:
             raise ValueError(
@@ -162,10 +160,11 @@ class Predictor:
 
     def _segment(self, shown: Sequence[_Decoded]) -> list[Prediction]:
         started = time.perf_counter()
-        problem = None
+        problem, reason = None, ""
         try:
             found = self._call(shown)
-        except Exception as raised:  # whatever a model may raise
+        except RAISED as raised:  # whatever a model may raise
+            reason = _reason(raised)
             problem = raised.with_traceback(None)  # whose frames would hold on to the memory
         if problem is None:
             seconds = (time.perf_counter() - started) / sum(len(s.task.items) for s in shown)
@@ -186,7 +185,7 @@ class Predictor:
             return [
                 prediction for half in self._halves(one) for prediction in self._segment([half])
             ]
-        return _failed(one.task.items, problem)
+        return _failed(one.task.items, reason)
 
     def _halves(self, one: _Decoded) -> list[_Decoded]:
         """An image with half of its phrases each, encoded once for all of them if that is
@@ -201,24 +200,26 @@ class Predictor:
             for half in (items[:middle], items[middle:])
         ]
 
-    def _call(self, shown: Sequence[_Decoded]) -> Sequence[Sequence[Prediction]]:
+    def _call(self, shown: Sequence[_Decoded]) -> list[list[Any]]:
+        """The model's answers, one per phrase of each image."""
         phrases = [[item.query for item in one.task.items] for one in shown]
-        found: Sequence[Sequence[Prediction]]
         if len(shown) > 1:
             assert self.together is not None
-            found = self.together.segment_batch([one.picture for one in shown], phrases)
+            method = "segment_batch"
+            found: Any = self.together.segment_batch([one.picture for one in shown], phrases)
         elif shown[0].encoded is not None:
             assert self.encoder is not None
+            method = "segment_encoded"
             found = self.encoder.segment_encoded([shown[0].encoded], phrases)
         else:
             assert self.segmenter is not None
+            method = "segment"
             found = [self.segmenter.segment(shown[0].picture, phrases[0])]
-        if [len(answers) for answers in found] != [len(asked) for asked in phrases]:
-            raise GroundfaultError(
-                f"the model gave {[len(answers) for answers in found]} answers to "
-                f"{[len(asked) for asked in phrases]} phrases"
-            )
-        return found
+        of_images = answers_of(found, len(shown), method=method, each="picture")
+        return [
+            answers_of(answers, len(asked), method=method)
+            for answers, asked in zip(of_images, phrases, strict=True)
+        ]
 
 
 def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Prediction]:
@@ -226,67 +227,37 @@ def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Prediction]:
     for task in batch:
         started = time.perf_counter()
         try:
-            found = model.predict(task.items)
+            found = answers_of(
+                model.predict(task.items), len(task.items), method="predict", each="item"
+            )
             seconds = (time.perf_counter() - started) / len(task.items)
             for item, prediction in zip(task.items, found, strict=True):
                 answers.append(_checked(item, prediction, seconds))
         except GroundfaultError:
             raise
-        except Exception as problem:
-            answers += _failed(task.items, problem)
+        except RAISED as problem:
+            answers += _failed(task.items, _reason(problem))
     return answers
 
 
-def _failed(
-    items: Iterable[Item], problem: BaseException, *, picture: str = ""
-) -> list[Prediction]:
-    reason = f"{type(problem).__name__}: {problem}"
+def _reason(problem: BaseException) -> str:
+    return str(problem) if isinstance(problem, Broken) else described(problem)
+
+
+def _failed(items: Iterable[Item], reason: str, *, picture: str = "") -> list[Prediction]:
     if picture not in reason:  # Pillow does not always say which
         reason = f"{reason}, in '{picture}'"
     reason = reason[:LONGEST_REASON]
     return [Prediction(item_id=item.id, outcome=Outcome.FAILED, reason=reason) for item in items]
 
 
-def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
-    """A prediction as an answer to its item; one that cannot be scored is a failure."""
+def _checked(item: Item, answer: Any, seconds: float) -> Prediction:
+    """An answer as the prediction for its item; one that cannot be scored is a failure."""
     try:
-        masks = tuple(_fitting(mask, item) for mask in prediction.masks)
-        counts = {len(part) for part in (masks, prediction.boxes_xywh) if part}
-        if counts - {len(prediction.scores)}:
-            raise ValueError(
-                f"{len(masks)} masks, {len(prediction.boxes_xywh)} boxes and "
-                f"{len(prediction.scores)} scores"
-            )
-        if not all(map(math.isfinite, prediction.scores)):
-            raise ValueError(f"a score is not finite: {list(prediction.scores)}")
-        if prediction.presence is not None and not 0.0 <= prediction.presence <= 1.0:
-            raise ValueError(f"a presence of {prediction.presence} is not in 0–1")
-    except (ValueError, TypeError, KeyError) as problem:
-        [failure] = _failed([item], ValueError(f"the model's answer is unsound: {problem}"))
+        return prediction_of(answer, item, seconds=seconds)
+    except Broken as problem:
+        [failure] = _failed([item], str(problem))
         return failure
-    return Prediction(
-        item_id=item.id,
-        outcome=prediction.outcome,
-        masks=masks,
-        scores=tuple(map(float, prediction.scores)),
-        boxes_xywh=prediction.boxes_xywh,
-        text=prediction.text,
-        reason=prediction.reason,
-        presence=prediction.presence,
-        seconds=seconds,
-        category_ids=prediction.category_ids,
-    )
-
-
-def _fitting(mask: Rle, item: Item) -> Rle:
-    """A sound mask of its item's size. Quads are compared at the size of their ground truth."""
-    size = (item.height_px, item.width_px)
-    given = (mask["size"][0], mask["size"][1])
-    if given != size and item.role in QUADS:
-        parse_mask(mask, *given)
-        return encode(resize_nearest(decode(mask), *size))
-    parse_mask(mask, *size)
-    return mask
 
 
 def _is_out_of_memory(problem: BaseException) -> bool:

@@ -7,10 +7,11 @@ requests to a server (`ways`). A session does not care.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -26,9 +27,9 @@ from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import library_versions, picture_sizes
-from groundfault.runs.recorder import SCORES, Recorder, Tally, clear, tally, totals
-from groundfault.runs.resume import PICTURES, check_identity, resumed
-from groundfault.runs.run import Run, write_run
+from groundfault.runs.recorder import SCORES, Recorder, Tally, clear, settle, tally, totals
+from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
+from groundfault.runs.run import NOT_ASKED, RUN, Run, State, failure_kind, write_run
 
 __all__ = ["Pending", "Progress", "Ready", "Session", "Way", "folder_name", "predict"]
 
@@ -93,6 +94,7 @@ def predict(
     folder: str | PathLike[str],
     *,
     name: str,
+    label: str = "",
     modes: tuple[Mode, ...] = (),
     identity: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
@@ -112,6 +114,7 @@ def predict(
     digest = benchmark.card.content_hash or content_hash(benchmark)
     run = Run(
         model=name,
+        label=label,
         benchmark=benchmark.card.name,
         protocol=benchmark.card.protocol,
         benchmark_folder=benchmark.folder,
@@ -123,13 +126,67 @@ def predict(
         n_images=len({image for item in asked.items for image in item.images}),
         state="running",
     )
-    with locked(folder):
+    with _left_as_it_was(folder), locked(folder):
         run, anew = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
         if started is not None:
             started(run)
-        session = Session(folder, run, asked, benchmark.images, progress, anew=anew)
+        session = Session(
+            folder,
+            run,
+            asked,
+            benchmark.images,
+            progress,
+            again=RETRIES[plan.ask_again],
+            most_failures=plan.max_failures,
+            anew=anew,
+        )
         session.benchmark = benchmark
         return session.carry_out(way)
+
+
+@contextlib.contextmanager
+def _left_as_it_was(folder: Path) -> Iterator[None]:
+    """Where a run ends before anything was written, its new folder goes too."""
+    is_new = not folder.exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):  # something was written
+                folder.rmdir()
+        raise
+
+
+class _Streak:
+    """Failures in a row that say the same but for names and numbers. A single picture may be to
+    blame for as many as it is asked about, so they count on three pictures or more."""
+
+    PICTURES = 3
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        """0: any number is fine."""
+        self.n, self.kind, self.first = 0, "", ""
+        self.images: set[str] = set()
+
+    def is_too_long(self, prediction: Prediction, image: str) -> bool:
+        """Whether a prediction makes one too many."""
+        reason = prediction.reason
+        if prediction.outcome is not Outcome.FAILED or reason.startswith(NOT_ASKED):
+            self.n = 0
+            return False
+        kind = failure_kind(reason)
+        if not self.n or kind != self.kind:
+            self.n, self.kind, self.first = 0, kind, reason
+            self.images.clear()
+        self.n += 1
+        self.images.add(image)
+        enough = min(self.PICTURES, self.most)
+        return 0 < self.most <= self.n and len(self.images) >= enough
+
+    def told(self) -> str:
+        """Why nobody is asked any more."""
+        return f"{self.n} failures in a row, all alike: {self.first} (--max-failures)"
 
 
 class Session:
@@ -143,6 +200,8 @@ class Session:
         images: str | PathLike[str],
         progress: Callable[[Progress], None] | None,
         *,
+        again: Sequence[str] = (),
+        most_failures: int = 0,
         anew: bool = False,
     ) -> None:
         self.folder, self.run, self.images = folder, run, images
@@ -151,8 +210,9 @@ class Session:
         """All of it, where only a part is asked."""
         self._anew = anew
         """Whether what an earlier session left is still to be removed."""
+        self._image = {item.id: item.image for item in asked.items}
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]
-        self.tally: Tally = Tally() if anew else tally(folder, keys)
+        self.tally: Tally = Tally() if anew else tally(folder, keys, again)
         self.pending: Pending = [
             (item, mode)
             for item in asked.items
@@ -160,10 +220,13 @@ class Session:
             if (item.id, mode) not in self.tally.answered
         ]
         self.stopped = ""
-        """Why not everything is asked; said by the way."""
+        """Why not everything is asked; said by the way, which ends where it is."""
+        self._streak = _Streak(most_failures)
+        self._kept: set[tuple[str, str]] = set()
         self.usage: Callable[[], tuple[int, float | None]] = lambda: (0, None)
         """Tokens and cost of this session so far; set by a way that counts them."""
         self.last_session: dict[str, int] = {}
+        self._again = tuple(again)
         self._progress = progress
         self._recorder: Recorder | None = None
         self._earlier = self.tally.total
@@ -174,27 +237,59 @@ class Session:
     def carry_out(self, way: Way) -> Run:
         """Ask what is left, and note how it ended."""
         self._check_pictures()
-        if self.pending:
-            try:
-                way.run(self.pending, self)
-            except ProbeFailed as problem:
-                path = self.folder / "probe.png"
-                write_bytes(path, problem.picture)
-                raise ProbeFailed(f"{problem}. Picture: {path}", problem.picture) from None
-            finally:
-                if self._recorder is not None:
-                    self._recorder.finish()
-        missing = self.run.n_items - self.tally.total
-        if missing:
-            raise GroundfaultError(
-                f"{self.folder}: {missing} items have no answer; run the same command again"
-            )
+        try:
+            if self.pending:
+                try:
+                    way.run(self.pending, self)
+                    self._keep_unasked()
+                finally:
+                    if self._recorder is not None:
+                        self._recorder.finish()
+            missing = self.run.n_items - self.tally.total
+            if missing:
+                raise GroundfaultError(
+                    f"{self.folder}: {missing} items have no answer; run the same command again"
+                )
+        except ProbeFailed as problem:
+            self._note_end(problem)
+            path = self.folder / "probe.png"
+            write_bytes(path, problem.picture)
+            raise ProbeFailed(f"{problem}. Picture: {path}", problem.picture) from None
+        except BaseException as problem:
+            self._note_end(problem)
+            raise
         self._note("stopped" if self.stopped else "finished")
         return self.run
+
+    def _keep_unasked(self) -> None:
+        """Where the run was given up, what nobody was asked has that for a reason."""
+        rest = [(item, mode) for item, mode in self.pending if (item.id, mode) not in self._kept]
+        if not self.stopped or not rest:
+            return
+        reason = f"{NOT_ASKED}{self.stopped}"
+        self.keep(
+            [
+                Prediction(item_id=item.id, mode=mode, outcome=Outcome.FAILED, reason=reason)
+                for item, mode in rest
+            ]
+        )
+
+    def _note_end(self, problem: BaseException) -> None:
+        """Note what ended the run; one that has not begun leaves nothing behind."""
+        if self._anew or not (self.folder / RUN).is_file():
+            return
+        by_an_error = isinstance(problem, Exception)
+        self.stopped = str(problem) if by_an_error else "interrupted"
+        with contextlib.suppress(OSError):  # a full disk is told by the problem itself
+            self._note("failed" if by_an_error else "interrupted")
 
     def ready(self, ready: Ready) -> None:
         """The model is loaded, or a worker of several has it: what it says of itself is checked and
         noted, and scores of fewer predictions are removed."""
+        if ready.looks:
+            self._check_folder()
+        else:
+            self._streak.most = 0  # a file that is replayed may lack a thousand answers in a row
         if self.tally.total == self._earlier:
             self._started = time.perf_counter()  # loading is not asking
         known = self.run.identity
@@ -210,6 +305,9 @@ class Session:
             probe=ready.probe,
         )
         self.give_up_earlier()
+        if self._again:  # not before: a model that cannot be loaded answers nothing in their place
+            settle(self.folder, self._again)
+            self._again = ()
         for stale in SCORES:
             (self.folder / stale).unlink(missing_ok=True)
         self._recorder = self._recorder or Recorder(self.folder)
@@ -222,12 +320,19 @@ class Session:
             clear(self.folder)
             self._anew = False
 
+    def note_settings(self, **settings: object) -> None:
+        """Note how the run was carried out, where that is known only afterwards."""
+        self.run = msgspec.structs.replace(self.run, settings={**self.run.settings, **settings})
+
     def keep(self, predictions: Sequence[Prediction], *, n_images: int = 0) -> None:
         """Keep what came in."""
         assert self._recorder is not None
         filled = self._recorder.add(predictions)
         for prediction in predictions:
             self.tally.add(prediction.key, prediction.outcome, prediction.reason)
+            self._kept.add(prediction.key)
+            if self._streak.is_too_long(prediction, self._image[prediction.item_id]):
+                self.stopped = self.stopped or self._streak.told()
         self._n_images += n_images
         if filled:
             self._note("running")
@@ -256,6 +361,22 @@ class Session:
                     "--out, or --no-resume to start anew"
                 )
 
+    def _check_folder(self) -> None:
+        """Refuse a folder that has not one of the pictures: that is one message, not one for every
+        item."""
+        names = list(dict.fromkeys(name for item, _ in self.pending for name in item.images))
+        folder = Path(self.images)
+        known = bool(names) and bool(self.images) and folder.is_dir()
+        if not known or any((folder / name).is_file() for name in names):
+            return
+        near = [folder.parent, *sorted(each for each in folder.iterdir() if each.is_dir())]
+        found = next((each for each in near if (each / names[0]).is_file()), None)
+        hint = f"did you mean --images {found}?" if found else "give their folder with --images"
+        several = (
+            f"none of the {len(names)} pictures is" if len(names) > 1 else "the picture is not"
+        )
+        raise UsageError(f"{folder}: {several} in this folder, e.g. '{names[0]}'; {hint}")
+
     def _how_far(self) -> Progress:
         seconds = max(time.perf_counter() - self._started, 1e-9)
         done = self.tally.total - self._earlier
@@ -271,7 +392,7 @@ class Session:
             cost=cost,
         )
 
-    def _note(self, state: str) -> None:
+    def _note(self, state: State) -> None:
         seconds = self._earlier_s + time.perf_counter() - self._started
         changes: dict[str, Any] = {}
         if state != "running" and self.run.modes:
@@ -281,6 +402,7 @@ class Session:
             self.run,
             state=state,
             stopped=self.stopped,
+            reused=self._earlier,
             versions={**self.run.versions, **library_versions()},
             outcomes=dict(self.tally.outcomes),
             failures=dict(self.tally.failures),

@@ -3,6 +3,7 @@ server; for masks image by image, for words question by question."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -11,7 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundfault.errors import GroundfaultError, UsageError
+import msgspec
+
+from groundfault.errors import RAISED, GroundfaultError, UsageError
 from groundfault.interfaces import (
     Baseline,
     ChatModel,
@@ -20,6 +23,7 @@ from groundfault.interfaces import (
     Fitted,
     Segmenter,
 )
+from groundfault.io.answers import Broken, answers_of, prediction_of
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
@@ -86,6 +90,8 @@ class InMasks(NamedTuple):
 
         for batch, predictions in self._predictions(setup, len(left), ready, work):
             session.keep(predictions, n_images=len(batch))
+            if session.stopped:
+                return
 
     def _predictions(
         self,
@@ -153,6 +159,8 @@ class InWords(NamedTuple):
                 model.fit(session.benchmark.items)
             for mode, items in _by_mode(pending):
                 session.keep(_from_baseline(model, items, mode))
+                if session.stopped:
+                    return
         else:
             what = "finds things in pictures" if isinstance(model, Segmenter) else "is no model"
             raise UsageError(f"{self.name} {what} and answers no questions")
@@ -165,6 +173,8 @@ class InWords(NamedTuple):
 
         def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
             for question in pending:
+                if session.stopped:
+                    return
                 try:
                     made = conversation(*question, folder, pictures.load, self.prompts)
                 except GroundfaultError as problem:  # its picture cannot be read
@@ -217,13 +227,13 @@ class InWords(NamedTuple):
         on_the_way = [client.statistics]
         for reply in first:
             keep(pending[0], reply)
-        if client.stopped:
-            _give_up(client.stopped, pending[len(first) :], keep)
-        else:
-            rest = ((question, partial(make, question)) for question in pending[len(first) :])
-            client.run(rest, keep)
+        if not client.stopped:
+            rest = itertools.takewhile(lambda _: not session.stopped, pending[len(first) :])
+            client.run(((question, partial(make, question)) for question in rest), keep)
             on_the_way.append(client.statistics)
-        session.stopped = client.stopped
+        session.stopped = client.stopped or session.stopped
+        if client.changes:
+            session.note_settings(changed_parameters=dict(client.changes))
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
@@ -289,45 +299,39 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
     fail has failed alone."""
     started = time.perf_counter()
     try:
-        found = model.predict(items, mode)
-        if len(found) != len(items):
-            raise ValueError(f"the model gave {len(found)} answers to {len(items)} questions")
+        found = answers_of(
+            model.predict(items, mode), len(items), method="predict", each="question"
+        )
     except GroundfaultError:
         raise
-    except Exception as problem:
+    except RAISED as problem:
         if len(items) > 1:
             middle = len(items) // 2
             halves = (items[:middle], items[middle:])
             return [each for half in halves for each in _from_baseline(model, half, mode)]
         return [_prediction((items[0], mode), _failed(problem), cost=None)]
     seconds = round((time.perf_counter() - started) / len(items), 6)
-    return [
-        Prediction(
-            item_id=item.id,
-            mode=mode,
-            outcome=each.outcome,
-            text=each.text,
-            reasoning=each.reasoning,
-            reason=each.reason,
-            finish=each.finish,
-            tokens_in=each.tokens_in,
-            tokens_out=each.tokens_out,
-            seconds=seconds,
-            cost=0.0,
-        )
-        for item, each in zip(items, found, strict=True)
-    ]
+    return [_said(item, mode, each, seconds) for item, each in zip(items, found, strict=True)]
 
 
-def _give_up(
-    stopped: str, questions: Pending, keep: Callable[[tuple[Item, Mode], Reply], None]
-) -> None:
-    """Nobody is asked any more: what is left has failed."""
-    for question in questions:
-        keep(question, Reply(outcome=Outcome.FAILED, reason=f"not asked: {stopped}"))
+def _said(item: Item, mode: Mode, answer: Any, seconds: float) -> Prediction:
+    """A baseline's answer as the prediction for its item; one that is none has failed."""
+    try:
+        made = prediction_of(answer, item, seconds=seconds)
+    except Broken as problem:
+        return _prediction((item, mode), _failed(problem), cost=None)
+    return msgspec.structs.replace(
+        made,
+        mode=mode,
+        reasoning=answer.reasoning,
+        finish=answer.finish,
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        cost=0.0,
+    )
 
 
-def _failed(problem: Exception) -> Reply:
+def _failed(problem: BaseException) -> Reply:
     return Reply(outcome=Outcome.FAILED, reason=failure(problem))
 
 

@@ -29,6 +29,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     device: str = "auto"
     """What each worker is given: a GPU of its own, unless this says "cpu"."""
     resume: bool = True
+    max_failures: int = 20
+    """Identical failures in a row after which the run is given up; 0 for never."""
     probe: bool = True
     concurrency: int = 96
     """Requests to a server at a time."""
@@ -44,12 +46,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The response store; "" is the user's own."""
     fresh: bool = False
     """Ask again what the response store has."""
+    ask_again: str = ""
+    """Which answers of an earlier session are asked for again, besides those that failed: one of
+    `RETRIES`."""
 
     def noted(self) -> dict[str, object]:
         """What run.json says of it."""
         names = (
             "engine", "workers", "batch", "ray_address", "device", "resume", "probe",
-            "concurrency", "fresh",
+            "max_failures", "concurrency", "fresh",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 

@@ -14,14 +14,28 @@ from os import PathLike
 from pathlib import Path
 
 from groundfault import registry
-from groundfault.interfaces import Identified, ModelOptions, NamesFiles
+from groundfault.interfaces import Checkpointed, Identified, ModelOptions, NamesFiles
 from groundfault.io.foreign import sha256
+from groundfault.io.hashes import KnownHashes
 from groundfault.records import Item
 
-__all__ = ["FILES", "library_versions", "model_identity", "picture_sizes"]
+__all__ = [
+    "CODE",
+    "FILES",
+    "code_hash",
+    "library_versions",
+    "model_identity",
+    "object_identity",
+    "picture_sizes",
+]
 
 FILES = "model file"
 """The part of an identity that holds the content of the files that a model's spec names."""
+
+CODE = "plug-in code"
+"""The part that holds the content of a plug-in's modules."""
+CODE_FILES = (".py", ".so", ".pyd")
+OURS = ("groundfault", "builtins")
 
 ALWAYS = ("groundfault", "numpy", "pillow", "pyarrow")
 IF_USED = ("onnxruntime", "ray", "torch", "transformers", "ultralytics")
@@ -34,22 +48,71 @@ MOST_PICTURES = 16
 def model_identity(spec: str, options: ModelOptions) -> dict[str, str]:
     """Device, number type and revision; the content of the files that the spec names; and what the
     registered callable's own `identity(argument, options)` says, if it has one. Its
-    `named_files(argument)` says what may name files, where not all of the argument may.
+    `named_files(argument)` says which files count, where not all of the argument may name one. Of a
+    plug-in, the version of its distribution and its code.
 
     Nothing is loaded for it: a finished run is scored again without its model.
     """
     factory, argument = registry.model_factory(spec)
     found = {"device": options.device, "dtype": options.dtype, "revision": options.revision}
-    parts: Sequence[str] = [argument]
+    entry = registry.plugins("models").get(spec.partition(":")[0])
+    if entry is not None:
+        found |= _plugin_identity(entry)
+    parts: Sequence[str | PathLike[str]] = [argument]
     if isinstance(factory, NamesFiles):
         parts = factory.named_files(argument)
-    files = [file for part in parts for file in _files(part)]
+    files = [file for part in parts for file in _files(str(part))]
     if files:
         found[FILES] = _content(files)
     described: Mapping[str, str] = {}
     if isinstance(factory, Identified):
         described = factory.identity(argument, options)
     return found | {name: str(value) for name, value in described.items()}
+
+
+def _plugin_identity(entry: registry.Entry) -> dict[str, str]:
+    """The distribution that a plug-in comes with, and the code of its package."""
+    code = code_hash(entry.target.partition(":")[0])
+    return {"plug-in": entry.package, **({CODE: code} if code else {})}
+
+
+def object_identity(model: object) -> dict[str, str]:
+    """The same of a model that is no plug-in but an object: its class, the weights that it says it
+    was made of, and the code of its class."""
+    kind = type(model)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(model, Checkpointed):
+        name += " " + "+".join(model.checkpoints)
+    code = ""
+    if kind.__module__.partition(".")[0] not in OURS:
+        code = code_hash(kind.__module__) if kind.__module__ != "__main__" else _source_hash(kind)
+    return {"object": name, **({CODE: code} if code else {})}
+
+
+def code_hash(module: str) -> str:
+    """SHA-256 of a module's file, or of all code of the package that it is in; "" where it is in no
+    file."""
+    root = sys.modules.get(module.partition(".")[0])
+    if getattr(root, "__file__", None) is None:  # a namespace that others share
+        root = sys.modules.get(module)
+    origin = getattr(root, "__file__", None)
+    if origin is None or not Path(origin).is_file():
+        return ""
+    if not hasattr(root, "__path__"):
+        return sha256(origin)
+    code = (file for file in Path(origin).parent.rglob("*") if file.suffix in CODE_FILES)
+    return _content(sorted(code))
+
+
+def _source_hash(kind: type) -> str:
+    """Of a class that was typed in, or is in the script that runs: its own lines alone, as the
+    script's other lines are no part of the model."""
+    import inspect
+
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
+    except (OSError, TypeError):  # nobody knows its lines
+        return ""
 
 
 def picture_sizes(items: Sequence[Item], images: str | PathLike[str] | None) -> dict[str, int]:
@@ -99,9 +162,10 @@ def _files_of(path: Path) -> list[Path]:
 
 def _content(files: Sequence[Path]) -> str:
     """SHA-256 of a file, or of the names and contents of several."""
-    if len(files) == 1:
-        return sha256(files[0])
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.name}\0{sha256(file)}\n".encode())
-    return digest.hexdigest()
+    with KnownHashes() as known:
+        if len(files) == 1:
+            return known.sha256(files[0])
+        digest = hashlib.sha256()
+        for file in files:
+            digest.update(f"{file.name}\0{known.sha256(file)}\n".encode())
+        return digest.hexdigest()

@@ -11,24 +11,34 @@ they are, and rewritten when such a run goes on.
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from groundfault.io.store import read_json, write_json
 from groundfault.records import Mode
 
-__all__ = ["SILENT", "Grader", "Run", "read_run", "write_run"]
+__all__ = ["NOT_ASKED", "SILENT", "Grader", "Run", "failure_kind", "read_run", "write_run"]
 
 AnyPath = str | PathLike[str]
 RUN = "run.json"
 SILENT = "the results file has no record of it"
 """Why an item of a replayed results file counts as an abstention."""
+NOT_ASKED = "not asked: "
+"""What the reason of an item begins with that nobody was asked."""
+
+
+State = Literal["running", "finished", "stopped", "failed", "interrupted"]
+"""Finished: every item has a prediction or a reason why it has none. Stopped: it was given up, and
+what is left has that for a reason. Failed: an error ended it. Interrupted: somebody did. A process
+that was killed could not say so: its run is "running"."""
 
 
 class Grader(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge, or a model that names causes, as a run notes it."""
+    """A judge, a reader, or a model that names causes, as a run notes it."""
 
     name: str
     prompt_hash: str = ""
@@ -49,6 +59,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What made a run and what it took; the content of run.json."""
 
     model: str
+    label: str = ""
+    """What it is called in tables, if not by its spec."""
     benchmark: str
     protocol: str = ""
     benchmark_folder: str = ""
@@ -68,11 +80,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     n_items: int = 0
     """Items, each counted once per mode."""
     n_images: int = 0
-    state: str = "finished"
-    """"running" until every item has a prediction or a reason why it has none; "stopped" where it
-    was given up."""
+    state: State = "finished"
     stopped: str = ""
     """Why not everything was asked."""
+    reused: int = 0
+    """Answers of earlier sessions that the last one kept."""
     probe: str = ""
     """How the check of the coordinate frame ended."""
     seconds: float = 0.0
@@ -88,8 +100,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Requests, retries, outages, replies from the response store, rewritten pictures."""
     judged: Grader | None = None
     """Who gave the verdicts."""
+    read: Grader | None = None
+    """The model that read what the rules left unread."""
     attributed: Grader | None = None
     """Who named the sub-causes."""
+
+    @property
+    def name(self) -> str:
+        """What tables call the model."""
+        return self.label or self.model
 
     @property
     def within_budget(self) -> bool:
@@ -101,6 +120,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Whether every item failed, and not because the budget was too small."""
         failed = self.outcomes.get("failed", 0)
         return bool(self.n_items) and failed == self.n_items and not self.within_budget
+
+
+def failure_kind(reason: str) -> str:
+    """A reason without names and numbers: what it has in common with others.
+
+    >>> failure_kind("OSError: cannot read 'a.jpg' (at model.py:12)")
+    'OSError: cannot read … (at model.py:…)'
+    """
+    return re.sub(r"'[^']*'|\"[^\"]*\"|\d+(\.\d+)?", "…", reason)
 
 
 def write_run(folder: AnyPath, run: Run) -> None:

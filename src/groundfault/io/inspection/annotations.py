@@ -129,7 +129,7 @@ class _Annotations:
             self._check_size(where, image)
             if isinstance(name, str) and _leads_out(name):
                 self.draft.add("a file_name leads out of its folder", f"{where}: {name}")
-            if self.phrases and not image.get("text_input"):
+            if self.phrases and not str(image.get("text_input") or "").strip():
                 self.draft.add("a pair has no text_input", where)
         if self.phrases:
             self.draft.counts["images"] = len({str(i.get("file_name")) for i in self.images})

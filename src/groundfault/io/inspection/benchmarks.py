@@ -36,6 +36,8 @@ def describe(draft: Draft, benchmark: Benchmark) -> None:
         draft.count("regions", len(item.regions))
         draft.saw_value("image height_px", item.height_px)
         draft.saw_value("image width_px", item.width_px)
+        if not item.query.strip():
+            draft.add("a query has no words", f"item {item.id}")
         for region in (*item.regions, *([item.target] if item.target else [])):
             if region.mask is None:
                 continue

@@ -81,7 +81,7 @@ PROBLEMS: dict[str, tuple[str, str]] = {
     "an annotation has an unknown category": ("error", "add the category or drop the annotation"),
     "a category id occurs twice": ("error", _OWN_ID),
     # image–phrase pairs
-    "a pair has no text_input": ("warning", "give it its phrase"),
+    "a pair has no text_input": ("error", "give it its phrase"),
     "an image–phrase file declares several categories": ("info", "they are pooled"),
     "an unknown edit_type": ("error", f"use one of {', '.join(EDIT_TYPES)}"),
     "a negative without its positive": ("error", "add the positive or drop the negative"),
@@ -114,6 +114,8 @@ PROBLEMS: dict[str, tuple[str, str]] = {
     "a mask is not there": ("error", "check the data folder"),
     "a mask cannot be read": ("error", "write it again as an 8-bit grey PNG"),
     "a mask is empty": ("warning", "CMS is not defined for it"),
+    # any benchmark
+    "a query has no words": ("error", "give it its phrase or question, or drop it"),
     # our own folders
     "an image is missing": ("error", "copy it to images/ under this name"),
     "summary.json and cases.parquet do not belong together": (

@@ -10,8 +10,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
+from pathlib import Path
 
 import msgspec
+
+from groundfault.errors import MissingExtra, UsageError
+from groundfault.io.store import write_bytes
 
 __all__ = [
     "LIGHT",
@@ -20,9 +25,11 @@ __all__ = [
     "Figure",
     "Scale",
     "nice_ticks",
+    "rendered",
     "shortened",
     "standalone",
     "style_sheet",
+    "write_figure",
 ]
 
 SERIES = 8
@@ -78,6 +85,26 @@ def standalone(figure: Figure) -> str:
     )
 
 
+def rendered(svg: str, kind: str) -> bytes:
+    """An SVG file as "svg", "png" or "pdf"; the latter two need vl-convert."""
+    if kind == "svg":
+        return svg.encode()
+    try:
+        vl_convert = import_module("vl_convert")
+    except ImportError:
+        raise MissingExtra("vl-convert-python", "figures") from None
+    made = vl_convert.svg_to_png(svg, scale=3) if kind == "png" else vl_convert.svg_to_pdf(svg)
+    return bytes(made)
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure in the format that the file's name ends with."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("svg", "png", "pdf"):
+        raise UsageError(f"{path}: name a file that ends with .svg, .png or .pdf")
+    write_bytes(path, rendered(standalone(figure), kind))
+
+
 def style_sheet(colours: Mapping[str, str] | None = None) -> str:
     """The rules of every figure, with literal colours or, by default, those of the page."""
 
@@ -90,6 +117,7 @@ def style_sheet(colours: Mapping[str, str] | None = None) -> str:
         f".i{{font-size:11px;fill:{colour('ink')}}}",
         f".p{{font-size:11px;fill:{colour('paper')}}}",
         ".strong{font-weight:600}",
+        f".big{{font-size:24px;font-weight:600;fill:{colour('ink')}}}",
         ".super{font-size:8px}",
         ".end{text-anchor:end}",
         ".mid{text-anchor:middle}",
@@ -100,6 +128,8 @@ def style_sheet(colours: Mapping[str, str] | None = None) -> str:
         f".ring{{stroke:{colour('ink')};stroke-width:1.8;fill:none}}",
         f".dot{{fill:{colour('ink')}}}",
         f".heat{{fill:{colour('heat')}}}",
+        f".halo{{stroke:{colour('paper')};fill:none;stroke-linejoin:round}}",
+        f".edge{{stroke:{colour('ink')};fill:none;stroke-linejoin:round}}",
         f".guide{{stroke:{colour('soft')};stroke-width:1;stroke-dasharray:3 3;fill:none}}",
     ]
     for k in range(SERIES):

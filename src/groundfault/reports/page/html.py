@@ -6,8 +6,8 @@ The same runs give the same bytes: there is no date in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from groundfault.io.store import write_bytes
 from groundfault.reports.agent_traces import script_hash
 from groundfault.reports.page.agent_steps import make_episodes
 from groundfault.reports.page.content import ChapterPage, chapter_page
-from groundfault.reports.page.drawing import SERIES, Figure, standalone, style_sheet
+from groundfault.reports.page.drawing import SERIES, Figure, rendered, standalone, style_sheet
 from groundfault.reports.page.exam_answers import (
     Material,
     in_words,
@@ -30,7 +30,9 @@ from groundfault.reports.page.exam_cards import make_cards, shown_questions
 from groundfault.reports.page.exam_sections import TYPE_WORDS
 from groundfault.reports.page.gallery import Gallery, make_gallery
 from groundfault.reports.page.inputs import Chapter, RunData, chapters, load_runs
+from groundfault.reports.page.panels import PICTURE_PX, panel_figures
 from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.sources import Sources
 from groundfault.reports.page.words import slice_name
 from groundfault.reports.tables import printable
 from groundfault.runs.run import Run
@@ -57,9 +59,10 @@ def write_report(
 ) -> None:
     """Write the report of run folders (summary.json + cases.parquet each) to one HTML file.
 
-    Pictures come from `images_from`, a benchmark folder, or from the folder that a run says it
-    was made on. At most `max_cases` failures are shown, and as many questions of exams. Published
-    rows stand beside runs on the published data; `with_published` shows them beside others too.
+    Pictures come from `images_from`, a benchmark's folder or one of plain pictures, or from where
+    they were when a run was made. At most `max_cases` failures are shown, and as many questions of
+    exams. Published rows stand beside runs on the published data; `with_published` shows them
+    beside others too.
     """
     environment = _environment()
     loaded = load_runs([Path(run) for run in runs])
@@ -67,16 +70,16 @@ def write_report(
     materials = _materials(found, images_from)
     pages = _pages(found, materials)
     masks = [chapter for chapter in found if chapter not in materials]
-    given = None if is_exam_folder(images_from) else images_from
+    sources = Sources(None if is_exam_folder(images_from) else images_from)
     pictures = Pictures()
     gallery = (
-        make_gallery(masks, images_from=given, max_cases=max_cases, pictures=pictures)
+        make_gallery(masks, sources=sources, max_cases=max_cases, pictures=pictures)
         if masks
         else None
     )
     asked = [shown_questions(*each) for each in materials.items()]
     cards = make_cards(asked, max_cases=max_cases, pictures=pictures) if asked else None
-    episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
+    episodes = make_episodes(masks, gallery, sources=sources, pictures=pictures)
     slices = {row: words for chapter in found for row, words in chapter.protocol.slices.items()}
     cells = {cell: words for chapter in found for cell, words in chapter.protocol.cells.items()}
     early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
@@ -107,9 +110,15 @@ def write_report(
     write_bytes(out, (before + start + stored + after).encode())
 
 
-def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
+def write_figures(
+    runs: Sequence[Path],
+    folder: Path,
+    *,
+    images_from: Path | None = None,
+    notes: list[str] | None = None,
+) -> list[Path]:
     """Write every figure as SVG and, where vl-convert is installed, as PNG and PDF; the first
-    tables, or an exam's, as LaTeX."""
+    tables, or an exam's, as LaTeX. `notes` gets why cases have no panels."""
     found = chapters(load_runs([Path(run) for run in runs]))
     pages = _pages(found, _materials(found, None))
     written: list[Path] = []
@@ -118,8 +127,10 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
         write_bytes(Path(folder) / name, content)
         written.append(Path(folder) / name)
 
+    sources = Sources(None if is_exam_folder(images_from) else images_from)
+    panels = panel_figures(found, sources=sources, pictures=Pictures(PICTURE_PX))
     seen: dict[str, int] = {}
-    for figure in (figure for page in pages for figure in _figures(page)):
+    for figure in [*(figure for page in pages for figure in _figures(page)), *panels]:
         seen[figure.name] = seen.get(figure.name, 0) + 1
         name = figure.name if seen[figure.name] == 1 else f"{figure.name}-{seen[figure.name]}"
         for ending, content in _formats(standalone(figure)):
@@ -127,6 +138,8 @@ def write_figures(runs: Sequence[Path], folder: Path) -> list[Path]:
     for page in pages:
         for name, latex in page.latex:
             write(f"{name}.tex", latex.encode())
+    if notes is not None:
+        notes += dict.fromkeys(sources.notes)
     return written
 
 
@@ -154,16 +167,8 @@ def _figures(page: ChapterPage) -> list[Figure]:
 
 
 def _formats(svg: str) -> list[tuple[str, bytes]]:
-    formats = [("svg", svg.encode())]
-    try:
-        vl_convert = import_module("vl_convert")
-    except ImportError:
-        return formats
-    return [
-        *formats,
-        ("png", vl_convert.svg_to_png(svg, scale=3)),
-        ("pdf", vl_convert.svg_to_pdf(svg)),
-    ]
+    kinds = ("svg", "png", "pdf") if find_spec("vl_convert") else ("svg",)
+    return [(kind, rendered(svg, kind)) for kind in kinds]
 
 
 def _environment() -> Environment:
@@ -246,6 +251,7 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
         made = run.run
         facts += [
             ("model", made.model),
+            ("label", made.label),
             ("benchmark folder", made.benchmark_folder),
             ("content hash", made.content_hash),
             *((f"run setting {k}", str(v)) for k, v in made.settings.items()),
@@ -258,7 +264,11 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
 
 def _graders(made: Run) -> Iterator[tuple[str, str]]:
     """Who judged an exam's answers and who named causes, and what they were told."""
-    for title, grader in (("judge", made.judged), ("causes named by", made.attributed)):
+    for title, grader in (
+        ("judge", made.judged),
+        ("reader", made.read),
+        ("causes named by", made.attributed),
+    ):
         if grader is None:
             continue
         yield title, grader.name

@@ -30,7 +30,7 @@ __all__ = ["CONTROL", "Chapter", "RunData", "chapters", "load_runs"]
 
 CONTROL = "control"
 """The row of cases that show the unedited picture."""
-SAME_SETTINGS = ("variant", "iou", "tau")
+SAME_SETTINGS = ("variant", "iou", "tau", "size_limits_px")
 """What runs must share to be compared; each may have its own t."""
 
 
@@ -124,7 +124,7 @@ def load_runs(folders: Sequence[Path]) -> list[RunData]:
         raise UsageError("give at least one run folder")
     loaded = [_load(Path(folder)) for folder in folders]
     models = [
-        (run.summary.benchmark, run.run.model if run.run and run.run.model else run.name)
+        (run.summary.benchmark, run.run.name if run.run and run.run.name else run.name)
         for run in loaded
     ]
     named, seen = [], dict.fromkeys(models, 0)

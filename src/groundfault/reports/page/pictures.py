@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from groundfault.errors import DataError
 from groundfault.io.foreign import within
+from groundfault.io.pictures import open_picture
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -26,21 +27,26 @@ JPEG_QUALITY = 74
 class Pictures:
     """Pictures that are shown, by number."""
 
-    def __init__(self) -> None:
+    def __init__(self, side_px: int = LONG_SIDES_PX[0]) -> None:
+        self.side_px = side_px
+        """The long side of the largest size."""
         self.number: dict[Hashable, int | None] = {}
         self.thumbnails: list[Image.Image] = []
         self.sizes: list[tuple[int, int]] = []
         """(width, height) in pixels at the largest size."""
         self.unreadable = 0
 
-    def add(self, images: Path, name: str, *, record: str) -> int | None:
-        """The number of a file below a folder; None where there is none."""
+    def add(
+        self, images: Path, name: str, *, record: str, size_px: tuple[int, int] | None = None
+    ) -> int | None:
+        """The number of a file below a folder; None where there is none. `size_px` is (height,
+        width) by the annotations, where masks are drawn on it."""
         try:
             path = within(images, name, file=images, record=record)
         except DataError:
             return None
         if path not in self.number:
-            self.number[path] = self._open(path) if path.is_file() else None
+            self.number[path] = self._open(path, size_px) if path.is_file() else None
         return self.number[path]
 
     def add_content(self, key: Hashable, content: bytes) -> int | None:
@@ -49,17 +55,17 @@ class Pictures:
             self.number[key] = self._open(io.BytesIO(content))
         return self.number[key]
 
-    def _open(self, source: Path | io.BytesIO) -> int | None:
-        from PIL import Image, ImageOps
+    def _open(
+        self, source: Path | io.BytesIO, size_px: tuple[int, int] | None = None
+    ) -> int | None:
+        from PIL import Image
 
         try:
-            with Image.open(source) as opened:
-                opened.draft("RGB", (LONG_SIDES_PX[0], LONG_SIDES_PX[0]))
-                picture = ImageOps.exif_transpose(opened).convert("RGB")  # as models see it
+            picture = open_picture(source, size_px=size_px, draft_px=self.side_px)
         except Exception:  # on damaged files Pillow also asserts and fails to index
             self.unreadable += 1
             return None
-        picture.thumbnail((LONG_SIDES_PX[0], LONG_SIDES_PX[0]), Image.Resampling.LANCZOS)
+        picture.thumbnail((self.side_px, self.side_px), Image.Resampling.LANCZOS)
         self.thumbnails.append(picture)
         self.sizes.append(picture.size)
         return len(self.thumbnails) - 1

@@ -1,0 +1,1 @@
+"""Benchmarks made from other data sets."""
