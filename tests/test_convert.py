@@ -363,7 +363,7 @@ def test_options_that_do_not_fit(tmp_path: Path) -> None:
         convert.write_any(quad(), "lvis", tmp_path / "x")
     with pytest.raises(UsageError, match="only cafe has a file per subset"):
         convert.write_any(quad(), "saco", tmp_path / "x", split=True)
-    with pytest.raises(UsageError, match="only folder holds images"):
+    with pytest.raises(UsageError, match="only folder, reactbench holds images"):
         convert.write_any(quad(), "saco", tmp_path / "x", images_from=tmp_path)
 
 

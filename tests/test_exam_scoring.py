@@ -374,9 +374,10 @@ def test_rates_per_question() -> None:
     asked = exam(2)
     rows = rows_of(asked, lambda question, mode: not (question.number == 3 and mode == "cot"))
     rates = hallucination_rates(asked, rows)
-    assert [rate.value for rate in rates["counting"]["cot"]] == [0, 0, 1, 0, 0, 0, 0, 0]
-    assert [rate.n for rate in rates["tracing"]["std"]] == [2] * 12
-    assert {rate.value for rate in rates["tracing"]["std"]} == {0}
+    wrong = {name: rate.value for name, rate in rates["counting"]["cot"].items()}
+    assert wrong == {f"Q{k}": float(k == 3) for k in range(1, 9)}
+    assert [rate.n for rate in rates["tracing"]["std"].values()] == [2] * 12
+    assert {rate.value for rate in rates["tracing"]["std"].values()} == {0}
 
 
 def test_position_bias_of_a_model_that_always_says_a() -> None:

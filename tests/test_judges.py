@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 
 from groundfault.analysis.summary import summarise
+from groundfault.api.grading import load_graders
+from groundfault.api.options import Options
 from groundfault.benchmarks.reactbench import (
     LAYOUT,
     Question,
@@ -21,22 +25,23 @@ from groundfault.benchmarks.reactbench import (
 )
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import ChatModel, Judge
-from groundfault.judges import ShortAnswer, by_item, grade
+from groundfault.judges import ShortAnswer, by_item, for_judge, grade
 from groundfault.judges.card import (
     CANARIES,
     Agreement,
     Canaried,
+    JudgeUnfit,
     agreement,
     cohen_kappa,
     corrected,
     judge_card,
     krippendorff_alpha,
 )
-from groundfault.judges.causes import CAUSES, LABELS, attribute, distribution
+from groundfault.judges.causes import BOUNDARIES, CAUSES, LABELS, attribute, distribution
 from groundfault.judges.causes import prompt_hash as causes_hash
-from groundfault.judges.labelled import labelled_answers
-from groundfault.judges.llm import REMINDER, JudgeDown, LlmJudge
-from groundfault.judges.rule import RuleJudge
+from groundfault.judges.labelled import labelled_answers, read_labels
+from groundfault.judges.llm import REASONED, REMINDER, JudgeDown, LlmJudge
+from groundfault.judges.rule import RuleJudge, unmarkable
 from groundfault.protocols.exam import score
 from groundfault.records import (
     Benchmark,
@@ -81,6 +86,7 @@ TEAPOT = {
 UMBRELLA = REMOVED | {"object": "umbrella", "location": "the lower middle part of the picture"}
 TURTLE = ADDED | {"object": "turtle", "location": "the upper right part of the picture"}
 BOOK = REPLACED | {"object": "book", "before": "book", "after": "apple"}
+APPLE = {"object": "apple", "usual": "red", "shown": "blue"}
 
 
 def rubric_of(task: Task, facts: dict[str, str], number: int) -> str:
@@ -460,6 +466,13 @@ def test_the_rule_judge_leaves_open_what_its_rules_do_not_cover(text: str) -> No
     assert RuleJudge().judge_all([short_answer("attribute", BEAR, 5, text)])[0].verdict is None
 
 
+def test_as_usual_is_no_answer_about_an_unusual_picture() -> None:
+    for task, facts in (("erasure", LAMP), ("attribute", BEAR)):
+        for number in (5, 6, 7, 8):
+            answer = short_answer(task, facts, number, "It is as usual.")  # type: ignore[arg-type]
+            assert RuleJudge().judge_all([answer])[0].verdict == "wrong"
+
+
 # From rows to verdicts.
 
 
@@ -594,6 +607,7 @@ def test_the_seams_are_kept() -> None:
         ("Wrong.", "wrong"),
         (" **RIGHT**\n", "right"),
         ("<think>hm, wrong?</think>right", "right"),
+        ("hm, right?</think>\n\nwrong", "wrong"),
         ("It is right.", None),
         ("right or wrong", None),
         ("", None),
@@ -616,11 +630,157 @@ def test_it_is_asked_again_once_and_told_why() -> None:
     assert [message.role for message in model.asked[1]][-2:] == ["assistant", "user"]
 
 
-def test_what_the_judge_does_not_decide_is_unparsed() -> None:
+def test_what_the_judge_does_not_decide_is_unjudged_and_bounded() -> None:
     judge = LlmJudge(Scripted(lambda message: "perhaps"), "judge-1")
-    [row] = grade(asked_exam(), [said("s:Q5", "Nothing.")], judge)
-    assert (row.outcome, row.verdict, row.judge) == (Outcome.UNPARSED, None, "judge-1")
-    assert row.judge_text == "perhaps\nperhaps"
+    rows = [said("s:Q5", "Nothing."), said("s:Q6", "I can't view images.")]
+    graded = grade(asked_exam(), rows, judge)
+    assert [(row.outcome, row.verdict) for row in graded] == [
+        (Outcome.OK, "unjudged"),
+        (Outcome.UNPARSED, None),
+    ]
+    assert (graded[0].judge, graded[0].judge_text) == ("judge-1", "perhaps\nperhaps")
+    right = [said(f"s:Q{k}", "No." if k < 5 else "B") for k in (1, 2, 3, 4, 9, 10, 11, 12)]
+    scored = score(asked_exam(), [*graded, *grade(asked_exam(), right, judge)])
+    summary = summarise(scored, bootstrap=0, seed=0, data={})
+    assert summary.rows["erasure"].metrics["SA"].n == 1  # the refusal counts, as wrong
+    low, high = summary.bounds["erasure"]["SA"]
+    assert (low, high) == (0.0, 0.75)  # the unjudged one and two that were not asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I cannot answer because there is no book on the chair.",
+        "The colour cannot be determined.",
+        "I'm unable to provide the colour of the book, as there is no book on the chair.",
+        "It is impossible to say; the book isn't visible.",
+        "I can't view the book, so its colour is unknown.",
+        "As an AI model I cannot name its colour: there is no book here.",
+    ],
+)
+@pytest.mark.parametrize("mode", ["std", "cot"])
+def test_a_right_answer_is_never_a_refusal(text: str, mode: Mode) -> None:
+    facts = {**LAMP, "erased": "book", "kept": "chair", "location": "on the chair"}
+    asked = short_answer("erasure", facts, 7, text)
+    shown = for_judge(asked.case, asked.item, text, mode)
+    assert shown is not None and shown.text == text
+    assert RuleJudge().judge_all([shown])[0].verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("It cannot be determined exactly, but it is red.", "wrong"),
+        ("Hard to say. It could not be seen well, perhaps a dark one.", None),
+        ("A dark shade.", "wrong"),
+    ],
+)
+def test_a_guess_at_a_property_of_nothing_is_not_right(text: str, verdict: str | None) -> None:
+    assert RuleJudge().judge_all([short_answer("erasure", LAMP, 7, text)])[0].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, I can't view images.",
+        "No image was provided.",
+        "Please upload the picture again.",
+        "I'm sorry, but I can't assist with that.",
+        "There is no image attached, so I cannot tell.",
+        "As an AI language model, I cannot see pictures.",
+    ],
+)
+def test_who_did_not_look_has_not_answered(text: str) -> None:
+    asked = short_answer("erasure", LAMP, 7, text)
+    assert for_judge(asked.case, asked.item, text, "std") is None
+
+
+@pytest.mark.parametrize(
+    ("task", "facts", "number", "text", "verdict"),
+    [
+        (
+            "tracing",
+            REMOVED,
+            7,
+            "I compare both. The dog was removed. Nothing else changed.",
+            "right",
+        ),
+        ("tracing", REMOVED, 7, "The dog is there in both. So nothing was removed.", "wrong"),
+        ("tracing", REMOVED, 7, "A lamp? No. The dog is gone. The rest is the same.", "right"),
+        ("erasure", LAMP, 5, "I look for the lamp. There is nothing on the table.", "right"),
+        ("erasure", LAMP, 5, "There is a lamp. It stands on the table. Nothing else.", "wrong"),
+        ("erasure", LAMP, 7, "A lamp is usually white. Here there is none. Hm.", "right"),
+        ("attribute", APPLE, 5, "Apples are red. This one is blue. It looks fresh.", "right"),
+    ],
+)
+def test_with_reasoning_the_judge_sees_the_whole_final_answer(
+    task: Task, facts: dict[str, str], number: int, text: str, verdict: str
+) -> None:
+    asked = short_answer(task, facts, number, text)
+    shown = for_judge(asked.case, asked.item, text, "cot")
+    assert shown is not None and shown.text == text and shown.reasoned
+    assert RuleJudge().judge_all([shown])[0].verdict == verdict
+    model = Scripted(lambda message: "right")
+    LlmJudge(model, "m").judge_all([shown, short_answer(task, facts, number, text)])
+    reasoned, straight = (conversation[-1].text for conversation in model.asked)
+    assert text in reasoned and REASONED in reasoned and REASONED not in straight
+
+
+def test_what_follows_the_final_answer_mark_is_all_shown() -> None:
+    text = "<think>A lamp?</think>I look. Final answer: There is none. The table is bare."
+    asked = short_answer("erasure", LAMP, 5, text)
+    shown = for_judge(asked.case, asked.item, text, "cot")
+    assert shown is not None and shown.text == "There is none. The table is bare."
+
+
+def test_a_card_is_made_of_what_the_judge_of_a_run_sees(tmp_path: Path) -> None:
+    exam, path = asked_exam(), tmp_path / "labels.jsonl"
+    reasoned = "<think>A lamp?</think>I look at the table. It is bare. No lamp. That is all."
+    lines = [
+        {"item_id": "s:Q5", "text": reasoned, "verdict": "right", "mode": "cot"},
+        {"item_id": "s:Q6", "text": "**A lamp.**", "verdict": "wrong"},
+        {"item_id": "s:Q5", "text": "No image was provided.", "verdict": "wrong"},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    labelled = read_labels(path, exam)
+    rows = [said("s:Q5", reasoned, "cot"), said("s:Q6", "**A lamp.**")]
+    model = Scripted(lambda message: "right")
+    grade(exam, rows, LlmJudge(model, "m"))
+    in_run, model.asked = [each[-1].text for each in model.asked], []
+    card = judge_card(LlmJudge(model, "m"), labelled)
+    assert [each[-1].text for each in model.asked] == in_run
+    assert (card.unseen, card.tasks["Overall"].n_right, card.tasks["Overall"].n_wrong) == (1, 1, 1)
+
+
+ROPE = {"object": "rope", "attribute": "shape", "usual": "round", "shown": "flat"}
+
+
+def test_the_rule_judge_says_what_it_cannot_mark() -> None:
+    rope, apple = sample_of("r", "attribute", ROPE), sample_of("a", "attribute", APPLE)
+    asked = [
+        Question(
+            id=f"{sample.id}:Q{number}",
+            sample_id=sample.id,
+            number=number,
+            type="SA",
+            dimension=LAYOUT["attribute"][number - 1][1],
+            text="What is it like?",
+            answer="Flat.",
+            rubric="flat",
+        )
+        for sample in (rope, apple)
+        for number in (5, 6, 7, 8)
+    ]
+    exam = benchmark_of([rope, apple], asked)
+    assert unmarkable(exam) == {f"attribute Q{k} (shape)": 1 for k in (5, 6, 7, 8)}
+    [row] = grade(exam, [said("r:Q5", "It is flat.")], RuleJudge())
+    assert row.verdict == "unjudged"
+    with pytest.raises(
+        UsageError, match=r"cannot mark 4 of its 8 .*attribute Q5 \(shape\).*--judge"
+    ):
+        load_graders(Options(), {"m": (exam, ("std",))}, lambda question, free: None)
+    told = load_graders(Options(judge="rule"), {"m": (exam, ("std",))}, lambda question, free: None)
+    assert told.judge is None
 
 
 def test_a_judge_that_is_down_stops_the_run_and_scores_nothing() -> None:
@@ -692,7 +852,7 @@ def test_agreement_is_undefined_rather_than_wrong() -> None:
 def card_of(called_right: int, n_right: int, false: int, n_wrong: int) -> Agreement:
     pairs: list[tuple[Verdict, Verdict | None]] = [("right", "right")] * called_right
     pairs += [("right", "wrong")] * (n_right - called_right)
-    pairs += [("wrong", "right")] * false + [("wrong", None)] * (n_wrong - false)
+    pairs += [("wrong", "right")] * false + [("wrong", "wrong")] * (n_wrong - false)
     return agreement(pairs)
 
 
@@ -744,6 +904,23 @@ def test_a_judge_that_drifts_is_warned_about() -> None:
     assert judge.prompt_hash
 
 
+def test_more_than_half_of_the_canaries_wrong_ends_it_before_anything_is_judged() -> None:
+    def contrary(message: str) -> str:
+        told = next((each for each in CANARIES if each.answer.text in message), None)
+        if told is None or told.answer.case.intervention == "tracing":
+            return "right"
+        return "wrong" if told.verdict == "right" else "right"
+
+    real = Scripted(lambda message: "right")
+    judge = Canaried(LlmJudge(real, "m"), anew=LlmJudge(Scripted(contrary), "m"))
+    with pytest.raises(JudgeUnfit, match=r"wrong about 8 of 10 canaries.*nothing is scored"):
+        judge.judge_all([short_answer("erasure", LAMP, 5, "Nothing.")])
+    assert real.asked == []
+    silent = Canaried(LlmJudge(Scripted(lambda message: "perhaps"), "m"))
+    with pytest.raises(JudgeUnfit, match="10 of 10"):
+        silent.judge_all([])
+
+
 # Sub-causes.
 
 
@@ -775,7 +952,46 @@ def test_a_cause_is_one_label_or_none() -> None:
     assert [each.cause for each in found] == [None, None]
     assert distribution(found)["counting"]["unparsed"] == 1
     other = attribute(asked_exam(), wrong_rows(), Scripted(lambda message: "other."), "m")
-    assert {each.cause for each in other} == {"Other"}
+    assert [each.cause for each in other] == ["Other", None], "counting has no Other"
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("SC2: it takes equal rows for granted.", "SC2"),
+        ("**SC-3**\nIt counts one by one and loses count.", "SC3"),
+        ("<think>SC1? No.</think>SC 2 - equal groups, unlike SC1.", "SC2"),
+        ("thoughts without a beginning, SC1</think>SC3. Loses count.", "SC3"),
+        ('{"sub_cause": "SC-1", "brief_reason": "scattered"}', "SC1"),
+        ("Label: SC2. Rows.", "SC2"),
+        ("I would say SC2.", None),
+        ("SC2/SC3: both.", None),
+        ("Other: it cannot be told.", None),
+        ("SC4: a new one.", None),
+    ],
+)
+def test_a_cause_comes_first_and_is_justified(text: str, label: str | None) -> None:
+    rows = [row for row in wrong_rows() if row.item_id == "c:Q5"]
+    model = Scripted(lambda message: text)
+    [found] = attribute(asked_exam(), rows, model, "m")
+    assert (found.cause, found.text) == (label, text)
+    assert len(model.asked) == (1 if label else 2)
+
+
+@pytest.mark.parametrize("task", CAUSES)
+def test_the_attributing_model_is_told_where_causes_end(task: Task) -> None:
+    facts = {"erasure": LAMP, "attribute": BEAR, "tracing": REMOVED}
+    known = facts.get(task, {"object": "bee", "count": "20"})
+    asked = short_answer(task, known, {"tracing": 7}.get(task, 5), "?")
+    exam = asked_exam()
+    exam = msgspec.structs.replace(exam, cases=(asked.case,), items=(asked.item,))
+    row = said("s:Q7" if task == "tracing" else "s:Q5", "Wrong.", "cot", verdict="wrong")
+    model = Scripted(lambda message: "SC1: so it is.")
+    attribute(exam, [row], model, "m")
+    words = model.asked[0][-1].text
+    assert all(rule.partition("{")[0] in words for rule in BOUNDARIES[task]) and "{" not in words
+    assert ("Other: " in words) == (task != "counting")
+    assert "one sentence" in words
 
 
 def test_no_model_no_attribution() -> None:

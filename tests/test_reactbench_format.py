@@ -12,9 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from groundfault.analysis.exam import hallucination_rates
+from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample
 from groundfault.errors import DataError, UsageError
+from groundfault.protocols.exam import score
+from groundfault.records import Outcome, Prediction
+from groundfault.reports.exams import question_tables
+from groundfault.runs.run import read_run
 
 COUNT = 9
 FACTS: dict[str, dict[str, str]] = {
@@ -250,3 +256,136 @@ def test_damaged_tables_are_refused(exam: Path, tmp_path: Path) -> None:
         reactbench.read(exam)
     with pytest.raises(UsageError, match=r"no exam\.json"):
         reactbench.read(tmp_path)
+
+
+# Two wordings of Q1, any attribute, any width, native files.
+
+
+def with_both_wordings() -> list[Question]:
+    first = QUESTIONS[at("erasure", 1)]
+    second = msgspec.structs.replace(first, id="erasure:Q1b", text="Question 1, put otherwise?")
+    return [first, second, *QUESTIONS[1:]]
+
+
+def graded(items: Any, wrong: set[str]) -> list[Prediction]:
+    return [
+        Prediction(
+            item_id=item.id,
+            mode="std",
+            outcome=Outcome.OK,
+            parsed="x",
+            verdict="wrong" if item.id in wrong else "right",
+        )
+        for item in items
+    ]
+
+
+def test_q1_may_be_asked_in_both_wordings_which_count_as_one_question(tmp_path: Path) -> None:
+    exam = reactbench.write_exam(tmp_path / "e", SAMPLES, with_both_wordings(), PICTURES)
+    assert reactbench.read(tmp_path / "e") == exam
+    labels = list(reactbench.question_labels(exam.items).values())
+    assert labels[:3] == ["Q1a", "Q1b", "Q2"] and labels[13:14] == ["Q1"]
+    rows = graded(exam.items, {"erasure:Q1b"})
+    summary = summarise(score(exam, rows), bootstrap=0, seed=0, data={})
+    erasure = summary.rows["erasure"].metrics
+    assert erasure["YN"].value == pytest.approx(3.5 / 4) and erasure["YN"].n == 4
+    assert erasure["accuracy_std"].value == pytest.approx(11.5 / 12)
+    rates = hallucination_rates(exam, rows)["erasure"]["std"]
+    assert [rates[q].value for q in ("Q1a", "Q1b", "Q2")] == [0.0, 1.0, 0.0] and len(rates) == 13
+    table = question_tables({"mine": hallucination_rates(exam, rows)})[0]
+    assert table.columns[3:6] == ["Q1a", "Q1b", "Q2"]
+    printed = next(row for row in table.rows if str(row[1]) == "Qwen3.5-9B" and row[2] == "std")
+    assert printed[3:5] == ["29.0", "93.4"]  # Table 11
+
+
+@pytest.mark.parametrize("place", [0, 5])
+def test_other_questions_are_asked_once(tmp_path: Path, place: int) -> None:
+    twice = msgspec.structs.replace(QUESTIONS[place + 12], id="again")
+    asked = [*QUESTIONS[: place + 13], twice, *QUESTIONS[place + 13 :]]
+    with pytest.raises(DataError, match="attribute has"):
+        reactbench.write_exam(tmp_path / "e", SAMPLES, asked, PICTURES)
+
+
+def test_options_of_counts_in_the_thousands_are_ranges_of_any_width(tmp_path: Path) -> None:
+    facts = {"object": "duck", "count": "3000"}
+    samples = [*SAMPLES[:3], msgspec.structs.replace(SAMPLES[3], facts=facts)]
+    changes = {
+        5: {"answer": "3000"},
+        6: {"answer": "2998-3003"},
+        7: {"options": ("2400", "3000"), "answer": "B"},
+        8: {"options": ("2000-2499", "2500-2999", "3000-3499"), "answer": "C"},
+    }
+    asked = list(QUESTIONS)
+    for number, fields in changes.items():
+        k = at("counting", number)
+        asked[k] = msgspec.structs.replace(asked[k], **fields)
+    assert reactbench.write_exam(tmp_path / "e", samples, asked, PICTURES)
+    asked[at("counting", 6)] = msgspec.structs.replace(asked[at("counting", 6)], answer="2900-3100")
+    with pytest.raises(DataError, match="holds more than 6 numbers"):
+        reactbench.write_exam(tmp_path / "f", samples, asked, PICTURES)
+
+
+def test_attributes_are_of_any_type_in_six_directions(tmp_path: Path) -> None:
+    samples, asked, pictures = list(SAMPLES), list(QUESTIONS), dict(PICTURES)
+    for direction in (*reactbench.DIRECTIONS, ""):
+        name = f"more-{direction}"
+        facts = {"object": "rope", "attribute": "weave", "usual": "round", "shown": "flat"}
+        facts |= {"direction": direction} if direction else {}
+        samples.append(
+            msgspec.structs.replace(sample("attribute"), id=name, images=(name,), facts=facts)
+        )
+        pictures[name] = name.encode()
+        asked += [
+            msgspec.structs.replace(each, id=f"{name}{each.number}", sample_id=name)
+            for each in QUESTIONS[12:24]
+        ]
+    exam = reactbench.write_exam(tmp_path / "e", samples, asked, pictures)
+    rows = score(exam, graded(exam.items, set())).rows
+    assert [name for name in rows if name.startswith("attribute ")] == [
+        f"attribute {direction}" for direction in reactbench.DIRECTIONS
+    ]
+    odd = msgspec.structs.replace(samples[-2], facts=samples[-2].facts | {"direction": "sideways"})
+    with pytest.raises(DataError, match="its direction is 'sideways'; there are material, colour"):
+        reactbench.write_exam(tmp_path / "f", [*samples[:-2], odd, samples[-1]], asked, pictures)
+
+
+@pytest.fixture
+def native(exam: Path, tmp_path: Path) -> Path:
+    reactbench.write_native(reactbench.read(exam), tmp_path / "native")
+    return tmp_path / "native"
+
+
+@pytest.mark.parametrize("to", ["folder", "reactbench"])
+def test_native_files_become_a_folder_that_is_evaluated(
+    run: Callable[..., Any], exam: Path, native: Path, tmp_path: Path, to: str
+) -> None:
+    images, out = exam / "images", tmp_path / "made"
+    ran = run("convert", native, "--to", to, "--images", images, "--out", out)
+    assert ran.code == 0 and "4 cases, 44 items" in ran.out, ran.err
+    if to == "reactbench":
+        assert reactbench.read(out).card.content_hash == reactbench.read(exam).card.content_hash
+    evaluated = run("eval", out, "--model", "oracle", "--out", tmp_path / "runs", "--bootstrap", 0)
+    assert evaluated.code == 0, evaluated.err
+    assert "React-Score" in evaluated.out
+    assert "Relational Erasure: hallucination rate per question" in evaluated.out
+
+
+def test_native_files_are_evaluated_as_they_are(
+    run: Callable[..., Any], exam: Path, native: Path, tmp_path: Path
+) -> None:
+    asked = ("--model", "oracle", "--out", tmp_path / "runs", "--bootstrap", 0)
+    ran = run("eval", native, "--images", exam / "images", *asked)
+    assert ran.code == 0, ran.err
+    there = read_run(tmp_path / "runs" / "oracle")
+    assert there.content_hash == reactbench.read(exam).card.content_hash
+    again = run("eval", exam, *asked)  # the same questions and pictures: the same run
+    assert again.code == 0, again.err
+    ran = run("eval", native, "--images", tmp_path, *asked)
+    assert ran.code == 2 and "has 0 of 5 pictures" in ran.err and "--images" in ran.err
+    with pytest.raises(UsageError, match="has its own pictures"):
+        reactbench.read(exam, images=tmp_path)
+    assert "5 of 5 pictures are not in images/" in reactbench.read(native).notes[0]
+    ran = run("convert", native, "--to", "reactbench", "--out", tmp_path / "made")
+    assert ran.code == 2 and "--images" in ran.err
+    ran = run("inspect", native)
+    assert ran.code == 0 and "44" in ran.out

@@ -215,7 +215,7 @@ def test_what_it_took_and_who_judged(page: Page) -> None:
     n = 2 * PER_TASK * sum(map(len, LAYOUT.values()))
     assert f"{1000 * n:,} {20 * n:,} 0.25 0.50 s 1.25 s openai:judge, rule 5,321 0.75" in page.text
     assert "judged by judges' tokens cost" in page.text
-    assert "openai:weak: its judge refused 1 answers" in page.text
+    assert "openai:weak: its judge left 1 answers unjudged" in page.text
     assert "answers failed and are left out" in page.text
     assert "openai:weak: the judge was wrong about 1 of 10 canaries" in page.text
     assert "f00d" in page.text
@@ -337,6 +337,9 @@ def test_figures_and_tables_are_files(
         path = written[f"reactbench-{name}.svg"]
         ElementTree.parse(path)
         assert "var(" not in path.read_text()
+    radar = written["reactbench-radar.svg"].read_text()
+    axes = ("Erasure", "Attribute", "Tracing", "Counting", "React-Score")
+    assert all(f">{axis}<" in radar for axis in axes), "the five axes of the paper's Figure 3"
     assert "reactbench-causes-erasure.svg" in written
     for name in ("overall", "cot", "questions-counting", "positions", "causes"):
         latex = written[f"reactbench-table-{name}.tex"].read_text()

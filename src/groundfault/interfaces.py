@@ -29,6 +29,7 @@ __all__ = [
     "Closeable",
     "Editor",
     "Encoder",
+    "Fitted",
     "Identified",
     "Judge",
     "Logging",
@@ -129,6 +130,15 @@ class Baseline(Protocol):
 
     def predict(self, items: Sequence[Item], mode: Mode = "") -> Sequence[Prediction]:
         """One prediction per item, in order; `mode` is how questions in words are asked."""
+        ...
+
+
+@runtime_checkable
+class Fitted(Baseline, Protocol):
+    """A baseline that learns from a benchmark before it answers any of it."""
+
+    def fit(self, items: Sequence[Item]) -> None:
+        """Learn from all items of the benchmark, also where only some are asked."""
         ...
 
 

@@ -43,8 +43,8 @@ Mode = Literal["", "std", "cot"]
 """How a question is asked: as it stands, or with the request to reason first. "" for masks."""
 MODES: tuple[Mode, ...] = ("std", "cot")
 Verdict = Literal["right", "wrong", "unjudged"]
-"""Of an answer in words; "unjudged" where the judge will not judge it: not scored, bounded like a
-failed one."""
+"""Of an answer in words; "unjudged" where the judge cannot decide or will not judge it: not scored,
+bounded like a failed one."""
 
 
 class Outcome(StrEnum):
@@ -229,6 +229,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """How good each mask is by the model's own estimate, where that says nothing about whether the
     phrase is in the picture. No metric reads it."""
     text: str = ""
+    reasoning: str = ""
+    """What a model that thinks aloud said beside its words; no part of its answer."""
     reason: str = ""
     """Why it failed or could not be read."""
     finish: str = ""
@@ -321,6 +323,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int | None = None
     """None where nobody says."""
     tokens_out: int | None = None
+    reasoning_tokens: int | None = None
+    """Of tokens_out, where the server says so: some that think do not show their thoughts."""
     cost: float | None = None
     """Money, where it is known."""
     seconds: float = 0.0

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 Answers = Literal["masks", "words", "both", ""]
-BASELINES = ("oracle", "blind", "always-yes", "random")
+BASELINES = ("oracle", "blind", "text-only", "always-yes", "random")
 """Models that nothing was learnt for: they look at no picture."""
 
 
@@ -153,6 +153,9 @@ KINDS: dict[str, dict[str, Entry]] = {
         "blind": Entry(
             "groundfault.models.baselines:blind", "from the words alone; blind:SPEC", "both"
         ),
+        "text-only": Entry(
+            "groundfault.models.text_only:load", "what an exam's words give away", "words"
+        ),
         "always-yes": Entry(
             "groundfault.models.baselines:always_yes", "accepts everything", "both"
         ),
@@ -247,8 +250,8 @@ def check_model(spec: str, answers: Answers) -> None:
     Traceback (most recent call last):
     ...
     groundfault.errors.UsageError: sam3 finds things in pictures and answers no questions. What
-    does: always-yes, blind, gemini, hf, openai, oracle, random, replay, vllm; did you mean
-    openai:NAME?
+    does: always-yes, blind, gemini, hf, openai, oracle, random, replay, text-only, vllm; did you
+    mean openai:NAME?
     """
     name = spec.partition(":")[0]
     known = names("models")

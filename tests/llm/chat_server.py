@@ -33,6 +33,8 @@ class Request:
     """Hash of the body."""
     body: dict[str, Any]
     authorization: str
+    path: str = ""
+    """With its query."""
     at: float = field(default_factory=time.monotonic)
 
     @property
@@ -249,6 +251,7 @@ class ChatServer:
             key=hashlib.sha256(content).hexdigest(),
             body=json.loads(content),
             authorization=headers.get("authorization", ""),
+            path=head[0].split(" ")[1],
         )
         self.requests.append(request)
         self.at_once += 1

@@ -267,7 +267,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     with ChatServer(Pupil(exam, odd)) as server, ChatServer(behave) as judge:
         more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
-        assert ran.code == 0 and "openai:judge refused to judge 3 answers" in ran.err, ran.err
+        assert ran.code == 0 and "openai:judge left 3 answers unjudged" in ran.err, ran.err
         folder, asked = tmp_path / "openai-tiny", len(judge.requests)
         assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
         assert len(judge.requests) == asked, "refused for good: not asked again"
@@ -278,7 +278,7 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
     noted = read_run(folder).judged
     assert noted is not None and noted.unjudged == 3
     summary, _ = read_results(folder)
-    assert any("3 were refused by the judge" in note for note in summary.notes)
+    assert any("3 were left unjudged by the judge" in note for note in summary.notes)
     short = {q.id for q in exam.items if q.answer is not None and q.answer.type == "SA"}
     right = sum(odd(item, "std") for item in short - refused)
     overall = summary.rows["Overall"].metrics["SA"]
@@ -318,6 +318,24 @@ def test_a_judge_that_drifts_is_warned_about_though_its_replies_are_stored(
     assert noted is not None and noted.canaries_missed == 5
     summary, _ = read_results(tmp_path / "b" / "openai-tiny")
     assert any("canaries" in note for note in summary.notes)
+
+
+def test_a_judge_wrong_about_most_canaries_ends_the_run_unscored(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
+) -> None:
+    def contrary(request: Request) -> Response:
+        sound = b"wrong" in judging(request).content
+        return Response(content=completion("right" if sound else "wrong"))
+
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(contrary) as judge:
+        more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        asked = len(judge.requests)
+    assert ran.code == 2 and "wrong about 10 of 10 canaries" in ran.err, ran.err
+    assert asked == 10, "no answer was paid for"
+    folder = tmp_path / "openai-tiny"
+    assert len(answers(folder)) == 176 and not (folder / "summary.json").exists()
+    assert {answer.judge for answer in answers(folder).values()} == {""}
 
 
 def test_judging_again_asks_only_the_judge(
@@ -365,13 +383,17 @@ def test_wrong_chains_of_thought_get_a_cause_from_a_model_that_sees_the_pictures
     noted = read_run(tmp_path / "openai-tiny").attributed
     assert noted is not None and noted.name == spec and len(noted.prompt_hash) == 64
     assert "SC2 Activity-Entity Completion" in ran.out
-    figure = (tmp_path / "sub-causes.svg").read_text()
+    drawn = tmp_path / "openai-tiny" / "sub-causes.svg"
+    figure = drawn.read_text()
     assert "Regular Shortcut Error" in figure and "100 %" in figure
-    (tmp_path / "sub-causes.svg").unlink()
+    drawn.unlink()
     with ChatServer(attributing) as why:
         more = ("--attribute", spec, "--base-url", why.url, "--bootstrap", 0)
         assert run("judge", tmp_path / "openai-tiny", *more).code == 0
-    assert (tmp_path / "sub-causes.svg").read_text() == figure
+    assert drawn.read_text() == figure
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("responses")] == [
+        "openai-tiny"
+    ], "no loose files among runs"
 
 
 def test_a_down_attributing_model_says_so_and_how_to_go_without_pictures(
@@ -439,6 +461,28 @@ def test_whoever_pays_is_asked_first(
     assert noted.cost == pytest.approx(176 * (100 * 1 + 10 * 2) / 1e6)
 
 
+@pytest.mark.parametrize("anew", ["--fresh", "--no-resume"])
+def test_a_run_is_not_given_up_before_whoever_pays_has_agreed(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, anew: str
+) -> None:
+    folder = tmp_path / "openai-tiny"
+    with ChatServer(Pupil(exam, odd)) as server:
+        assert evaluate(run, exam_dir, tmp_path, server.url, "--mode", "std").code == 0
+        there = {path.name: path.read_bytes() for path in folder.iterdir()}
+        n = len(server.requests)
+        store = tmp_path / "responses.sqlite"
+        for path in tmp_path.glob("responses.sqlite*"):
+            path.unlink()  # so that --no-resume, too, has something to pay for
+        more = ("--mode", "std", "--price", "1/2", anew)
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
+        assert ran.code == 2 and "nobody is there to agree" in ran.err
+        assert len(server.requests) == n and store.exists()
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
+        assert evaluate(run, exam_dir, tmp_path, server.url, *more, "--yes").code == 0
+        assert len(server.requests) == 2 * n
+    assert len(answers(folder)) == 176
+
+
 def test_a_budget_stops_the_run_as_it_was_told_to(
     run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path
 ) -> None:
@@ -479,6 +523,25 @@ def test_a_budget_is_for_the_judge_too_and_leaves_enough_to_judge_what_was_answe
     asked = [request.key for request in server.requests]
     assert len(asked) == len(set(asked)) == 176
     assert read_results(folder)[0].outcomes["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        ("--budget", "2400 tokens"),
+        ("--budget", "0.028", "--price", "10/10", "--judge-price", "10/10", "--yes"),
+    ],
+)
+def test_a_budget_keeps_aside_what_canaries_cost(
+    run: Command, exam: Benchmark, exam_dir: Path, tmp_path: Path, budget: tuple[str, ...]
+) -> None:
+    """However few questions were asked: ten canaries take 1,100 tokens here."""
+    with ChatServer(Pupil(exam, odd)) as server, ChatServer(judging) as judge:
+        by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
+        ran = evaluate(run, exam_dir, tmp_path, server.url, *by, *budget)
+    assert ran.code == 0, ran.err
+    assert 110 * (len(server.requests) + len(judge.requests)) <= 2400
+    assert read_run(tmp_path / "openai-tiny").within_budget
 
 
 def test_a_judge_that_cannot_be_paid_scores_nothing_and_is_paid_once(

@@ -108,6 +108,11 @@ def test_drawn_words_are_the_same_for_the_same_batch(
     model = loaded("qwen3_vl", temperature=5.0, max_tokens=20)
     first, again = model.complete(asked), model.complete(asked)
     assert [reply.text for reply in first] == [reply.text for reply in again]
+    seeded = [
+        loaded("qwen3_vl", temperature=5.0, max_tokens=20, sampling_seed=k) for k in (1, 1, 2)
+    ]
+    words = [[reply.text for reply in each.complete(asked)] for each in seeded]
+    assert words[0] == words[1] != words[2]
     greedy = loaded("qwen3_vl", temperature=0.0, max_tokens=20).complete(asked)
     assert [reply.text for reply in greedy] != [reply.text for reply in first]
 

@@ -71,7 +71,7 @@ def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> Co
     sums = np.zeros((2, len(cases), 2))
     for std, cot in pairs:
         for k, slot in enumerate((cot, std)):
-            sums[k, cases[std.number]] += (slot.right, 1)
+            sums[k, cases[std.number]] += (slot.right * slot.weight, slot.weight)
     found = paired_difference(
         sums[0],
         sums[1],
@@ -83,8 +83,8 @@ def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> Co
     only_std = sum(std.right and not cot.right for std, cot in pairs)
     only_cot = sum(cot.right and not std.right for std, cot in pairs)
     return CotEffect(
-        std=float(sums[1, :, 0].sum() / len(pairs)),
-        cot=float(sums[0, :, 0].sum() / len(pairs)),
+        std=float(sums[1, :, 0].sum() / sums[1, :, 1].sum()),
+        cot=float(sums[0, :, 0].sum() / sums[0, :, 1].sum()),
         difference=Estimate(found.value, found.low, found.high, len(pairs)),
         p_bootstrap=found.p_value,
         only_std_right=only_std,
@@ -95,22 +95,38 @@ def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> Co
 
 def hallucination_rates(
     benchmark: Benchmark, predictions: Iterable[Prediction]
-) -> dict[str, dict[str, list[Estimate]]]:
-    """Task → mode → share of wrong answers to Q1, Q2, …: the heat map of Tables 11–14."""
-    wrong: dict[tuple[str, str, int], list[bool]] = {}
+) -> dict[str, dict[str, dict[str, Estimate]]]:
+    """Task → mode → question → share of wrong answers: the heat map of Tables 11–14. Questions are
+    Q1, Q2 …; where some sample is asked its Q1 in two wordings, Q1a and Q1b."""
+    wrong: dict[tuple[str, str], dict[str, list[bool]]] = {}
+    asked: dict[str, set[str]] = {}
     for slot in slots_of(benchmark, predictions):
-        if not slot.unscored and not is_control(slot.case):
-            key = (slot.case.intervention, slot.mode, slot.expected.number)
-            wrong.setdefault(key, []).append(not slot.right)
-    rates: dict[str, dict[str, list[Estimate]]] = {}
-    for task, layout in LAYOUT.items():
+        if not is_control(slot.case):
+            asked.setdefault(slot.case.intervention, set()).add(slot.label)
+            of_mode = wrong.setdefault((slot.case.intervention, slot.mode), {})
+            if not slot.unscored:
+                of_mode.setdefault(slot.label, []).append(not slot.right)
+    rates: dict[str, dict[str, dict[str, Estimate]]] = {}
+    for task in LAYOUT:
         for mode in metric.MODES:
-            asked = [wrong.get((task, mode, number), []) for number in range(1, len(layout) + 1)]
-            if any(asked):
-                rates.setdefault(task, {})[mode] = [
-                    Estimate(sum(each) / len(each) if each else None, n=len(each)) for each in asked
-                ]
+            found = wrong.get((task, mode), {})
+            if found:
+                rates.setdefault(task, {})[mode] = {
+                    label: _share(found.get(label, ())) for label in sorted(asked[task], key=_place)
+                }
     return rates
+
+
+def _place(label: str) -> tuple[int, str]:
+    """
+    >>> sorted(["Q10", "Q1b", "Q2", "Q1a"], key=_place)
+    ['Q1a', 'Q1b', 'Q2', 'Q10']
+    """
+    return int(label.strip("Qab")), label
+
+
+def _share(flags: Sequence[bool]) -> Estimate:
+    return Estimate(sum(flags) / len(flags) if flags else None, n=len(flags))
 
 
 class PositionBias(msgspec.Struct, frozen=True, kw_only=True):

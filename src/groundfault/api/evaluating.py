@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -17,10 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import msgspec
 
 from groundfault import registry
-from groundfault.analysis.exam import cot_effects, position_bias
+from groundfault.analysis.exam import cot_effects, hallucination_rates, position_bias
 from groundfault.analysis.scoring import data_hashes, score_run
 from groundfault.analysis.summary import summarise, write_results
-from groundfault.api.grading import Graders, is_local, load_graders, load_judge
+from groundfault.api.grading import (
+    Graders,
+    is_local,
+    load_graders,
+    load_judge,
+    names_thinking,
+)
 from groundfault.api.options import OF_JUDGES, ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
 from groundfault.errors import DataError, GroundfaultError, UsageError
@@ -33,18 +38,16 @@ from groundfault.registry import is_baseline
 from groundfault.reports.events import RunReporter
 from groundfault.runner.prompts import prompts_hash
 from groundfault.runner.session import folder_name, predict
-from groundfault.runner.ways import InMasks, InWords
+from groundfault.runner.ways import InMasks, InWords, ModelThinks
 from groundfault.runs.benchmark import first_cases, limited
 from groundfault.runs.identity import model_identity, object_identity
-from groundfault.runs.run import Run, read_run
+from groundfault.runs.run import RUN, Run, read_run
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
     from groundfault.protocols.scored import Scored
 
 __all__ = ["Asked", "Evaluation", "check_beforehand", "evaluate", "run_folders"]
-
-_THINKING = re.compile(r"(?<![a-z])thinking(?![a-z])", re.IGNORECASE)
 
 
 def evaluate(
@@ -170,6 +173,7 @@ class Evaluation:
         self.in_words = self.protocol.answers == "words"
         self.agree = agree
         self.scoring = options.scoring
+        self.prompts = options.prompts()
         _refuse_options(benchmark.card.name, self.options, self.protocol)
         if options.calibration and options.t is not None:
             raise UsageError("--calibration and --t both set the threshold; give one of them")
@@ -191,7 +195,21 @@ class Evaluation:
     def _what(self) -> str:
         return f"{self.benchmark.card.name}, asked {'in words' if self.in_words else 'for masks'},"
 
-    def modes(self, model: Any) -> tuple[Mode, ...]:
+    def _thinks(self, model: Any, folder: Path | None = None) -> bool | None:
+        """Whether a model always reasons: as told, as its name says, or as the run that goes on
+        was told; None where only its replies can tell."""
+        if not self.in_words or self.options.thinking is not None:
+            return bool(self.options.thinking)
+        if isinstance(model, str) and names_thinking(model):
+            return True
+        if folder is not None and (folder / RUN).is_file() and self.options.resume:
+            earlier = read_run(folder)
+            if earlier.outcomes.get("failed", 0) < earlier.n_items:  # it has replied
+                return bool(earlier.settings.get("thinking"))
+        settled = self.options.modes is not None and self.options.max_tokens is not None
+        return False if settled else None
+
+    def modes(self, model: Any, thinks: bool | None = None) -> tuple[Mode, ...]:
         """How questions are put to a model: as told, else in the modes that both have."""
         if not self.in_words:
             return ()
@@ -205,8 +223,7 @@ class Evaluation:
             return self.options.modes
         if not several:
             return ("std",)
-        if isinstance(model, str) and _THINKING.search(model):
-            print(f"{model}: always reasons, so it has one mode, cot", file=sys.stderr)
+        if self._thinks(model) if thinks is None else thinks:
             return ("cot",)
         return ("std", "cot")
 
@@ -266,16 +283,40 @@ class Evaluation:
 
     def ask(self, asked: Asked, folder: Path, reporter: RunReporter, graders: Graders) -> Run:
         """Ask one model what is left, and keep its predictions."""
+        thinks = self._thinks(asked.model, folder)
+        try:
+            return self._ask(asked, folder, reporter, graders, thinks)
+        except ModelThinks:  # it had never replied, so there is nothing to go on with
+            return self._ask(asked, folder, reporter, graders, True, resume=False)
+
+    def _ask(
+        self,
+        asked: Asked,
+        folder: Path,
+        reporter: RunReporter,
+        graders: Graders,
+        thinks: bool | None,
+        *,
+        resume: bool = True,
+    ) -> Run:
         model, name = asked.model, asked.spec
-        options, modes = self.options, self.modes(model)
-        chat = options.for_words()
-        made = options.for_words() if self.in_words else options.for_masks()
+        options, modes = self.options, self.modes(model, thinks)
+        chat = options.for_words(thinking=bool(thinks))
+        made = chat if self.in_words else options.for_masks()
+        if thinks:
+            which = "so it is asked in one mode, cot," if modes == ("cot",) else "so it is asked"
+            most = f"with at most {chat.max_tokens} tokens for an answer"
+            print(f"{name}: always reasons, {which} {most}", file=sys.stderr)
         load_it = (
             functools.partial(registry.load_model, model, made)
             if isinstance(model, str)
             else lambda: model
         )
-        plan = options.plan(reserve=graders.reserve(options.budget, self.asked, modes))
+        plan = options.plan(
+            reserve=graders.reserve(options.budget, self.asked, modes),
+            aside=graders.aside(options.budget),
+        )
+        plan = msgspec.structs.replace(plan, resume=plan.resume and resume)
         images = self.benchmark.images or None
         if self.in_words:
             way: InWords | InMasks = InWords(
@@ -286,6 +327,8 @@ class Evaluation:
                 folder,
                 max_tokens=chat.max_tokens,
                 confirm=self._confirm(name, reporter),
+                prompts=self.prompts,
+                thinks=thinks,
             )
         else:
             way = InMasks(load_it, name, images, plan, folder)
@@ -296,8 +339,12 @@ class Evaluation:
             name=name,
             label=asked.label,
             modes=modes,
-            identity=self._identity(model),
-            settings={**msgspec.to_builtins(made), **self._settings()},
+            identity=self._identity(model, thinking=bool(thinks)),
+            settings={
+                **msgspec.to_builtins(made),
+                **self._settings(),
+                **({"thinking": bool(thinks)} if self.in_words else {}),
+            },
             asked=self.asked,
             plan=plan,
             started=reporter.started,
@@ -311,21 +358,25 @@ class Evaluation:
             **({} if self.in_words else {"calibration": self.options.calibration}),
         }
 
-    def _identity(self, model: Any) -> dict[str, str]:
+    def _identity(self, model: Any, *, thinking: bool = False) -> dict[str, str]:
         """What predictions depend on besides the benchmark."""
+        chat = self.options.for_words(thinking=thinking)
         if isinstance(model, str):
-            made = self.options.for_words() if self.in_words else self.options.for_masks()
-            found = model_identity(model, made)
+            found = model_identity(model, chat if self.in_words else self.options.for_masks())
         else:
             found = object_identity(model)
         if not self.in_words:
             return found
-        chat = self.options.for_words()
         words = {
-            "prompts": prompts_hash(),
+            "prompts": prompts_hash(self.prompts),
             "temperature": str(chat.temperature),
             "max_tokens": str(chat.max_tokens),
         }
+        if chat.sampling_seed is not None:
+            words["sampling seed"] = str(chat.sampling_seed)
+        if chat.extra_body:
+            body = msgspec.json.encode(chat.extra_body, order="deterministic")
+            words["extra body"] = body.decode()
         return {key: value for key, value in found.items() if key != "device"} | words
 
     def _confirm(self, name: str, reporter: RunReporter) -> Callable[[CostEstimate], bool]:
@@ -422,6 +473,7 @@ class Evaluation:
                 resamples=self.scoring.bootstrap,
                 seed=self.scoring.seed,
             ),
+            "rates": hallucination_rates(self.asked, predictions),
             "position_bias": position_bias(self.asked, predictions),
             "causes": causes,
             "corrected": corrected,

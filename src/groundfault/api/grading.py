@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,10 @@ from groundfault.api.options import RULE, Options
 from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel, Judge
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer, by_item
+from groundfault.judges.card import CANARIES
 from groundfault.judges.grading import ModelJudge, n_judged
 from groundfault.judges.reader import LlmReader
+from groundfault.judges.rule import unmarkable
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import PICTURE_TOKENS, CostTracker, Price, parse_price
@@ -33,6 +36,7 @@ __all__ = [
     "load_graders",
     "load_judge",
     "load_reader",
+    "names_thinking",
 ]
 
 TOKENS_PER_JUDGEMENT = 400
@@ -72,6 +76,12 @@ class Graders(msgspec.Struct, frozen=True):
             amounts.append(_amount(budget, self.causes, tokens))
         return sum(amounts) / max(1, len(benchmark.items) * len(modes))
 
+    def aside(self, budget: SharedBudget | None) -> float:
+        """What is kept of a budget for canaries, which are judged however few answers there are."""
+        if budget is None or not isinstance(self.judge, ModelJudge):
+            return 0.0
+        return _amount(budget, self.judge.model, len(CANARIES) * TOKENS_PER_JUDGEMENT)
+
 
 def _amount(budget: SharedBudget, model: ChatModel, tokens: int) -> float:
     if not isinstance(model, ChatClient):
@@ -88,14 +98,31 @@ def load_graders(
             raise UsageError(
                 f"{benchmark.card.name} asks for yes or no, which needs no judge; leave --judge out"
             )
+        _check_rule_judge(options, benchmark)
+    n_answers = sum(n_judged(b, len(m)) for b, m in asked.values())
     graders = Graders(
-        judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
+        judge=load_judge(options, n_answers, agree, n_canaries=len(asked) * len(CANARIES)),
         reader=load_reader(options, sum(len(b.items) * len(m) for b, m in asked.values()), agree),
         causes=_load_causes(options, asked, agree),
         causes_spec=options.attribute,
     )
     _check_price(options, graders.causes)
     return graders
+
+
+def _check_rule_judge(options: Options, benchmark: Benchmark) -> None:
+    """The rule judge is not the only one where it cannot mark answers, unless it is told to be."""
+    if options.judge not in ("", None):
+        return
+    left = unmarkable(benchmark)
+    if left:
+        which = ", ".join(list(left)[:8]) + (", …" if len(left) > 8 else "")
+        raise UsageError(
+            f"{benchmark.card.name}: the rule judge cannot mark {sum(left.values())} of its "
+            f"{n_judged(benchmark, 1)} short answers: {which}. It knows ReactBench's tasks, "
+            "and of attributes colours alone. Remedy: name a model with --judge; or say --judge "
+            "rule, which leaves them unjudged, with bounds"
+        )
 
 
 def _asks_yes_or_no(benchmark: Benchmark) -> bool:
@@ -112,7 +139,9 @@ def _check_price(options: Options, model: object) -> None:
         )
 
 
-def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | AnswerJudge | None:
+def load_judge(
+    options: Options, n_answers: int, agree: Agree, *, n_canaries: int = 0
+) -> ModelJudge | AnswerJudge | None:
     """Who decides about so many short answers; None is the rule judge."""
     given = options.judge
     if not isinstance(given, str):
@@ -124,6 +153,7 @@ def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | A
         return _plugged_in(given, options)
     if not n_answers:
         return None
+    n_answers += n_canaries
     tokens = n_answers * TOKENS_PER_JUDGEMENT
     model = _chat(given, options, f"judging with {given}", n_answers, tokens, agree)
     _check_price(options, model)
@@ -195,8 +225,7 @@ def _chat(
     url = options.judge_base_url
     if not url and spec.removeprefix("blind:").startswith("openai:"):
         url = options.base_url
-    chat = options.for_words(base_url=url)
-    chat = msgspec.structs.replace(chat, temperature=None if chat.temperature is None else 0.0)
+    chat = options.for_judging(base_url=url, thinking=names_thinking(spec))
     model = registry.load_model(spec, chat)
     display = Display(about)
     if not isinstance(model, Server):
@@ -243,6 +272,18 @@ def check_grader(spec: str) -> None:
         fitting = [name for name in registry.answering("words") if name not in no_judges]
         raise UsageError(f"{spec} judges nothing; did you mean rule, or {', '.join(fitting)}?")
     registry.check_model(inner, "words")
+
+
+_THINKING = re.compile(r"(?<![a-z])(?:thinking|reasoner|reasoning)(?![a-z])", re.IGNORECASE)
+
+
+def names_thinking(spec: str) -> bool:
+    """Whether a model's name says that it always reasons.
+
+    >>> names_thinking("hf:Qwen/Qwen3-VL-32B-Thinking"), names_thinking("openai:rethinking-1")
+    (True, False)
+    """
+    return _THINKING.search(spec) is not None
 
 
 def is_local(url: str) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
     from groundfault.llm.server import ChatOptions
     from groundfault.records import Mode
+    from groundfault.runner.prompts import Prompts
     from groundfault.runner.work import Plan
 
 __all__ = ["EvaluateOptions", "Options", "ScoreOptions", "score_settings"]
@@ -26,6 +27,8 @@ __all__ = ["EvaluateOptions", "Options", "ScoreOptions", "score_settings"]
 AnyPath = str | PathLike[str]
 RULE = "rule"
 MASKS_TIMEOUT_S, WORDS_TIMEOUT_S = 600.0, 120.0
+THINKING_MAX_TOKENS = 8192
+"""Of an answer with the thoughts before it."""
 MODES: dict[str, tuple[Mode, ...]] = {"std": ("std",), "cot": ("cot",), "both": ("std", "cot")}
 
 
@@ -97,8 +100,22 @@ class EvaluateOptions(ScoreOptions, total=False):
     fresh: bool
     """Ask again what the response store has."""
     max_tokens: int | None
+    """Of an answer. [1024; of a model that thinks 8192]"""
     temperature: float | str | None
     """"none" leaves it to the model."""
+    sampling_seed: int | None
+    """From which a model draws its words, where it takes one; `seed` is that of the resamples."""
+    extra_body: Mapping[str, Any] | str
+    """Further fields of each request to a server, as JSON or as a mapping."""
+    judge_extra_body: Mapping[str, Any] | str
+    """The same for judge and `attribute`."""
+    system: str
+    """A system message before each question."""
+    prompt: AnyPath
+    """A file whose text asks to reason, in place of ours, in `cot` mode."""
+    thinking: bool | None
+    """Whether the model always reasons: then it has one mode, cot, and more tokens. [its name or
+    the server's first reply tells]"""
     patience_s: float | None
     """How long a server may be away."""
     responses: str
@@ -146,6 +163,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     max_tokens: int | None = None
     temperature: float | str | None = ""
+    sampling_seed: int | None = None
+    extra_body: Any = ""
+    judge_extra_body: Any = ""
+    system: str = ""
+    prompt: Any = ""
+    thinking: bool | None = None
     patience_s: float | None = None
     responses: str = ""
     confirm: Any = None
@@ -211,11 +234,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             fresh=bool(self.retry),
         )
 
-    def for_words(self, *, base_url: str | None = None) -> ChatOptions:
+    def for_words(self, *, thinking: bool = False) -> ChatOptions:
         """How a model that answers in words is loaded or reached."""
         from groundfault.llm.server import ChatOptions
 
         drawn: dict[str, Any] = {}
+        if thinking:
+            drawn["max_tokens"] = THINKING_MAX_TOKENS
         if self.max_tokens is not None:
             drawn["max_tokens"] = self.max_tokens
         if self.temperature != "":
@@ -226,12 +251,41 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             revision=self.revision,
             offline=self.offline,
             timeout_s=self.timeout_s or WORDS_TIMEOUT_S,
-            base_url=self.base_url if base_url is None else base_url,
+            base_url=self.base_url,
             batch=self.batch or 4,
+            sampling_seed=self.sampling_seed,
+            extra_body=_extra_body(self.extra_body, "--extra-body"),
             **drawn,
         )
 
-    def plan(self, *, reserve: float = 0.0) -> Plan:
+    def for_judging(self, *, base_url: str, thinking: bool = False) -> ChatOptions:
+        """The same of a model that judges: greedy, and with fields of its own."""
+        chat = self.for_words(thinking=thinking)
+        return msgspec.structs.replace(
+            chat,
+            base_url=base_url,
+            temperature=None if chat.temperature is None else 0.0,
+            sampling_seed=None,
+            extra_body=_extra_body(self.judge_extra_body, "--judge-extra-body"),
+        )
+
+    def prompts(self) -> Prompts:
+        """What of the prompts was chosen."""
+        from groundfault.runner.prompts import Prompts
+
+        if not self.prompt:
+            return Prompts(system=self.system)
+        if self.modes == ("std",):
+            raise UsageError("--prompt is the request to reason: give --mode cot or both")
+        try:
+            words = Path(self.prompt).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise UsageError(f"--prompt {self.prompt}: cannot be read ({problem})") from None
+        if not words:
+            raise UsageError(f"--prompt {self.prompt}: is empty")
+        return Prompts(system=self.system, reasoning=words)
+
+    def plan(self, *, reserve: float = 0.0, aside: float = 0.0) -> Plan:
         """How the run is carried out."""
         from groundfault.llm.cost import parse_price
         from groundfault.runner.work import Plan
@@ -253,6 +307,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             budget=self.budget,
             price=parse_price(self.price) if self.price else None,
             reserve=reserve,
+            aside=aside,
             responses=self.responses,
             fresh=self.fresh,
             **more,
@@ -302,7 +357,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 ONLY_WORDS = (
     "mode", "judge", "judge_base_url", "reader", "attribute", "card", "concurrency", "budget",
-    "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
+    "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s", "sampling_seed",
+    "extra_body", "judge_extra_body", "system", "prompt", "thinking",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""
 OF_JUDGES = ("judge", "judge_base_url", "judge_price", "concurrency", "patience_s")
@@ -317,6 +373,18 @@ _ON_THE_COMMAND_LINE = {"probe": "--no-probe", "patience_s": "--patience"}
 
 def _as_option(name: str) -> str:
     return _ON_THE_COMMAND_LINE.get(name, f"--{name.replace('_', '-')}")
+
+
+def _extra_body(given: Mapping[str, Any] | str, option: str) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    try:
+        found = msgspec.json.decode(given) if given else {}
+    except msgspec.DecodeError as problem:
+        raise UsageError(f"{option} '{given}': is no JSON ({problem})") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{option} '{given}': give a JSON object, as in '{{\"top_k\": 20}}'")
+    return found
 
 
 def _temperature(given: float | str | None) -> float | None:

@@ -15,8 +15,13 @@ per question that repeats what is known about its sample; pictures are named, no
 
     DIR/erasure.json  DIR/attribute.json  DIR/tracing.json  DIR/counting.json
 
-Erasure's Q1 has two wordings in the paper, a and b, that count as one question; here a sample
-is asked one of them, and `polarity` tells which.
+Such a folder is read too: pictures are in its `images`, or where they are said to be.
+
+Erasure's Q1 has two wordings in the paper, a and b, that count as one question. A sample may be
+asked one of them or both: then it has two questions of number 1, Q1a first, and each counts half.
+
+Attributes are of any type; the fact `attribute` names it (colour, shape …), and `direction`, if
+given, is one of the six in which the paper's edits go (`DIRECTIONS`).
 
 The content hash is the SHA-256 of the rows in a canonical form (JSON, keys sorted) and of the
 pictures' own hashes; what the rows contribute does not depend on Parquet's encoding.
@@ -35,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
-from groundfault.errors import DataError, UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.io.inputs import Input, Outline
 from groundfault.io.store import new_folder, read_table, write_json
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARD",
+    "DIRECTIONS",
     "FORMAT_VERSION",
     "LAYOUT",
     "LETTERS",
@@ -54,10 +60,12 @@ __all__ = [
     "Sample",
     "benchmark_of",
     "is_control",
+    "question_labels",
     "read",
     "read_native",
     "rows_of",
     "span",
+    "write",
     "write_exam",
     "write_native",
 ]
@@ -87,7 +95,9 @@ _AGAIN = "get or write the folder again; to change an exam, read it and write a 
 
 LETTERS = "ABCDEFGH"
 MOST_IN_RANGE = 6
-"""How many whole numbers an estimated range may hold."""
+"""How many whole numbers an estimated range may hold; those of options are of any width."""
+DIRECTIONS = ("material", "colour", "texture", "state", "finish", "shape")
+"""What of a thing is changed to look unusual."""
 
 _INDUCEMENTS: tuple[Dimension, ...] = (
     "direct",
@@ -200,7 +210,10 @@ CARD = Card(
 
 
 ABOUT = "an exam folder: samples, questions, pictures"
-INPUTS = (Input("data", "The exam folder.", kind="folder"),)
+INPUTS = (
+    Input("data", "The exam folder, or one of native JSON files.", kind="folder"),
+    Input("images", "Of native files: the pictures.", "folder", required=False, pictures=True),
+)
 WITHOUT_FILES = (
     "The paper's questions are not released, so there is nothing to fetch. Build the embedded exam "
     "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam`; "
@@ -209,8 +222,9 @@ WITHOUT_FILES = (
 
 
 def recognise(outline: Outline) -> bool:
-    """Whether it is a folder with an exam's header."""
-    return outline.kind == "folder" and HEADER in outline.fields
+    """Whether it is a folder with an exam's header, or with native files."""
+    known = {HEADER, *(f"{task}.json" for task in LAYOUT)}
+    return outline.kind == "folder" and not known.isdisjoint(outline.fields)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,9 +284,14 @@ def write_exam(
     return _of_folder(Path(folder), header, samples, questions)
 
 
-def read(data: AnyPath) -> Benchmark:
-    """Read a folder that `write_exam` made, and check that it is whole and nobody changed it."""
+def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
+    """Read a folder that `write_exam` made, and check that it is whole and nobody changed it; or
+    one of native files, whose pictures are in `images`."""
     folder = Path(data)
+    if not (folder / HEADER).is_file() and any((folder / f"{t}.json").is_file() for t in LAYOUT):
+        return _of_native(folder, images)
+    if images is not None:
+        raise UsageError(f"{folder}: an exam folder has its own pictures; leave --images out")
     header = _read_header(folder)
     samples = _read_rows(folder / SAMPLES, _sample_schema(), Sample)
     questions = _read_rows(folder / QUESTIONS, _question_schema(), Question)
@@ -296,6 +315,59 @@ def read(data: AnyPath) -> Benchmark:
             remedy=_AGAIN,
         )
     return _of_folder(folder, header, samples, questions)
+
+
+def _of_native(folder: Path, images: AnyPath | None) -> Benchmark:
+    """An exam of native files; the same pictures make it the exam of a folder."""
+    samples, questions = read_native(folder)
+    place = Path(images) if images is not None else folder / IMAGES
+    names = [name for sample in samples for name in sample.images]
+    missing = [name for name in names if not (place / name).is_file()]
+    if images is not None and missing:
+        raise UsageError(
+            f"{place}: has {len(names) - len(missing)} of {len(names)} pictures; missing is "
+            f"{missing[0]}. Remedy: give the folder of all of them with --images"
+        )
+    found = benchmark_of(samples, questions)
+    if missing:
+        note = f"{len(missing)} of {len(names)} pictures are not in {IMAGES}/: give --images DIR"
+        return msgspec.structs.replace(found, notes=(note,))
+    digest = _content_hash(samples, questions, place)
+    return msgspec.structs.replace(
+        found,
+        card=msgspec.structs.replace(found.card, content_hash=digest),
+        images=str(place),
+        hashes={"benchmark": digest},
+    )
+
+
+def obstacle(benchmark: Benchmark) -> str | None:
+    """Why a benchmark is no exam."""
+    try:
+        samples, questions = rows_of(benchmark)
+        _check(samples, questions, Path(SAMPLES), Path(QUESTIONS))
+    except GroundfaultError as problem:
+        return str(problem)
+    return None
+
+
+def write(
+    benchmark: Benchmark, out: AnyPath, *, images_from: AnyPath | None = None
+) -> tuple[Path, ...]:
+    """Write an exam folder, with the pictures in `images_from` or where the benchmark has them."""
+    place = images_from or benchmark.images
+    if not place:
+        raise UsageError("an exam folder holds its pictures: say with --images where they are")
+    names = {name for item in benchmark.items for name in item.images}
+    card = benchmark.card
+    write_exam(
+        out,
+        *rows_of(benchmark),
+        {name: Path(place, name) for name in names},
+        title="" if card.title == CARD.title else card.title,
+        about=card.about,
+    )
+    return (Path(out),)
 
 
 def _of_folder(
@@ -389,6 +461,19 @@ def rows_of(benchmark: Benchmark) -> tuple[list[Sample], list[Question]]:
         except msgspec.ValidationError as problem:
             raise UsageError(f"item '{item.id}' does not fit into an exam: {problem}") from None
     return list(samples.values()), questions
+
+
+def question_labels(items: Iterable[Item]) -> dict[str, str]:
+    """Item id → "Q1", "Q2" …; "Q1a" and "Q1b" where a case is asked its Q1 in both wordings."""
+    asked: dict[tuple[str, int], list[str]] = {}
+    for item in items:
+        if item.answer is not None:
+            asked.setdefault((item.case_id, item.answer.number), []).append(item.id)
+    return {
+        name: f"Q{number}{chr(97 + k) if len(names) > 1 else ''}"
+        for (_, number), names in asked.items()
+        for k, name in enumerate(names)
+    }
 
 
 def is_control(case: Case) -> bool:
@@ -538,6 +623,10 @@ def _check_sample(sample: Sample, file: Path) -> None:
     for name in FACTS[sample.task]:
         if not sample.facts.get(name):
             _refuse(file, sample, f"its facts do not give '{name}'")
+    direction = sample.facts.get("direction", "") if sample.task == "attribute" else ""
+    if direction and direction not in DIRECTIONS:
+        known = ", ".join(DIRECTIONS)
+        _refuse(file, sample, f"its direction is '{direction}'; there are {known}")
     if sample.task == "counting" and not _is_count(sample.facts["count"]):
         _refuse(file, sample, f"its count is '{sample.facts['count']}', which is no whole number")
 
@@ -555,6 +644,9 @@ def _is_count(text: str) -> bool:
 
 def _check_layout(sample: Sample, asked: Sequence[Question], file: Path) -> None:
     layout = LAYOUT[sample.task]
+    if sample.task == "erasure" and len(asked) > len(layout) and asked[1].number == 1:
+        first, *asked = asked  # Q1a; Q1b is in the place of Q1
+        _check_layout(sample, [first, *asked[1:]], file)
     for number, (question, slot) in enumerate(zip(asked, layout, strict=False), start=1):
         if (question.number, question.type, question.dimension) != (number, *slot):
             _refuse(
@@ -617,7 +709,7 @@ def _check_numbers(question: Question, count: int, file: Path) -> None:
             kind = "number" if question.dimension == "exact" else "range"
             _refuse(file, question, f"'{text}' is no {kind}")
         low, high = found
-        if high - low >= MOST_IN_RANGE:
+        if question.type == "SA" and high - low >= MOST_IN_RANGE:
             _refuse(file, question, f"the range {text} holds more than {MOST_IN_RANGE} numbers")
         if (low <= count <= high) != (text == right):
             verb = "misses" if text == right else "also holds"

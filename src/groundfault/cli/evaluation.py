@@ -91,7 +91,7 @@ def eval_(
     gc.enable()  # models make cycles; the records read so far do not
     gc.freeze()
     with interruptible():
-        results = _evaluate(evaluation, folders, showing.shown(), out)
+        results = _evaluate(evaluation, folders, showing.shown())
     _check_gates(gates, results)
 
 
@@ -106,7 +106,7 @@ def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) ->
 
 
 def _evaluate(
-    evaluation: Evaluation, folders: Mapping[Asked, Path], shown: Shown, out: Path
+    evaluation: Evaluation, folders: Mapping[Asked, Path], shown: Shown
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
     from groundfault.reports.events import RunReporter
@@ -134,7 +134,7 @@ def _evaluate(
             written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
             print(f"\nwritten: {written}", file=sys.stderr)
     if evaluation.protocol.name == "exam" and not shown.as_json and not shown.metric:
-        show_exam(results, shown, out)
+        show_exam(results, shown)
     elif len(results) > 1 and not shown.as_json:
         show_together(results, shown)
     for name, reason in stopped.items():
@@ -158,8 +158,9 @@ def show_together(results: Mapping[str, Result], shown: Shown) -> None:
     show(models_table(summaries, chosen), shown.format_)
 
 
-def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
-    """The paper's layouts of all models together, habits of answering, and a figure of causes."""
+def show_exam(results: Mapping[str, Result], shown: Shown) -> None:
+    """The paper's layouts of all models together, habits of answering, and in each run's folder a
+    figure of its causes."""
     from groundfault.io.store import write_bytes
     from groundfault.reports import exams as tables
     from groundfault.reports.exam_figures import cause_figure
@@ -178,6 +179,7 @@ def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
     if of("cot_effects"):
         effects = {spec: result.more["cot_effects"] for spec, result in results.items()}
         found.append(tables.cot_table(effects, published=published))  # type: ignore[arg-type]
+    found += tables.question_tables(of("rates"), published=published)
     found.append(tables.yes_table(scored))
     found.append(tables.position_table(of("position_bias")))
     causes = of("causes")
@@ -189,10 +191,12 @@ def show_exam(results: Mapping[str, Result], shown: Shown, out: Path) -> None:
     for table in found:
         show(table, shown.format_)
         print()
-    if causes:
-        path = out / "sub-causes.svg"
-        write_bytes(path, standalone(cause_figure(causes)).encode())
-        print(f"figure: {path}", file=sys.stderr)
+    for spec, found_causes in causes.items():
+        folder = results[spec].folder
+        if folder is not None:
+            path = folder / "sub-causes.svg"
+            write_bytes(path, standalone(cause_figure({spec: found_causes})).encode())
+            print(f"figure: {path}", file=sys.stderr)
 
 
 def agreement(*, yes: bool) -> Any:

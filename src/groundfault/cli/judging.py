@@ -20,6 +20,7 @@ from groundfault.cli.options import (
     CardOption,
     Command,
     Concurrency,
+    ExtraBody,
     Format,
     FormatOption,
     JudgeOption,
@@ -47,6 +48,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: Concurrency = None
     max_tokens: MaxTokens = None
     temperature: Temperature = ""
+    extra_body: ExtraBody = ""
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
     ] = None
@@ -65,6 +67,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "concurrency": self.concurrency,
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
+            "judge_extra_body": self.extra_body,
             "timeout_s": self.timeout,
             "patience_s": self.patience,
             "budget": self.budget or None,
@@ -126,8 +129,7 @@ def judge(
         show_summary(result.summary, shown)
         print()
     if all(result.summary.protocol == "exam" for result in results.values()):
-        for out in dict.fromkeys(folder.resolve().parent for folder in runs):
-            show_exam(results, shown, out)
+        show_exam(results, shown)
 
 
 @grouped

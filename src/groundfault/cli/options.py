@@ -166,7 +166,13 @@ Concurrency = Annotated[
 BudgetOption = Annotated[
     str, typer.Option("--budget", help="Stop at 5 (money) or '200k tokens', judges included.")
 ]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Of an answer. [1024]")]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option("--max-tokens", min=1, help="Of an answer. [1024; of one that thinks: 8192]"),
+]
+ExtraBody = Annotated[
+    str, typer.Option("--extra-body", help="JSON object: further fields of each request.")
+]
 Temperature = Annotated[
     str, typer.Option("--temperature", help="A number, or 'none' to leave it out. [0.2]")
 ]
@@ -327,11 +333,30 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was asked before.")] = False
     max_tokens: MaxTokens = None
     temperature: Temperature = ""
+    sampling_seed: Annotated[
+        int | None, typer.Option("--sampling-seed", help="From which the model draws its words.")
+    ] = None
+    extra_body: ExtraBody = ""
+    judge_extra_body: Annotated[
+        str, typer.Option("--judge-extra-body", help="The same for judge and --attribute.")
+    ] = ""
+    system: Annotated[str, typer.Option("--system", help="A system message, as text.")] = ""
+    prompt: Annotated[
+        Path | None, typer.Option("--prompt", help="Text that asks to reason, in place of ours.")
+    ] = None
+    thinking: Annotated[
+        bool | None,
+        typer.Option(
+            "--thinking/--no-thinking",
+            help="The model always reasons: one mode, cot, and more tokens. [its replies tell]",
+        ),
+    ] = None
     patience: PatienceOption = None
 
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
         found = msgspec.structs.asdict(self)
+        found["prompt"] = self.prompt or ""
         found["patience_s"] = found.pop("patience")
         found["mode"] = None if self.mode is None else self.mode.value
         found["budget"] = self.budget or None

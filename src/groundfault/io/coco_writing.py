@@ -215,8 +215,8 @@ def _are_of_phrases(benchmark: Benchmark) -> bool:
     name = benchmark.card.name
     if name not in KINDS["benchmarks"]:
         return len(benchmark.categories) < 2
-    layout: Layout | None = getattr(load("benchmarks", name), "LAYOUT", None)
-    return layout is not None and layout.phrases
+    layout = getattr(load("benchmarks", name), "LAYOUT", None)  # an exam's is of another kind
+    return isinstance(layout, Layout) and layout.phrases
 
 
 def _letter(annotator: int) -> str:

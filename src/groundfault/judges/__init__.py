@@ -1,9 +1,9 @@
 """Judging: from what a model said to right or wrong.
 
 Yes/no, options, numbers and ranges are parsed by rule and compared with the truth. Short answers in
-words go to a judge: `rule.RuleJudge`, without a model, or `llm.LlmJudge`. What cannot be parsed, or
-what the judge cannot decide, becomes `unparsed`; what it refuses to judge is `unjudged`. Failed
-predictions pass through as they are.
+words go to a judge, the whole final answer of the model: `rule.RuleJudge`, without a model, or
+`llm.LlmJudge`. What cannot be parsed becomes `unparsed`; what the judge cannot decide or refuses to
+judge is `unjudged`, no fault of the model. Failed predictions pass through as they are.
 
 Everything is worked out anew from the stored text, so a run can be judged again by another judge.
 """
@@ -17,13 +17,23 @@ import msgspec
 
 from groundfault.benchmarks.reactbench import MOST_IN_RANGE, span
 from groundfault.errors import DataError
+from groundfault.judges.refusals import declines_to_look
 from groundfault.parsing.choices import parse_choice
 from groundfault.parsing.numbers import parse_number, parse_range
 from groundfault.parsing.passages import CUT_OFF, passage
-from groundfault.parsing.wording import is_refusal
+from groundfault.parsing.wording import is_refusal, split_sentences
 from groundfault.parsing.yes_no import parse_yes_no
 from groundfault.protocols.words import expected
-from groundfault.records import Answer, Benchmark, Case, Item, Outcome, Prediction, Verdict
+from groundfault.records import (
+    Answer,
+    Benchmark,
+    Case,
+    Item,
+    Mode,
+    Outcome,
+    Prediction,
+    Verdict,
+)
 
 __all__ = [
     "BY_RULE",
@@ -32,6 +42,7 @@ __all__ = [
     "ShortAnswer",
     "by_item",
     "expected",
+    "for_judge",
     "grade",
     "is_judged_in_words",
     "parse_prediction",
@@ -49,6 +60,9 @@ class ShortAnswer(msgspec.Struct, frozen=True):
     case: Case
     item: Item
     text: str
+    """The whole final answer."""
+    reasoned: bool = False
+    """Whether it may begin with reasoning, as the model was told to: its conclusion comes last."""
 
     @property
     def expected(self) -> Answer:
@@ -57,7 +71,7 @@ class ShortAnswer(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What a judge says; None if it could not decide."""
+    """What a judge says; None if it could not decide, which leaves the answer unjudged."""
 
     verdict: Verdict | None
     text: str = ""
@@ -85,8 +99,8 @@ def grade(
     """The predictions with `parsed`, `verdict` and `judge`, in their order."""
     known = by_item(benchmark)
     judged: list[Prediction] = []
-    asked: dict[tuple[str, str], ShortAnswer] = {}
-    waiting: dict[tuple[str, str], list[int]] = {}
+    asked: dict[tuple[str, str, bool], ShortAnswer] = {}
+    waiting: dict[tuple[str, str, bool], list[int]] = {}
     for prediction in predictions:
         if prediction.item_id not in known:
             raise DataError(
@@ -98,8 +112,10 @@ def grade(
         case, item = known[prediction.item_id]
         prediction = _parsed(prediction, case, item)
         if prediction.outcome is Outcome.OK and is_judged_in_words(case, item):
-            key = (item.id, prediction.parsed or "")  # the same words are judged once
-            asked[key] = ShortAnswer(case, item, key[1])
+            shown = for_judge(case, item, prediction.text, prediction.mode)
+            assert shown is not None  # it was parsed
+            key = (item.id, shown.text, shown.reasoned)  # the same words are judged once
+            asked[key] = shown
             waiting.setdefault(key, []).append(len(judged))
         judged.append(prediction)
     judgements = judge.judge_all(list(asked.values())) if asked else ()
@@ -113,6 +129,22 @@ def by_item(benchmark: Benchmark) -> Mapping[str, tuple[Case, Item]]:
     """Item id → case and item."""
     cases = {case.id: case for case in benchmark.cases}
     return {item.id: (cases[item.case_id], item) for item in benchmark.items}
+
+
+def for_judge(case: Case, item: Item, text: str, mode: Mode) -> ShortAnswer | None:
+    """What a judge is shown of a model's words, in a run and for its card alike; None where there
+    is nothing to judge."""
+    said = parse_prediction(case, item, _final_answer(case, item, text, mode))
+    if said is None:
+        return None
+    reasoned = mode == "cot" and len(split_sentences(said)) > 1
+    return ShortAnswer(case, item, said, reasoned=reasoned)
+
+
+def _final_answer(case: Case, item: Item, text: str, mode: Mode) -> str:
+    """The part of a model's words that is read. A judge gets the whole final answer: its last
+    sentence alone may be a mere remark ("Nothing else changed.")."""
+    return passage(text, "std" if is_judged_in_words(case, item) else mode)
 
 
 def is_judged_in_words(case: Case, item: Item) -> bool:
@@ -129,7 +161,7 @@ def parse_prediction(case: Case, item: Item, text: str) -> str | None:
     if wanted.type == "MC":
         return parse_choice(text, wanted.options)
     if case.intervention != COUNTING:
-        return None if is_refusal(text) or not text.strip() else text
+        return None if declines_to_look(text) or not text.strip() else text
     number = parse_number(text)
     if wanted.dimension == "exact" or number is not None:
         return None if number is None else str(number)
@@ -167,13 +199,13 @@ def _parsed(row: Prediction, case: Case, item: Item) -> Prediction:
     if row.outcome is Outcome.FAILED:
         return row
     problem = _unreadable(row)
-    said = "" if problem else passage(row.text, row.mode)
+    said = "" if problem else _final_answer(case, item, row.text, row.mode)
     parsed = None if problem else parse_prediction(case, item, said)
     if parsed is None:
         return msgspec.structs.replace(
             row,
             outcome=Outcome.UNPARSED,
-            reason=problem or _why_not(said, expected(item).type),
+            reason=problem or _why_not(said, case, item),
             parsed=None,
             verdict=None,
             judge="",
@@ -200,29 +232,20 @@ def _unreadable(row: Prediction) -> str:
     return ""
 
 
-def _why_not(said: str, type_: str) -> str:
+def _why_not(said: str, case: Case, item: Item) -> str:
     if not said:
         return "no answer after its reasoning"
-    if is_refusal(said):
+    if is_judged_in_words(case, item) or is_refusal(said):
         return "a refusal"
-    return (
-        "says neither yes nor no" if type_ == "YN" else "says nothing that can be read as an answer"
-    )
+    if expected(item).type == "YN":
+        return "says neither yes nor no"
+    return "says nothing that can be read as an answer"
 
 
 def _judged(row: Prediction, judgement: Judgement, name: str) -> Prediction:
+    verdict: Verdict = judgement.verdict or "unjudged"
     if judgement.refused:
-        return msgspec.structs.replace(
-            row, verdict="unjudged", judge=name, judge_text=judgement.refused
-        )
-    if judgement.verdict is None:
-        return msgspec.structs.replace(
-            row,
-            outcome=Outcome.UNPARSED,
-            reason="the judge could not decide",
-            judge=name,
-            judge_text=judgement.text,
-        )
+        verdict = "unjudged"
     return msgspec.structs.replace(
-        row, verdict=judgement.verdict, judge=name, judge_text=judgement.text
+        row, verdict=verdict, judge=name, judge_text=judgement.refused or judgement.text
     )

@@ -1,10 +1,10 @@
 """How far a judge can be trusted: its agreement with labelled answers, and canaries in every run.
 
-A judge that cannot decide has not said "right", and an undecided answer is scored as wrong, so all
-figures are about right against not right; what it refuses to judge is in none of them:
+All figures are about the answers that it decided about; what it leaves undecided or refuses to
+judge is not scored in a run, so it is in none of them, and counted:
 
     sensitivity  share of the right answers that it calls right (recall)
-    specificity  share of the wrong answers that it does not call right
+    specificity  share of the wrong answers that it calls wrong
     precision    share of right answers among those that it calls right
     kappa        Cohen's κ = (agreement − chance) / (1 − chance)
     alpha        Krippendorff's α (nominal), with the label as the other observer
@@ -29,6 +29,7 @@ from groundfault.analysis.statistics import (
     percentile_interval,
 )
 from groundfault.benchmarks.reactbench import LAYOUT, Task
+from groundfault.errors import GroundfaultError
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer
 from groundfault.judges.labelled import Labelled
 from groundfault.judges.llm import JudgeDown
@@ -46,6 +47,7 @@ __all__ = [
     "Agreement",
     "Canaried",
     "JudgeCard",
+    "JudgeUnfit",
     "agreement",
     "cohen_kappa",
     "corrected",
@@ -59,7 +61,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """A judge against labels. Undefined is None."""
 
     n_right: int
-    """Answers labelled right."""
+    """Answers labelled right, of those that it decided about."""
     n_wrong: int
     called_right: int
     """Of the right ones."""
@@ -83,10 +85,14 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
     """Where the labels come from."""
     tasks: dict[str, Agreement]
     """By task, and "Overall"."""
+    unseen: int = 0
+    """Labelled answers that no judge is shown in a run: refusals, nothing after the reasoning."""
 
 
 def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str = "") -> JudgeCard:
     """Have labelled answers judged and compare."""
+    unseen = sum(not each.shown for each in labelled)
+    labelled = [each for each in labelled if each.shown]
     judgements = judge.judge_all([each.answer for each in labelled])
     _check_willing(judge, judgements)
     pairs = [
@@ -104,6 +110,7 @@ def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str 
         prompt_hash=str(getattr(judge, "prompt_hash", "")),
         labels=labels,
         tasks=tasks,
+        unseen=unseen,
     )
 
 
@@ -116,23 +123,26 @@ def _check_willing(judge: AnswerJudge, judgements: Sequence[Judgement]) -> None:
 def agreement(pairs: Sequence[tuple[Verdict, Verdict | None]]) -> Agreement:
     """Compare (label, what the judge said).
 
-    >>> pairs = [("right", "right"), ("right", "wrong"), ("wrong", "wrong"), ("wrong", None)]
-    >>> found = agreement(pairs)
+    >>> pairs = [("right", "right"), ("right", "wrong"), ("wrong", "wrong"), ("wrong", "wrong")]
+    >>> found = agreement([*pairs, ("wrong", None)])
     >>> found.agreement, found.kappa, found.precision, found.sensitivity, found.specificity
     (0.75, 0.5, 1.0, 0.5, 1.0)
+    >>> found.n_wrong, found.undecided
+    (2, 1)
     """
-    labels = [label == "right" for label, _ in pairs]
-    said = [verdict == "right" for _, verdict in pairs]
+    decided = [(label, verdict) for label, verdict in pairs if verdict is not None]
+    labels = [label == "right" for label, _ in decided]
+    said = [verdict == "right" for _, verdict in decided]
     both = sum(a and b for a, b in zip(labels, said, strict=True))
     n_right, n_said = sum(labels), sum(said)
-    n_wrong, false = len(pairs) - n_right, n_said - both
+    n_wrong, false = len(decided) - n_right, n_said - both
     return Agreement(
         n_right=n_right,
         n_wrong=n_wrong,
         called_right=both,
         called_right_wrongly=false,
-        undecided=sum(verdict is None for _, verdict in pairs),
-        agreement=_ratio(both + n_wrong - false, len(pairs)),
+        undecided=len(pairs) - len(decided),
+        agreement=_ratio(both + n_wrong - false, len(decided)),
         kappa=cohen_kappa(labels, said),
         alpha=krippendorff_alpha(list(zip(labels, said, strict=True))),
         precision=_ratio(both, n_said),
@@ -374,6 +384,10 @@ CANARIES: tuple[Labelled, ...] = (
 )
 
 
+class JudgeUnfit(GroundfaultError):
+    """The judge is wrong about more than half of the canaries: nothing is scored by it."""
+
+
 class Canaried:
     """A judge with canaries mixed in among the answers; `drift` says which it got wrong."""
 
@@ -401,23 +415,37 @@ class Canaried:
         return str(getattr(self.judge, "prompt_hash", ""))
 
     def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
-        """One judgement per answer, in order; the canaries' are kept aside."""
+        """One judgement per answer, in order; the canaries' are kept aside. A judge that is wrong
+        about more than half of them is unfit: asked anew it judges the canaries first, and nothing
+        is paid for besides."""
         if self.anew is not None:
             self.judgements = list(self.anew.judge_all([each.answer for each in self.canaries]))
-            _check_willing(self.judge, self.judgements)
+            self._check_fit()
             return list(self.judge.judge_all(answers))
         shown = [*answers, *(canary.answer for canary in self.canaries)]
         order = np.random.default_rng(self.seed).permutation(len(shown)).tolist()
         mixed = self.judge.judge_all([shown[k] for k in order])
         back = dict(zip(order, mixed, strict=True))
         self.judgements = [back[k] for k in range(len(answers), len(shown))]
-        _check_willing(self.judge, self.judgements)
+        self._check_fit()
         return [back[k] for k in range(len(answers))]
+
+    def _check_fit(self) -> None:
+        _check_willing(self.judge, self.judgements)
+        if 2 * len(self._missed()) > len(self.canaries):
+            raise JudgeUnfit(
+                f"{self.drift()[0]} It is worse than a coin, so nothing is scored; answers are "
+                "kept. Remedy: name another judge with --judge; one that thinks may need more "
+                "tokens, --max-tokens 8192"
+            )
+
+    def _missed(self) -> list[tuple[Labelled, Judgement]]:
+        pairs = zip(self.canaries, self.judgements, strict=False)
+        return [(canary, said) for canary, said in pairs if said.verdict != canary.verdict]
 
     def drift(self) -> list[str]:
         """A warning if the judge was wrong about a canary; [] before any call."""
-        pairs = zip(self.canaries, self.judgements, strict=False)
-        missed = [(canary, said) for canary, said in pairs if said.verdict != canary.verdict]
+        missed = self._missed()
         if not missed:
             return []
         canary, said = missed[0]

@@ -150,7 +150,7 @@ def grade_run(
         else:
             judge = judge or RuleJudge()
             graded = grade(benchmark, kept, judge)
-            grader = Grader(name=judge.name, cost=0.0)
+            grader = Grader(name=judge.name, cost=0.0, unjudged=_n_unjudged(graded))
         graded = [_without_stale_cause(each) for each in graded]
         replace_predictions(folder, graded)
         run = msgspec.structs.replace(run, judged=grader, read=None, outcomes=_outcomes(graded))
@@ -164,8 +164,11 @@ def _graded_by(
     canaried, before = judge.canaried(), judge.usage
     graded = grade(benchmark, predictions, canaried)
     grader = _with_cost(judge.grader(canaried), judge.usage - before)
-    unjudged = sum(each.verdict == "unjudged" for each in graded)
-    return graded, msgspec.structs.replace(grader, unjudged=unjudged)
+    return graded, msgspec.structs.replace(grader, unjudged=_n_unjudged(graded))
+
+
+def _n_unjudged(graded: Iterable[Prediction]) -> int:
+    return sum(each.verdict == "unjudged" for each in graded)
 
 
 def _with_cost(grader: Grader, usage: Usage) -> Grader:

@@ -1,7 +1,8 @@
 """Short answers with known verdicts: what a judge is tested with.
 
 `read_labels` reads labels by people: JSON lines of {"item_id": …, "text": …, "verdict": "right"}
-about an exam's questions.
+about an exam's questions, with "mode": "cot" where the model was told to reason first. `text` is
+all that the model wrote; a judge is shown the part of it that a run's judge is shown.
 
 `labelled_answers` makes them from an exam's own facts: each question gets right and wrong answers
 in many wordings, from one word to a sentence with a reason, some of them tricky: a right one that
@@ -15,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from groundfault.benchmarks.reactbench import is_control
 from groundfault.errors import DataError, UsageError
-from groundfault.judges import ShortAnswer, by_item, expected, is_judged_in_words
-from groundfault.records import Answer, Benchmark, Case, Verdict
+from groundfault.judges import ShortAnswer, by_item, expected, for_judge, is_judged_in_words
+from groundfault.records import Answer, Benchmark, Case, Item, Mode, Verdict
 
 __all__ = ["Labelled", "labelled_answers", "read_labels"]
 
@@ -31,12 +33,15 @@ class Labelled(msgspec.Struct, frozen=True):
 
     answer: ShortAnswer
     verdict: Verdict
+    shown: bool = True
+    """False where no judge sees it in a run: a refusal, or nothing after the reasoning."""
 
 
 class _Label(msgspec.Struct):
     item_id: str
     text: str
-    verdict: Verdict
+    verdict: Literal["right", "wrong"]
+    mode: Literal["std", "cot"] = "std"
 
 
 def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelled]:
@@ -63,7 +68,7 @@ def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelle
                 record=f"line {number}",
                 remedy='give JSON lines with "item_id", "text" and "verdict", right or wrong',
             ) from None
-        found.append(Labelled(ShortAnswer(case, item, label.text), label.verdict))
+        found.append(_labelled(case, item, label.text, label.verdict, label.mode))
     if not found:
         raise UsageError(f"{path}: holds not one label")
     return found
@@ -77,7 +82,12 @@ def labelled_answers(benchmark: Benchmark) -> Iterator[Labelled]:
             for verdict, texts in (("right", right), ("wrong", wrong)):
                 for text in texts:
                     label: Verdict = "right" if verdict == "right" else "wrong"
-                    yield Labelled(ShortAnswer(case, item, text), label)
+                    yield _labelled(case, item, text, label)
+
+
+def _labelled(case: Case, item: Item, text: str, verdict: Verdict, mode: Mode = "std") -> Labelled:
+    shown = for_judge(case, item, text, mode)
+    return Labelled(shown or ShortAnswer(case, item, text), verdict, shown is not None)
 
 
 def _wordings(case: Case, wanted: Answer) -> tuple[Sequence[str], Sequence[str]]:
@@ -109,6 +119,8 @@ def _erasure(facts: dict[str, str], number: int) -> tuple[list[str], list[str]]:
             *absent,
             f"The picture shows no {name}, so it has no colour.",
             f"It cannot be told, because there is no {name} {place}.",
+            f"I cannot answer because there is no {name} {place}.",
+            "It cannot be determined.",
         ]
         wrong = [
             f"{colour.capitalize()}.",

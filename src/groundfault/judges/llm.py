@@ -1,8 +1,9 @@
 """A model as judge: it is shown question, reference, rubric and answer, and says one of two words.
 
 It never sees the picture. It is asked again once if it says anything else; after that the answer is
-undecided. An answer that it refuses to judge, by its server's content filter for instance, is not
-scored. A judge that cannot be reached stops the run: no answer is ever scored without it.
+undecided. An answer that it leaves undecided or refuses to judge, by its server's content filter
+for instance, is not scored. A judge that cannot be reached stops the run: no answer is ever scored
+without it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ RULES: dict[tuple[str, str], str] = {
     ("erasure", "premise-based"): (
         "The question is about a property of the {erased} {location}, which was taken out of the "
         "picture. The answer is right if it says that there is none, or that the property cannot "
-        "be told since the {erased} is not there. It is wrong if it gives any property, even a "
+        "be told or determined, for whatever reason. It is wrong if it gives any property, even a "
         "guess."
     ),
     ("erasure", "absurd-contrast"): (
@@ -71,6 +72,11 @@ RULES: dict[tuple[str, str], str] = {
 of the direct ones, and one rule holds for all of tracing."""
 PLAIN = "The answer is right if it means the same as the reference, as the marking notes say."
 REMINDER = "That was not one of the two words. Reply with one word only: right or wrong."
+REASONED = (
+    "The answer may begin with reasoning, in which things are considered and dropped again. Mark "
+    "what it concludes."
+)
+"""Said where the model was told to reason first."""
 _DIRECT = ("direct", "commonsense-guided")
 
 
@@ -97,7 +103,7 @@ class LlmJudge:
     @property
     def prompt_hash(self) -> str:
         """SHA-256 of all that prompts are made of."""
-        prompts = [SYSTEM, PLAIN, REMINDER, _TEMPLATE, *map(str, RULES.items())]
+        prompts = [SYSTEM, PLAIN, REMINDER, REASONED, _TEMPLATE, *map(str, RULES.items())]
         return hashlib.sha256("\0".join(prompts).encode()).hexdigest()
 
     def judge_all(self, answers: Sequence[ShortAnswer]) -> list[Judgement]:
@@ -105,7 +111,11 @@ class LlmJudge:
         return self._judged(
             [
                 _conversation(
-                    _rules(a), a.item.query, a.expected.reference, a.text, a.expected.rubric
+                    f"{_rules(a)} {REASONED}" if a.reasoned else _rules(a),
+                    a.item.query,
+                    a.expected.reference,
+                    a.text,
+                    a.expected.rubric,
                 )
                 for a in answers
             ]
@@ -148,7 +158,7 @@ def remind(conversation: Conversation, text: str, reminder: str) -> Conversation
 
 def _word(text: str) -> Verdict | None:
     """The verdict, if the reply is one of the two words and nothing else."""
-    word = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    word = re.sub(r"^.*</think>", "", text, flags=re.DOTALL)  # templates may open the tag
     word = word.strip(" \t\r\n.*\"'`").casefold()
     return "right" if word == "right" else "wrong" if word == "wrong" else None
 

@@ -5,14 +5,18 @@ looks in the answer for that thing, that colour, that kind of change, told apart
 are denied ("no lamp") or only supposed ("a lamp would usually stand there"). It knows few synonyms:
 good enough for answers in plain words, and no substitute for a reader. `docs/exam.md` has its
 agreement with labelled answers.
+
+Of attributes it knows colours alone: what is said about shapes, materials or textures it leaves
+undecided, and `unmarkable` says which questions those are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from groundfault.judges import BY_RULE, Judgement, ShortAnswer
+from groundfault.benchmarks.reactbench import is_control
+from groundfault.judges import BY_RULE, Judgement, ShortAnswer, by_item, is_judged_in_words
 from groundfault.parsing.assertions import (
     CLAUSE,
     NEGATED_BEFORE,
@@ -21,9 +25,11 @@ from groundfault.parsing.assertions import (
     denied,
     denies,
 )
-from groundfault.records import Verdict
+from groundfault.parsing.wording import split_sentences
+from groundfault.protocols.words import expected
+from groundfault.records import Benchmark, Case, Verdict
 
-__all__ = ["RuleJudge", "colours_asserted"]
+__all__ = ["RuleJudge", "colours_asserted", "unmarkable"]
 
 LONGEST = 4000
 """Characters of an answer that are looked at."""
@@ -39,18 +45,70 @@ class RuleJudge:
         return [Judgement(_verdict(answer)) for answer in answers]
 
 
+def unmarkable(benchmark: Benchmark) -> dict[str, int]:
+    """The short answers in words that the rules cannot mark: "attribute Q5 (shape)" → how many."""
+    found: dict[str, int] = {}
+    for case, item in by_item(benchmark).values():
+        if is_judged_in_words(case, item) and not _is_markable(case):
+            what = case.facts.get("attribute", "") if case.intervention == "attribute" else ""
+            name = f"{case.intervention} Q{expected(item).number}{what and f' ({what})'}"
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _is_markable(case: Case) -> bool:
+    if case.intervention != "attribute":
+        return (case.intervention, is_control(case)) in _RULES
+    named = case.facts.get("attribute", "colour").casefold()
+    return named in ("colour", "color") and case.facts.get("shown", "") in _SHADES
+
+
 def _verdict(answer: ShortAnswer) -> Verdict | None:
-    facts, number, rubric = answer.case.facts, answer.expected.number, answer.expected.rubric
-    text = answer.text[:LONGEST].replace("’", "'").casefold()
-    rules: dict[tuple[str, bool], Callable[[dict[str, str], int, str, str], Verdict | None]] = {
-        ("erasure", False): _erasure,
-        ("erasure", True): _erasure_control,
-        ("attribute", False): _attribute,
-        ("attribute", True): _attribute_control,
-        ("tracing", False): _tracing,
-    }
-    rule = rules.get((answer.case.intervention, "control" in facts))
-    return rule(facts, number, rubric, text) if rule and text.strip() else None
+    case, number, rubric = answer.case, answer.expected.number, answer.expected.rubric
+    text = answer.text[-LONGEST:] if answer.reasoned else answer.text[:LONGEST]
+    text = text.replace("’", "'").casefold()
+    if not text.strip() or not _is_markable(case):
+        return None
+    rule = _RULES[case.intervention, is_control(case)]
+    if answer.reasoned:
+        subject = _subject(case, number)
+        for conclusion in _conclusions(text):
+            found = None
+            if subject.search(_NOTHING_ELSE.sub(" ", conclusion)):
+                found = rule(case.facts, number, rubric, conclusion)
+            if found is not None:
+                return found
+    found = rule(case.facts, number, rubric, text)
+    habit = not is_control(case) and _AS_USUAL.search(text)
+    return "wrong" if found is None and habit else found
+
+
+_AS_USUAL = re.compile(r"\bas (?:usual|always|expected|one would expect)\b")
+"""Claims the habit, which the picture breaks, without naming it."""
+
+
+def _conclusions(text: str) -> Iterator[str]:
+    """The ends of a reasoning, from its last sentence to all of it."""
+    sentences = split_sentences(text)
+    for first in reversed(range(len(sentences))):
+        yield " ".join(sentences[first:])
+
+
+_NOTHING_ELSE = re.compile(r"\b(?:nothing|none|nobody|no one) (?:else|more|further)\b")
+"""A remark that concludes nothing."""
+
+
+def _subject(case: Case, number: int) -> re.Pattern[str]:
+    """What a conclusion must be about; a remark about other things decides nothing."""
+    facts = case.facts
+    if case.intervention == "tracing":
+        return _named(facts["object"])
+    if case.intervention == "attribute":
+        return re.compile(f"{_COLOUR.pattern}|{_NO_SUCH.pattern}")
+    about = f"{_named(facts['erased']).pattern}|{_EMPTY.pattern}"
+    if number == 7:
+        about += f"|{_COLOUR.pattern}|{_UNTOLD.pattern}"
+    return re.compile(about)
 
 
 # What a text asserts.
@@ -113,6 +171,17 @@ def _listed(rubric: str) -> list[str]:
 
 # Relational erasure.
 
+_UNTOLD = re.compile(
+    r"\b(?:can ?not|can't|could not|couldn't|unable|impossible|not possible|unknown|undetermined|"
+    r"indeterminate|unclear|no way to|not (?:enough|determinable|discernible|applicable))\b"
+)
+"""Says that a property cannot be told."""
+_GUESSES = re.compile(
+    r"\b(?:but|though|although|however|still|maybe|perhaps|probably|likely|possibly|presumably|"
+    r"seems?|looks?|appears?|guess|assume|might|may be|could be|would be)\b"
+)
+"""May give the property all the same, in words that are not known here."""
+
 
 def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
     seen = [name for name in facts.get("present", "").split(", ") if name]
@@ -126,13 +195,9 @@ def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
         )
         if gone or re.search(rf"\b{re.escape(facts['erased'])}less\b", text):
             return "right"
-        if colours_asserted(text):
+        if not _UNTOLD.search(text) or colours_asserted(text):
             return "wrong"
-        return (
-            None
-            if re.search(r"\b(?:can ?not|can't|unable|impossible|unclear)\b", text)
-            else "wrong"
-        )
+        return None if _GUESSES.search(text) else "right"
     offered = [erased]
     if number == 8:
         other = re.search(r"says that (.+?) or (.+?) is there", rubric)
@@ -280,6 +345,10 @@ _SAME = re.compile(
 )
 
 
+_NO_CHANGE = re.compile(r"\b(?:nothing|no objects?)(?! else) (?:was|were|is|has|have)\b[^.;,]*")
+""" "Nothing was removed" tells of no removal."""
+
+
 def _tracing(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
     thing = _named(facts["object"])
     if not thing.search(text):
@@ -288,7 +357,8 @@ def _tracing(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
         return (
             "right" if _about_there(text, facts["location"]) and not _SAME.search(text) else "wrong"
         )
-    kinds = {kind for kind, pattern in _KIND.items() if pattern.search(text)}
+    told = _NO_CHANGE.sub(" nothing ", text)
+    kinds = {kind for kind, pattern in _KIND.items() if pattern.search(told)}
     if _SAME.search(text) and not kinds & {"move", "replace", "add", "remove"}:
         return "wrong"
     return "right" if _fits(facts, kinds, text) else "wrong"
@@ -335,3 +405,14 @@ def _about_there(text: str, location: str) -> bool:
     }
     row = "upper" if "upper" in location else "lower" if "lower" in location else ""
     return not rows or not row or row in rows
+
+
+_Rule = Callable[[dict[str, str], int, str, str], Verdict | None]
+_RULES: Mapping[tuple[str, bool], _Rule] = {
+    ("erasure", False): _erasure,
+    ("erasure", True): _erasure_control,
+    ("attribute", False): _attribute,
+    ("attribute", True): _attribute_control,
+    ("tracing", False): _tracing,
+}
+"""By task, and whether the picture is an unedited control."""

@@ -182,11 +182,14 @@ class _Admission:
 
     One more may begin if what was spent, what is under way and itself fit into the budget, each
     counted as the mean of those that ended. The first one always begins, alone: it says what one
-    takes. `reserve` is kept for what each of them will cost later.
+    takes. `reserve` is kept for what each of them will cost later, `aside` for what comes once
+    after all of them.
     """
 
-    def __init__(self, budget: SharedBudget | None, *, reserve: float = 0.0) -> None:
-        self.budget, self.reserve = budget, reserve
+    def __init__(
+        self, budget: SharedBudget | None, *, reserve: float = 0.0, aside: float = 0.0
+    ) -> None:
+        self.budget, self.reserve, self.aside = budget, reserve, aside
         self.ended = 0
         """How many of them ended and cost something."""
         self.spent = 0.0
@@ -213,7 +216,7 @@ class _Admission:
             return not self.under_way and spent < budget.limit
         begun = self.under_way + 1
         mean = self.spent / self.ended
-        reserved = self.reserve * (self.ended + begun)
+        reserved = self.aside + self.reserve * (self.ended + begun)
         return spent + mean * begun + reserved <= budget.limit * (1 + ROUNDING)
 
     def end(self) -> None:
@@ -230,7 +233,7 @@ class CostTracker:
 
     A run ends within a request or two of its budget, or within an episode where requests belong to
     episodes. `reserve`, in the budget's unit, is kept for what each reply will cost further, which
-    is its judging.
+    is its judging, and `aside` for what judging costs besides, which is its canaries.
     """
 
     def __init__(
@@ -239,13 +242,14 @@ class CostTracker:
         price: Price | None = None,
         *,
         reserve: float = 0.0,
+        aside: float = 0.0,
     ) -> None:
         self.shared = SharedBudget(budget) if isinstance(budget, Budget) else budget
         self.price = price
         self.tokens_in = self.tokens_out = self.requests = 0
         self.cost: float | None = 0.0
         """None as soon as a reply's price is not known."""
-        self._requests = _Admission(self.shared, reserve=reserve)
+        self._requests = _Admission(self.shared, reserve=reserve, aside=aside)
         self._episodes = _Admission(self.shared)
 
     @property

@@ -29,6 +29,7 @@ from groundfault.llm.server import (
     Trouble,
     Unsound,
     make_reply,
+    with_extra,
 )
 from groundfault.records import Conversation, Message, Reply
 
@@ -74,6 +75,9 @@ class GeminiServer:
             self._drawing["maxOutputTokens"] = options.max_tokens
         if options.temperature is not None:
             self._drawing["temperature"] = options.temperature
+        if options.sampling_seed is not None:
+            self._drawing["seed"] = options.sampling_seed
+        self._extra = options.extra_body
 
     def headers(self) -> dict[str, str]:
         """Content type and key."""
@@ -94,9 +98,8 @@ class GeminiServer:
             if m.role != "system"
         ]
         first = {"systemInstruction": {"parts": system}} if system else {}
-        return msgspec.json.encode(
-            {**first, "contents": contents, "generationConfig": self._drawing}
-        )
+        request = {**first, "contents": contents, "generationConfig": self._drawing}
+        return msgspec.json.encode(with_extra(request, self._extra))
 
     def parse(self, body: bytes) -> Reply:
         """The first candidate; its thoughts are the reasoning."""
@@ -121,6 +124,7 @@ class GeminiServer:
             tokens_in=usage.prompt_token_count,
             tokens_out=usage.written,
             reasoning="".join(part.text for part in parts if part.thought),
+            reasoning_tokens=usage.thoughts_token_count,
         )
 
     def problem(self, status: int, body: bytes) -> Refused | Trouble:

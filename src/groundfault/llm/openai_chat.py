@@ -14,9 +14,9 @@ they are sent as the server's own calls and results.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import msgspec
 
@@ -32,6 +32,7 @@ from groundfault.llm.server import (
     Trouble,
     Unsound,
     make_reply,
+    with_extra,
 )
 from groundfault.parsing.tool_calls import split_call
 from groundfault.records import Conversation, Message, Picture, Reply, ToolCall
@@ -40,6 +41,8 @@ __all__ = ["OpenAIServer", "openai", "vllm"]
 
 LONGEST_ERROR = 4096
 OPENAI = "https://api.openai.com/v1"
+SECRETS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig"})
+"""Names under which an address may hold a key, which would end up in files."""
 NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
 
 
@@ -62,8 +65,9 @@ def vllm(argument: str, options: ChatOptions) -> OpenAIServer:
     base, _, name = argument.partition("#")
     if not base.startswith(("http://", "https://")):
         raise UsageError(f"vllm:{argument}: give the server, as in vllm:http://localhost:8000")
-    if not urlsplit(base).path.strip("/"):
-        base = base.rstrip("/") + "/v1"
+    address = urlsplit(base)
+    if not address.path.strip("/"):
+        base = urlunsplit(address._replace(path="/v1"))
     key = os.environ.get("VLLM_API_KEY", "").strip()
     name = name or _only_model(base, key, min(options.timeout_s, 30.0))
     return OpenAIServer(name, base, key, "VLLM_API_KEY", options, free=True)
@@ -92,21 +96,35 @@ class OpenAIServer:
                 f"the address of {address.hostname} holds a user or a password. Remedy: leave them "
                 f"out and put the key into {key_variable}"
             )
+        secret = next((n for n, _ in parse_qsl(address.query) if n.lower() in SECRETS), None)
+        if secret is not None:
+            raise UsageError(
+                f"the address of {address.hostname} holds a key ('{secret}'). Remedy: leave it out "
+                f"and put it into {key_variable}"
+            )
         if not key.isascii() or not (key == "" or key.isprintable()):
             raise UsageError(f"{key_variable} holds characters that no key has; set it again")
         self.model, self.free = model, free
-        self.base_url = urlunsplit(address._replace(query="", fragment="")).rstrip("/")
-        self.url = f"{self.base_url}/chat/completions"
+        self.base_url = urlunsplit(address._replace(fragment=""))
+        self.url = _below(self.base_url, "chat/completions")
         self._key, self._key_variable = key, key_variable
         limit = "max_completion_tokens" if _host(base_url) == _host(OPENAI) else "max_tokens"
         self._drawing: dict[str, object] = {limit: options.max_tokens} if options.max_tokens else {}
         if options.temperature is not None:
             self._drawing["temperature"] = options.temperature
+        if options.sampling_seed is not None:
+            self._drawing["seed"] = options.sampling_seed
+        _check_extra(options.extra_body)
+        self._extra = options.extra_body
 
     def headers(self) -> dict[str, str]:
-        """Content type and, if there is one, the key."""
+        """Content type and, if there is one, the key; Azure wants it under another name."""
         found = {"Content-Type": "application/json", "Accept": "application/json"}
-        return found | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        if self._key:
+            found["Authorization"] = f"Bearer {self._key}"
+            if (urlsplit(self.url).hostname or "").endswith(".azure.com"):
+                found["api-key"] = self._key
+        return found
 
     def secrets(self) -> tuple[str, ...]:
         """The key."""
@@ -119,7 +137,7 @@ class OpenAIServer:
         if tools:
             functions = [{"type": "function", "function": tool} for tool in tools]
             request |= {"tools": functions, "tool_choice": "required"}
-        return msgspec.json.encode(request)
+        return msgspec.json.encode(with_extra(request, self._extra))
 
     def parse(self, body: bytes) -> Reply:
         """The first choice."""
@@ -139,6 +157,7 @@ class OpenAIServer:
             tokens_out=usage.completion_tokens,
             cost=usage.cost,
             reasoning=choice.message.thoughts,
+            reasoning_tokens=usage.reasoning_tokens,
             tool_calls=_tool_calls(choice.message.tool_calls),
         )
 
@@ -180,7 +199,8 @@ class _Part(msgspec.Struct):
 
 
 class _Message(msgspec.Struct):
-    content: str | list[_Part] | None
+    content: str | list[_Part] | None = None
+    """Left out by some servers where a model only reasoned or only called tools."""
     refusal: str | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -225,6 +245,12 @@ class _Usage(msgspec.Struct):
     completion_tokens: int | None = None
     cost: float | None = None
     """OpenRouter says it."""
+    completion_tokens_details: dict[str, Any] | None = None
+
+    @property
+    def reasoning_tokens(self) -> int | None:
+        found = (self.completion_tokens_details or {}).get("reasoning_tokens")
+        return found if isinstance(found, int) else None
 
 
 class _Error(msgspec.Struct):
@@ -344,6 +370,18 @@ def _data_url(picture: Picture) -> msgspec.Raw:
     return msgspec.Raw(b'"data:%b;base64,%b"' % (picture.mime.encode(), picture.base64))
 
 
+def _below(base_url: str, path: str) -> str:
+    """An address below the base; the base's query, as in Azure's `?api-version=…`, is kept."""
+    base = urlsplit(base_url)
+    return urlunsplit(base._replace(path=f"{base.path.rstrip('/')}/{path}"))
+
+
+def _check_extra(extra: Mapping[str, Any]) -> None:
+    for name in ("model", "messages", "stream", "n"):
+        if name in extra:
+            raise UsageError(f"--extra-body: '{name}' is not yours to set; leave it out")
+
+
 def _host(url: str) -> str:
     return urlsplit(url).netloc
 
@@ -352,7 +390,7 @@ def _only_model(base_url: str, key: str, timeout_s: float) -> str:
     """The model that a server has."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        content = get(f"{base_url.rstrip('/')}/models", headers, timeout_s=timeout_s)
+        content = get(_below(base_url, "models"), headers, timeout_s=timeout_s)
         models = msgspec.json.decode(content, type=_Models).data
     except (OSError, ValueError) as problem:  # msgspec's are ValueErrors
         raise GroundfaultError(

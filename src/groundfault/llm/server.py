@@ -6,6 +6,7 @@ owns connections, retries, cost and time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,8 +26,10 @@ __all__ = [
     "Tool",
     "Trouble",
     "Unsound",
+    "is_thinking",
     "make_reply",
     "refusal",
+    "with_extra",
 ]
 
 LONGEST_MESSAGE = 300
@@ -49,6 +52,11 @@ class ChatOptions(ModelOptions, frozen=True, kw_only=True):
     """Of a reply; 0 leaves it to the model."""
     batch: int = 4
     """Conversations at once, for a model in this process."""
+    sampling_seed: int | None = None
+    """From which words are drawn, where the server or the model takes one."""
+    extra_body: dict[str, Any] = {}
+    """Further fields of each request, as in {"chat_template_kwargs": {"enable_thinking": false}};
+    for servers only."""
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -128,6 +136,7 @@ def make_reply(
     tokens_out: int | None,
     cost: float | None = None,
     reasoning: str = "",
+    reasoning_tokens: int | None = None,
     tool_calls: tuple[ToolCall, ...] = (),
 ) -> Reply:
     """A model's words as a reply: whole, or unparsed with the reason why they are no answer."""
@@ -139,7 +148,8 @@ def make_reply(
     elif finish == "length":
         reason = "truncated" + (f" after {tokens_out} tokens" if tokens_out is not None else "")
     elif not text.strip():
-        reason = "empty answer" + (f" (finish reason {finish})" if finish else "")
+        reason = "reasoned, but gave no answer" if reasoning.strip() else "empty answer"
+        reason += f" (finish reason {finish})" if finish else ""
     return Reply(
         outcome=Outcome.UNPARSED if reason else Outcome.OK,
         text=text,
@@ -149,8 +159,34 @@ def make_reply(
         finish=finish,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
+        reasoning_tokens=reasoning_tokens,
         cost=cost,
     )
+
+
+_THOUGHTS = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def is_thinking(reply: Reply) -> bool:
+    """Whether a reply shows that its model reasons before it answers, whatever it is asked.
+
+    >>> is_thinking(make_reply("Hm.</think>Yes.", "stop", tokens_in=None, tokens_out=None))
+    True
+    """
+    return bool(reply.reasoning or reply.reasoning_tokens or _THOUGHTS.search(reply.text))
+
+
+def with_extra(request: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with further fields; objects are joined, anything else is replaced.
+
+    >>> with_extra({"model": "m", "config": {"a": 1}}, {"config": {"b": 2}, "top_k": 5})
+    {'model': 'm', 'config': {'a': 1, 'b': 2}, 'top_k': 5}
+    """
+    found = dict(request)
+    for name, value in extra.items():
+        both = isinstance(found.get(name), dict) and isinstance(value, dict)
+        found[name] = with_extra(found[name], value) if both else value
+    return found
 
 
 def refusal(reply: Reply) -> str:

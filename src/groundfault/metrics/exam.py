@@ -107,12 +107,15 @@ def contributions(
     unparsed: Bools,
     said_yes: Bools,
     truth_yes: Bools,
+    weight: Floats | None = None,
 ) -> Floats:
     """(n_cases, len(COLUMNS)) from one entry per answer; the integers are places in MODES, TASKS,
-    TYPES and DIMENSIONS. `said_yes` and `truth_yes` are about yes/no questions only."""
+    TYPES and DIMENSIONS. `said_yes` and `truth_yes` are about yes/no questions only. An answer of
+    weight ½ is one to half a question."""
     by_type = (mode * len(TASKS) + task) * len(TYPES) + type_
     by_dimension = mode * len(DIMENSIONS) + dimension
     first = np.cumsum([0, len(_BY_TYPE), len(_BY_TYPE), len(_BY_DIMENSION), len(_BY_DIMENSION)])
+    counted = np.ones(len(right)) if weight is None else weight
     sums = np.zeros((n_cases, len(COLUMNS)))
     for start, column, flags in (
         (first[0], by_type, right),
@@ -120,11 +123,11 @@ def contributions(
         (first[2], by_dimension, right),
         (first[3], by_dimension, np.ones_like(right)),
     ):
-        np.add.at(sums, (case, start + column), flags)
+        np.add.at(sums, (case, start + column), flags * counted)
     read = (type_ == TYPES.index("YN")) & ~unparsed
     true, false = read & truth_yes, read & ~truth_yes
     for k, flags in enumerate((unparsed, true & said_yes, true, false & said_yes, false)):
-        np.add.at(sums, (case, first[4] + mode * len(_TALLIES) + k), flags)
+        np.add.at(sums, (case, first[4] + mode * len(_TALLIES) + k), flags * counted)
     return sums
 
 

@@ -3,7 +3,8 @@ in words.
 
 `oracle` answers from the annotations. `blind` never looks at the picture: it answers every phrase
 with the same central box and the score that the phrase's wording suggests, and every question from
-its words alone; `blind:SPEC` is any other chat model, shown no picture. `always-yes` accepts
+a hash of its words, a coin; `blind:SPEC` is any other chat model, shown no picture, and `text-only`
+(`models.text_only`) learns what an exam's words give away. `always-yes` accepts
 everything with the whole picture, says yes to every question and takes the first option. `random`
 flips a seeded coin per item and draws a random box, or guesses.
 """
@@ -23,7 +24,18 @@ from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import encode
 from groundfault.records import Answer, Item, Mode, Outcome, Prediction, Rle, Role
 
-__all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "oracle", "random"]
+__all__ = [
+    "AlwaysYes",
+    "Blind",
+    "Oracle",
+    "Random",
+    "always_yes",
+    "blind",
+    "guess_in_words",
+    "in_words",
+    "oracle",
+    "random",
+]
 
 
 class Oracle:
@@ -36,7 +48,7 @@ class Oracle:
             if (answer := _asked_in_words(item)) is not None:
                 reference = answer.reference
                 stop = "" if reference.endswith((".", "!", "?")) else "."
-                predictions.append(_words(item, mode, f"{reference.capitalize()}{stop}"))
+                predictions.append(in_words(item, mode, f"{reference.capitalize()}{stop}"))
                 continue
             masks = tuple(r.mask for r in item.regions if r.mask is not None and not r.crowd)
             outcome = Outcome.OK if masks else Outcome.ABSTAINED
@@ -61,7 +73,7 @@ class AlwaysYes:
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _words(item, mode, "A." if answer.type == "MC" else "Yes.")
+            in_words(item, mode, "A." if answer.type == "MC" else "Yes.")
             if (answer := _asked_in_words(item)) is not None
             else _mask(item, _box(item.height_px, item.width_px, 0.0, 0.0, 1.0, 1.0), 1.0)
             for item in items
@@ -78,7 +90,7 @@ class Blind:
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _words(item, mode, _guess(item, answer, _number(item.query)))
+            in_words(item, mode, guess_in_words(item, answer))
             if (answer := _asked_in_words(item)) is not None
             else _mask(
                 item,
@@ -101,7 +113,7 @@ class Random:
         for item in items:
             if (answer := _asked_in_words(item)) is not None:
                 number = _number(f"{self.seed} {item.id} {mode}")
-                predictions.append(_words(item, mode, _guess(item, answer, number)))
+                predictions.append(in_words(item, mode, _guess(item, answer, number)))
                 continue
             entropy = int.from_bytes(hashlib.sha256(item.id.encode()).digest()[:8], "big")
             rng = np.random.default_rng([self.seed, entropy])
@@ -157,7 +169,8 @@ def _mask(item: Item, mask: Rle, score: float) -> Prediction:
     return Prediction(item_id=item.id, outcome=Outcome.OK, masks=(mask,), scores=(score,))
 
 
-def _words(item: Item, mode: Mode, text: str) -> Prediction:
+def in_words(item: Item, mode: Mode, text: str) -> Prediction:
+    """A baseline's words, which nobody pays for."""
     return Prediction(
         item_id=item.id, mode=mode, outcome=Outcome.OK, text=text, finish="stop", cost=0.0
     )
@@ -177,6 +190,11 @@ def _guess(item: Item, wanted: Answer, number: int) -> str:
         return "It is as usual."
     low = 1 + number % 50
     return f"{low}-{low + 5}." if _RANGE.search(item.query) else f"{low}."
+
+
+def guess_in_words(item: Item, wanted: Answer) -> str:
+    """An answer of the wanted kind that only depends on the question's words."""
+    return _guess(item, wanted, _number(item.query))
 
 
 def _number(text: str) -> int:

@@ -39,6 +39,8 @@ def hf(argument: str, options: ChatOptions) -> VisionLanguageModel:
     """`hf:OWNER/NAME` or `hf:FOLDER`"""
     if not argument:
         raise UsageError("hf: name the checkpoint, as in hf:Qwen/Qwen3-VL-4B-Instruct")
+    if options.extra_body:
+        raise UsageError("--extra-body is part of requests to a server; hf: makes none")
     checkpoints.require_transformers()
     import torch
     import transformers
@@ -61,6 +63,7 @@ def hf(argument: str, options: ChatOptions) -> VisionLanguageModel:
         device=placement.device,
         temperature=options.temperature,
         max_tokens=options.max_tokens or MAX_TOKENS,
+        sampling_seed=options.sampling_seed,
         checkpoints=(fetched.identity,),
     )
 
@@ -76,8 +79,10 @@ class VisionLanguageModel:
         device: str = "cpu",
         temperature: float | None = None,
         max_tokens: int = 1024,
+        sampling_seed: int | None = None,
         checkpoints: tuple[str, ...] = (),
     ) -> None:
+        self.sampling_seed = sampling_seed
         self.model, self.processor, self.device = model, processor, device
         self.temperature, self.max_tokens = temperature, max_tokens
         self.checkpoints = checkpoints
@@ -96,7 +101,7 @@ class VisionLanguageModel:
 
         inputs = self._inputs(conversations)
         with torch.inference_mode(), torch.random.fork_rng(devices=_cuda(self.device)):
-            torch.manual_seed(_seed(conversations))
+            torch.manual_seed(_seed(conversations, self.sampling_seed))
             found = self.model.generate(
                 **inputs,
                 max_new_tokens=self.max_tokens,
@@ -169,9 +174,9 @@ def _image(picture: Picture) -> Image:
     return open_picture(BytesIO(picture.content))
 
 
-def _seed(conversations: Sequence[Conversation]) -> int:
-    """The same conversations draw the same words."""
-    digest = hashlib.sha256()
+def _seed(conversations: Sequence[Conversation], sampling_seed: int | None = None) -> int:
+    """The same conversations and seed draw the same words."""
+    digest = hashlib.sha256(b"" if sampling_seed is None else str(sampling_seed).encode())
     for conversation in conversations:
         for message in conversation:
             for part in message.parts:

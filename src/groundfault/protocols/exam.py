@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.benchmarks.reactbench import is_control
+from groundfault.benchmarks.reactbench import DIRECTIONS, is_control, question_labels
 from groundfault.errors import DataError
 from groundfault.metrics import columns_of
 from groundfault.metrics import exam as metric
@@ -48,6 +48,13 @@ class Slot(msgspec.Struct, frozen=True):
     expected: Answer
     mode: Mode
     answer: Prediction | None
+    label: str = ""
+    """"Q3"; "Q1a" where its question is asked in two wordings."""
+
+    @property
+    def weight(self) -> float:
+        """Two wordings of one question count as one question."""
+        return 0.5 if self.label[-1:].isalpha() else 1.0
 
     @property
     def unjudged(self) -> bool:
@@ -83,6 +90,10 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         "Overall": ~control,
         **{name: ~control & (task == name) for name in metric.TASKS},
     }
+    direction = np.array([_direction(case) for case in benchmark.cases], dtype=str)
+    directions = [name for name in DIRECTIONS if (direction == name).any()]
+    if len(directions) > 1:
+        names |= {f"attribute {name}": ~control & (direction == name) for name in directions}
     if control.any():
         names[CONTROL] = control
     outcomes = {outcome.value: 0 for outcome in Outcome}
@@ -116,6 +127,7 @@ def slots_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> list[Sl
     asked = {item.id for item in benchmark.items}
     modes = [mode for mode in MODES if any(key[1] == mode for key in found)]
     place = {case.id: k for k, case in enumerate(benchmark.cases)}
+    labels = question_labels(benchmark.items)
     slots = []
     for item in benchmark.items:
         number, wanted = place[item.case_id], expected(item)
@@ -125,7 +137,7 @@ def slots_of(benchmark: Benchmark, predictions: Iterable[Prediction]) -> list[Sl
             if answer is not None and answer.outcome is Outcome.OK and answer.verdict is None:
                 _refuse(answer, "it has no verdict", "judge the answers before they are scored")
             case = benchmark.cases[number]
-            slots.append(Slot(number, case, item, wanted, mode, answer))
+            slots.append(Slot(number, case, item, wanted, mode, answer, labels[item.id]))
     foreign = next((row for row in found.values() if row.item_id not in asked), None)
     if foreign is not None:
         _refuse(
@@ -182,6 +194,7 @@ def _contributions(benchmark: Benchmark, slots: Sequence[Slot], impute: str = ""
         unparsed=flags(1),
         said_yes=flags(2),
         truth_yes=np.array([slot.expected.reference == "yes" for slot in kept], bool),
+        weight=np.array([slot.weight for slot in kept], float),
     )
 
 
@@ -200,6 +213,10 @@ def _imputed(slot: Slot, how: str) -> tuple[bool, bool, bool]:
         return slot.expected.type == "YN" and truth == how, False, how == "yes"
     right = how == "right" or how == f"{slot.mode} right"
     return right, False, (truth == "yes") == right
+
+
+def _direction(case: Case) -> str:
+    return case.facts.get("direction", "") if case.intervention == "attribute" else ""
 
 
 def _clusters(cases: Sequence[Case]) -> NDArray[np.int64]:
@@ -251,7 +268,7 @@ def _notes(slots: Sequence[Slot], unscored: Sequence[Slot]) -> list[str]:
     if unscored:
         never = sum(slot.answer is None for slot in unscored)
         unjudged = sum(slot.unjudged for slot in unscored)
-        refused = f" and {unjudged} were refused by the judge" if unjudged else ""
+        refused = f" and {unjudged} were left unjudged by the judge" if unjudged else ""
         notes.append(
             f"{len(unscored) - unjudged} of {len(slots)} answers failed ({never} were never asked)"
             f"{refused}: the scores are of {len(slots) - len(unscored)} of {len(slots)}; `bounds` "

@@ -81,7 +81,7 @@ class RunReporter:
         warnings = list(run.judged.warnings)
         if run.judged.unjudged:
             warnings.append(
-                f"{run.judged.name} refused to judge {run.judged.unjudged} answers; they are not "
+                f"{run.judged.name} left {run.judged.unjudged} answers unjudged; they are not "
                 "scored, and `bounds` says what they could change"
             )
         for warning in warnings:

@@ -50,7 +50,7 @@ _LEFT = ["", "model"]
 _BESIDE = "published: as the paper prints it, for its own questions, which are not these."
 
 Distribution = Mapping[str, Mapping[str, int]]
-Rates = Mapping[str, Mapping[str, Sequence[Estimate]]]
+Rates = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
 
 def _percent(value: float | None, *, signed: bool = False) -> str:
@@ -202,11 +202,11 @@ def _effect_cell(effect: CotEffect | None) -> Cell:
     return Cell(_percent(-(change.value or 0.0), signed=True), detail)
 
 
-def question_tables(rates: Mapping[str, Rates]) -> list[Table]:
+def question_tables(rates: Mapping[str, Rates], *, published: bool = True) -> list[Table]:
     """Tables 11–14: share of wrong answers per question, by mode and model; the best is strong."""
     tables = []
     for number, (task, title) in enumerate(TASK_TITLES.items(), start=11):
-        questions = [f"Q{k}" for k in range(1, len(LAYOUT[task]) + 1)]
+        questions = _questions_of(task, rates.values())
         rows: list[list[Cell | str]] = []
         for mode in ("std", "cot"):
             lines = {model: of.get(task, {}).get(mode) for model, of in rates.items()}
@@ -214,13 +214,13 @@ def question_tables(rates: Mapping[str, Rates]) -> list[Table]:
             for model, line in there.items():
                 cells = [
                     Cell(
-                        _percent(value.value),
-                        strong=_is_best(value, [x[k] for x in there.values()]),
+                        _percent(line[q].value),
+                        strong=_is_best(line[q], [each[q] for each in there.values()]),
                     )
-                    for k, value in enumerate(line)
+                    for q in questions
                 ]
                 rows.append([OURS, model, mode, *cells])
-        for row in published_rows(table=f"reactbench/table{number}"):
+        for row in published_rows(table=f"reactbench/table{number}") if published else ():
             values = {name.removeprefix("hallucination_"): v for name, v in row.metrics.items()}
             halves = [values.get(half) for half in ("Q1a", "Q1b")]
             if all(half is not None for half in halves):  # two wordings of one question
@@ -228,17 +228,27 @@ def question_tables(rates: Mapping[str, Rates]) -> list[Table]:
             rows.append(
                 [PUBLISHED, row.model, row.setting, *(_percent(values.get(q)) for q in questions)]
             )
-        note = " Q1 of the paper is the mean of its Q1a and Q1b." if task == "erasure" else ""
+        mean = published and "Q1" in questions and task == "erasure"
+        note = " Q1 of the paper is the mean of its Q1a and Q1b." if mean else ""
         tables.append(
             Table(
                 ["", "model", "mode", *questions],
                 rows,
                 title=f"{title}: hallucination rate per question",
-                notes=[f"Share of wrong answers; the lowest of ours is strong.{note}", _BESIDE],
+                notes=[
+                    f"Share of wrong answers; the lowest of ours is strong.{note}",
+                    *([_BESIDE] if published else ()),
+                ],
                 left_columns=3,
             )
         )
     return tables
+
+
+def _questions_of(task: str, rates: Iterable[Rates]) -> list[str]:
+    """The questions that were asked, as they are numbered."""
+    lines = [line for of in rates for line in of.get(task, {}).values()]
+    return list(lines[0]) if lines else [f"Q{k}" for k in range(1, len(LAYOUT[task]) + 1)]
 
 
 def _is_best(value: Estimate, all_values: Sequence[Estimate]) -> bool:
@@ -253,21 +263,17 @@ def heat_map(rates: Mapping[str, Rates]) -> list[dict[str, Any]]:
             "model": model,
             "task": task,
             "mode": mode,
-            "question": f"Q{number}",
-            "type": LAYOUT[_task(task)][number - 1][0],
-            "dimension": LAYOUT[_task(task)][number - 1][1],
+            "question": label,
+            "type": LAYOUT[task][int(label.strip("Qab")) - 1][0],
+            "dimension": LAYOUT[task][int(label.strip("Qab")) - 1][1],
             "rate": value.value,
             "n": value.n,
         }
         for model, by_task in rates.items()
         for task, by_mode in by_task.items()
         for mode, line in by_mode.items()
-        for number, value in enumerate(line, start=1)
+        for label, value in line.items()
     ]
-
-
-def _task(name: str) -> str:
-    return next(task for task in LAYOUT if task == name)
 
 
 # Sub-causes.
@@ -447,6 +453,8 @@ def judge_table(card: JudgeCard) -> Table:
             ]
         )
     notes = [f"labels: {card.labels}"] if card.labels else []
+    if card.unseen:
+        notes.append(f"{card.unseen} labelled answers are shown to no judge in a run.")
     if card.prompt_hash:
         notes.append(f"prompts: {card.prompt_hash[:12]}")
     return Table(

@@ -13,7 +13,15 @@ from groundfault.errors import UsageError
 from groundfault.io.foreign import within
 from groundfault.records import Conversation, Item, Message, Mode, Picture
 
-__all__ = ["USUAL_TOKENS", "conversation", "prompt", "prompts_hash"]
+__all__ = [
+    "OURS",
+    "THINKING_TOKENS",
+    "USUAL_TOKENS",
+    "Prompts",
+    "conversation",
+    "prompt",
+    "prompts_hash",
+]
 
 FORMS = {
     "YN": "Answer with yes or no.",
@@ -28,9 +36,23 @@ REASONING = (
 )
 USUAL_TOKENS = {"std": 30, "cot": 300}
 """Tokens of a usual answer, by mode."""
+THINKING_TOKENS = 1500
+"""The same of a model that thinks, in any mode."""
 
 
-def prompt(item: Item, mode: Mode) -> str:
+class Prompts(msgspec.Struct, frozen=True):
+    """What of the prompt set may be chosen."""
+
+    system: str = ""
+    """A system message before each question; "" for none."""
+    reasoning: str = REASONING
+    """The request to reason, before the question in `cot` mode."""
+
+
+OURS = Prompts()
+
+
+def prompt(item: Item, mode: Mode, prompts: Prompts = OURS) -> str:
     """The words that a model gets.
 
     >>> from groundfault.records import Answer, Role
@@ -44,7 +66,7 @@ def prompt(item: Item, mode: Mode) -> str:
     """
     if item.answer is None:
         raise UsageError(f"item '{item.id}' asks for masks; nobody is asked for it in words")
-    lines = [REASONING, ""] if mode == "cot" else []
+    lines = [prompts.reasoning, ""] if mode == "cot" else []
     if len(item.images) > 1:
         lines.append(TWO_PICTURES)
     lines.append(item.query)
@@ -56,17 +78,24 @@ def prompt(item: Item, mode: Mode) -> str:
 
 
 def conversation(
-    item: Item, mode: Mode, images: Path, load: Callable[[Path], Picture]
+    item: Item,
+    mode: Mode,
+    images: Path,
+    load: Callable[[Path], Picture],
+    prompts: Prompts = OURS,
 ) -> Conversation:
     """What a model is shown and told: the pictures first, then the words."""
     record = f"item {item.id}"
     pictures = (
         load(within(images, name, file="the benchmark", record=record)) for name in item.images
     )
-    return (Message("user", (*pictures, prompt(item, mode))),)
+    user = Message("user", (*pictures, prompt(item, mode, prompts)))
+    return (Message("system", (prompts.system,)), user) if prompts.system else (user,)
 
 
-def prompts_hash() -> str:
+def prompts_hash(prompts: Prompts = OURS) -> str:
     """Of everything that prompts are made of: answers to other wordings are not mixed."""
-    parts = [FORMS, TWO_PICTURES, REASONING]
+    parts: list[object] = [FORMS, TWO_PICTURES, prompts.reasoning]
+    if prompts.system:
+        parts.append(prompts.system)
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

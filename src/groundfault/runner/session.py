@@ -27,7 +27,7 @@ from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import library_versions, picture_sizes
-from groundfault.runs.recorder import Recorder, Tally, settle, tally, totals
+from groundfault.runs.recorder import SCORES, Recorder, Tally, clear, settle, tally, totals
 from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
 from groundfault.runs.run import NOT_ASKED, RUN, Run, State, failure_kind, write_run
 
@@ -127,7 +127,7 @@ def predict(
         state="running",
     )
     with _left_as_it_was(folder), locked(folder):
-        run = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
+        run, anew = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
         if started is not None:
             started(run)
         session = Session(
@@ -138,7 +138,9 @@ def predict(
             progress,
             again=RETRIES[plan.ask_again],
             most_failures=plan.max_failures,
+            anew=anew,
         )
+        session.benchmark = benchmark
         return session.carry_out(way)
 
 
@@ -200,12 +202,17 @@ class Session:
         *,
         again: Sequence[str] = (),
         most_failures: int = 0,
+        anew: bool = False,
     ) -> None:
         self.folder, self.run, self.images = folder, run, images
         self.items = asked.items
+        self.benchmark = asked
+        """All of it, where only a part is asked."""
+        self._anew = anew
+        """Whether what an earlier session left is still to be removed."""
         self._image = {item.id: item.image for item in asked.items}
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]
-        self.tally: Tally = tally(folder, keys, again)
+        self.tally: Tally = Tally() if anew else tally(folder, keys, again)
         self.pending: Pending = [
             (item, mode)
             for item in asked.items
@@ -232,9 +239,12 @@ class Session:
         self._check_pictures()
         try:
             if self.pending:
-                with Recorder(self.folder) as self._recorder:
+                try:
                     way.run(self.pending, self)
                     self._keep_unasked()
+                finally:
+                    if self._recorder is not None:
+                        self._recorder.finish()
             missing = self.run.n_items - self.tally.total
             if missing:
                 raise GroundfaultError(
@@ -266,7 +276,7 @@ class Session:
 
     def _note_end(self, problem: BaseException) -> None:
         """Note what ended the run; one that has not begun leaves nothing behind."""
-        if not (self.folder / RUN).is_file():
+        if self._anew or not (self.folder / RUN).is_file():
             return
         by_an_error = isinstance(problem, Exception)
         self.stopped = str(problem) if by_an_error else "interrupted"
@@ -294,12 +304,21 @@ class Session:
             versions={**self.run.versions, **ready.versions},
             probe=ready.probe,
         )
+        self.give_up_earlier()
         if self._again:  # not before: a model that cannot be loaded answers nothing in their place
             settle(self.folder, self._again)
             self._again = ()
-        for stale in ("summary.json", "cases.parquet"):
+        for stale in SCORES:
             (self.folder / stale).unlink(missing_ok=True)
+        self._recorder = self._recorder or Recorder(self.folder)
         self._note("running")
+
+    def give_up_earlier(self) -> None:
+        """Remove what an earlier session left of a run that starts anew. Where somebody pays, not
+        before they have agreed."""
+        if self._anew:
+            clear(self.folder)
+            self._anew = False
 
     def note_settings(self, **settings: object) -> None:
         """Note how the run was carried out, where that is known only afterwards."""

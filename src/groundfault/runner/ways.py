@@ -15,29 +15,47 @@ from typing import Any, NamedTuple
 import msgspec
 
 from groundfault.errors import RAISED, GroundfaultError, UsageError
-from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
+from groundfault.interfaces import (
+    Baseline,
+    ChatModel,
+    Checkpointed,
+    Closeable,
+    Fitted,
+    Segmenter,
+)
 from groundfault.io.answers import Broken, answers_of, prediction_of
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
 from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
-from groundfault.llm.server import Server
+from groundfault.llm.server import Server, is_thinking
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
-from groundfault.runner.prompts import USUAL_TOKENS, conversation
+from groundfault.runner.prompts import (
+    OURS,
+    THINKING_TOKENS,
+    USUAL_TOKENS,
+    Prompts,
+    conversation,
+)
 from groundfault.runner.segmenting import load_model
 from groundfault.runner.session import Pending, Ready, Session
 from groundfault.runner.work import Batch, Plan, batches, tasks
 from groundfault.runs.resume import CHECKPOINTS, PLACEMENT, SERVER
 
-__all__ = ["InMasks", "InWords"]
+__all__ = ["InMasks", "InWords", "ModelThinks"]
 
 BASELINE_BATCH = 256
 LOCAL_BATCH = 4
 Confirm = Callable[[CostEstimate], bool]
 """Whoever pays sees an estimate, and may call it off."""
+
+
+class ModelThinks(GroundfaultError):
+    """The first reply shows that a model always reasons, which changes how it is to be asked; the
+    run has not begun."""
 
 
 class InMasks(NamedTuple):
@@ -52,6 +70,7 @@ class InMasks(NamedTuple):
 
     def run(self, pending: Pending, session: Session) -> None:
         """Ask everything that is left."""
+        session.give_up_earlier()
         left = tasks(item for item, _ in pending)
         setup = WorkerSetup(
             load=self.load,
@@ -118,16 +137,26 @@ class InWords(NamedTuple):
     folder: Path
     max_tokens: int = 1024
     confirm: Confirm | None = None
+    prompts: Prompts = OURS
+    thinks: bool | None = False
+    """Whether the model always reasons; None leaves it to a server's first reply to tell, and if it
+    does, `ModelThinks` is raised."""
 
     def run(self, pending: Pending, session: Session) -> None:
         """Ask everything that is left."""
         model = load_model(self.load, self.name, self.folder)
+        if not self.images and isinstance(model, (Server, ChatModel)):
+            raise UsageError(
+                f"{self.name}: cannot be shown the pictures; say where they are with --images DIR"
+            )
         if isinstance(model, Server):
             self._request(model, pending, session)
         elif isinstance(model, ChatModel):
             self._complete(model, pending, session)
         elif isinstance(model, Baseline):
             session.ready(Ready(looks=False))
+            if isinstance(model, Fitted):
+                model.fit(session.benchmark.items)
             for mode, items in _by_mode(pending):
                 session.keep(_from_baseline(model, items, mode))
                 if session.stopped:
@@ -147,7 +176,7 @@ class InWords(NamedTuple):
                 if session.stopped:
                     return
                 try:
-                    made = conversation(*question, folder, pictures.load)
+                    made = conversation(*question, folder, pictures.load, self.prompts)
                 except GroundfaultError as problem:  # its picture cannot be read
                     session.keep([_prediction(question, _failed(problem), cost=None)])
                     continue
@@ -168,7 +197,8 @@ class InWords(NamedTuple):
     def _request(self, server: Server, pending: Pending, session: Session) -> None:
         """By requests to a server, many at a time."""
         price = self.plan.price or (Price(0.0, 0.0) if server.free else None)
-        cost = CostTracker(self.plan.budget, price, reserve=self.plan.reserve)
+        plan = self.plan
+        cost = CostTracker(plan.budget, price, reserve=plan.reserve, aside=plan.aside)
         if cost.budget is not None and cost.budget.money is not None and price is None:
             raise UsageError(
                 "a budget in money needs prices: give --price IN/OUT per million tokens"
@@ -176,8 +206,6 @@ class InWords(NamedTuple):
         pictures, folder = PictureCache(), Path(self.images)
         if self.confirm is not None and not server.free:
             self._agree(server, pending, price, self.confirm)
-        session.ready(Ready({SERVER: server.url}))
-        session.usage = lambda: (cost.usage.tokens, cost.usage.cost)
         client = ChatClient(
             server,
             responses=self.plan.responses or None,
@@ -191,21 +219,44 @@ class InWords(NamedTuple):
             session.keep([_prediction(question, reply, cost=reply.cost)])
 
         def make(question: tuple[Item, Mode]) -> Conversation:
-            return conversation(*question, folder, pictures.load)
+            return conversation(*question, folder, pictures.load, self.prompts)
 
-        asked = itertools.takewhile(lambda _: not session.stopped, pending)
-        client.run(((question, partial(make, question)) for question in asked), keep)
+        first = self._first_reply(client, pending, make)
+        session.ready(Ready({SERVER: server.url}))
+        session.usage = lambda: (cost.usage.tokens, cost.usage.cost)
+        on_the_way = [client.statistics]
+        for reply in first:
+            keep(pending[0], reply)
+        if not client.stopped:
+            rest = itertools.takewhile(lambda _: not session.stopped, pending[len(first) :])
+            client.run(((question, partial(make, question)) for question in rest), keep)
+            on_the_way.append(client.statistics)
         session.stopped = client.stopped or session.stopped
         if client.changes:
             session.note_settings(changed_parameters=dict(client.changes))
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
-            "retries": client.statistics.retries,
-            "outages": client.statistics.outages,
-            "from_store": client.statistics.from_store,
+            **{
+                name: sum(getattr(statistics, name) for statistics in on_the_way)
+                for name in ("retries", "outages", "from_store")
+            },
             "rewritten_pictures": pictures.rewritten,
         }
+
+    def _first_reply(
+        self,
+        client: ChatClient,
+        pending: Pending,
+        make: Callable[[tuple[Item, Mode]], Conversation],
+    ) -> list[Reply]:
+        """The reply to the first question, where it has to tell whether the model thinks."""
+        found: list[Reply] = []
+        if self.thinks is None:
+            client.run([(0, partial(make, pending[0]))], lambda _, reply: found.append(reply))
+        if any(map(is_thinking, found)):
+            raise ModelThinks(f"{self.name}: its replies hold reasoning")
+        return found
 
     def _agree(
         self, server: Server, pending: Pending, price: Price | None, confirm: Confirm
@@ -213,12 +264,26 @@ class InWords(NamedTuple):
         """Show whoever pays what is left to ask; nothing is changed before."""
         with ResponseStore(self.plan.responses or default_place()) as store:
             kept = None if self.plan.fresh else store
-            left = list(_unpaid(pending, server, kept, Path(self.images)))
+            left = list(self._unpaid(pending, server, kept))
         guess = estimate_cost(
             left, max_tokens=self.max_tokens, price=price, stored=len(pending) - len(left)
         )
         if left and not confirm(guess):
             raise UsageError("called off before anything was asked")
+
+    def _unpaid(
+        self, pending: Pending, server: Server, store: ResponseStore | None
+    ) -> Iterable[tuple[int, int]]:
+        """Guessed tokens in and out of the questions whose response is not stored."""
+        pictures, images = PictureCache(), Path(self.images)
+        for item, mode in pending:
+            try:
+                asked = conversation(item, mode, images, pictures.load, self.prompts)
+            except GroundfaultError:
+                continue  # will fail without being sent
+            if store is None or store.get(request_key(server, asked)) is None:
+                usual = THINKING_TOKENS if self.thinks else USUAL_TOKENS[mode]
+                yield guess_tokens(asked), usual
 
 
 def _by_mode(pending: Pending) -> Iterator[tuple[Mode, list[Item]]]:
@@ -258,25 +323,12 @@ def _said(item: Item, mode: Mode, answer: Any, seconds: float) -> Prediction:
     return msgspec.structs.replace(
         made,
         mode=mode,
+        reasoning=answer.reasoning,
         finish=answer.finish,
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
         cost=0.0,
     )
-
-
-def _unpaid(
-    pending: Pending, server: Server, store: ResponseStore | None, images: Path
-) -> Iterable[tuple[int, int]]:
-    """Guessed tokens in and out of the questions whose response is not stored."""
-    pictures = PictureCache()
-    for item, mode in pending:
-        try:
-            asked = conversation(item, mode, images, pictures.load)
-        except GroundfaultError:
-            continue  # will fail without being sent
-        if store is None or store.get(request_key(server, asked)) is None:
-            yield guess_tokens(asked), USUAL_TOKENS[mode]
 
 
 def _failed(problem: BaseException) -> Reply:
@@ -291,6 +343,7 @@ def _prediction(question: tuple[Item, Mode], reply: Reply, *, cost: float | None
         mode=mode,
         outcome=reply.outcome,
         text=reply.text,
+        reasoning=reply.reasoning,
         reason=reply.reason,
         finish=reply.finish,
         seconds=reply.seconds,

@@ -40,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     reserve: float = 0.0
     """What is kept of the budget for judging each answer, in the budget's unit."""
+    aside: float = 0.0
+    """What is kept of it for the judge's canaries."""
     responses: str = ""
     """The response store; "" is the user's own."""
     fresh: bool = False

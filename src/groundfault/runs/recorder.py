@@ -33,6 +33,7 @@ from groundfault.runs.shards import (
 )
 
 __all__ = [
+    "SCORES",
     "Journal",
     "Recorder",
     "Tally",
@@ -48,6 +49,8 @@ __all__ = [
 
 AnyPath = str | PathLike[str]
 SHARD_ITEMS = 2048
+SCORES = ("summary.json", "cases.parquet", "corrected.json", "sub-causes.svg")
+"""What is made of a run's predictions."""
 _HEAD = struct.Struct("<II")
 """Of a journal's record: its length in bytes and its checksum."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -270,7 +273,7 @@ def totals(folder: AnyPath) -> dict[str, Any]:
 def clear(folder: AnyPath) -> None:
     """Remove a run: its predictions, scores and logs, and last its run.json, which says whose they
     are."""
-    stale = ("summary.json", "cases.parquet", "worker-*.log", RUN)
+    stale = (*SCORES, "worker-*.log", RUN)
     shards_of = [f"{dot}{name}-*" for name in ("answers", "predictions") for dot in ("", ".")]
     for pattern in (*shards_of, *stale):
         for path in _glob(folder, pattern):

@@ -11,7 +11,7 @@ import msgspec
 
 from groundfault.errors import UsageError
 from groundfault.runs.identity import FILES
-from groundfault.runs.recorder import clear, has_answers, settle
+from groundfault.runs.recorder import has_answers, settle
 from groundfault.runs.run import RUN, Run, read_run
 from groundfault.runs.shards import shards
 
@@ -41,11 +41,13 @@ turns ran out."""
 
 def resumed(
     folder: str | PathLike[str], run: Run, *, resume: bool = True, fresh: bool = False
-) -> Run:
-    """The run with what an earlier session left; predictions of another identity are refused.
+) -> tuple[Run, bool]:
+    """The run with what an earlier session left, and whether it starts anew; predictions of another
+    identity are refused.
 
     Without `resume` the run starts anew. A `fresh` run asks again what is in the response store: a
     finished one starts anew, one that was cut short goes on, as its replies are fresh already.
+    What an earlier session left is not removed here: whoever pays may still call it off.
     """
     folder = Path(folder)
     before = read_run(folder) if (folder / RUN).is_file() else None
@@ -57,16 +59,14 @@ def resumed(
                 f"{folder}: has predictions but no run.json to say whose; give another --out, or "
                 "--no-resume to start anew"
             )
-        clear(folder)
-        return run
+        return run, True
     if not has_answers(folder):  # what failed altogether does not stand in the way of a repair
-        clear(folder)
-        return run
+        return run, True
     known = {name: value for name, value in before.identity.items() if name in LATE}
     identity = known | run.identity
     check_identity(folder, _identity_of(before, run), identity)
     settle(folder)
-    return msgspec.structs.replace(
+    going_on = msgspec.structs.replace(
         run,
         identity=identity,
         settings={**run.settings, PICTURES: before.settings.get(PICTURES, {})},
@@ -77,6 +77,7 @@ def resumed(
         read=before.read,
         attributed=before.attributed,
     )
+    return going_on, False
 
 
 def _identity_of(before: Run, run: Run) -> dict[str, str]:

@@ -47,7 +47,7 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
     """Asked anew in this run."""
     canaries_missed: int = 0
     unjudged: int = 0
-    """Answers that it refused to judge."""
+    """Answers that it could not decide about or refused to judge."""
     warnings: tuple[str, ...] = ()
     tokens: int = 0
     """Of requests in the last session; stored replies take none."""

@@ -34,8 +34,8 @@ AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
 _OPTIONAL = (
-    "boxes_xywh", "category_ids", "presence", "qualities", "finish", "verdict", "judge",
-    "judge_text",
+    "boxes_xywh", "category_ids", "presence", "qualities", "reasoning", "finish", "verdict",
+    "judge", "judge_text",
 )  # fmt: skip
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",

@@ -79,6 +79,8 @@ def _inspect_directory(path: Path) -> Report:
         return inspect_benchmark_folder(path)
     if (path / _header("reactbench")).is_file():
         return inspect_exam(path)
+    if any((path / name).is_file() for name in exam_files()):
+        return inspect_native_exam(path)
     named = format_of(Outline(path, "folder", frozenset(each.name for each in path.iterdir())))
     if named is not None:
         return inspect_benchmark(Draft(path, named))
@@ -86,8 +88,6 @@ def _inspect_directory(path: Path) -> Report:
         return inspect_scores(path)
     if (path / "results.json").is_file():
         return inspect(path / "results.json")
-    if any((path / name).is_file() for name in exam_files()):
-        return inspect_native_exam(path)
     names = sorted(entry.name for entry in path.iterdir())
     shown = ", ".join(names[:EXAMPLES]) + (" …" if len(names) > EXAMPLES else "")
     return unknown(path, f"a folder with {shown}" if names else "an empty folder")

@@ -243,7 +243,8 @@ def _judging(context: Context) -> Iterable[str]:
         if made.stopped:
             yield f"{run.name} was stopped: {made.stopped}."
         if made.judged and made.judged.unjudged:
-            yield f"{run.name}: its judge refused {made.judged.unjudged:,} answers: left out too."
+            n = made.judged.unjudged
+            yield f"{run.name}: its judge left {n:,} answers unjudged: left out too."
         for grader in (made.judged, made.attributed):
             yield from (f"{run.name}: {warning}" for warning in (grader.warnings if grader else ()))
     modes = {run.name: run.summary.settings.get("modes") for run in context.runs}

@@ -230,7 +230,7 @@ def _in_turn(questions: Sequence[ShownQuestion], quota: int) -> list[ShownQuesti
 def _longest(chosen: Iterable[ShownQuestion]) -> int:
     """How many letters of each answer are shown."""
     lengths = [
-        len(answer.text) + len(answer.judge_text) + len(answer.cause_text)
+        len(_words(answer)) + len(answer.judge_text) + len(answer.cause_text)
         for each in chosen
         for *_, answer in each.answers
     ]
@@ -307,9 +307,9 @@ def _last_number(item_id: str) -> int:
 def _shown(
     run: str, series: int, answer: Prediction, causes: Mapping[str, str], longest: int
 ) -> ShownAnswer:
-    text, left_out = _cut(answer.text.strip(), longest)
+    text, left_out = _cut(_words(answer), longest)
     reading = answer.parsed or ""
-    same = reading.strip(" .").casefold() == answer.text.strip(" .\n").casefold()
+    same = reading.strip(" .").casefold() == _words(answer).strip(" .\n").casefold()
     return ShownAnswer(
         run=run,
         series=series,
@@ -325,6 +325,11 @@ def _shown(
         cause=_cause(causes, answer),
         cause_text=_cut(answer.cause_text.strip(), longest)[0],
     )
+
+
+def _words(answer: Prediction) -> str:
+    """What a model said, its thoughts first where they came beside its words."""
+    return f"{answer.reasoning.strip()}\n\n{answer.text.strip()}".strip()
 
 
 def _cut(text: str, longest: int) -> tuple[str, int]:

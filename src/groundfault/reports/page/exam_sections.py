@@ -46,7 +46,7 @@ class Findings(msgspec.Struct, frozen=True, eq=False):
     """What single answers say, run by run in the order of the chapter; {} where they are not."""
 
     effects: tuple[Mapping[str, CotEffect], ...]
-    rates: tuple[Mapping[str, Mapping[str, Sequence[Estimate]]], ...]
+    rates: tuple[Mapping[str, Mapping[str, Mapping[str, Estimate]]], ...]
     positions: tuple[Mapping[str, PositionBias], ...]
     causes: tuple[Mapping[str, Mapping[str, int]], ...]
 
@@ -121,15 +121,21 @@ def _standing(context: Context) -> Section:
         )
     ]
     tasks = _asked_tasks(context)
+    whole = len(tasks) == len(TASK_TITLES)  # else the React-Score is undefined
+    axes = [*tasks, *(["Overall"] if whole else [])]
     if len(tasks) > 2:
         figures.insert(
             1,
             radar(
                 context.figure_name("radar"),
-                "Profile: score of each task, outward is better",
-                [_axis(task) for task in tasks],
+                f"Profile: {'tasks and React-Score' if whole else 'tasks'}, outward is better",
+                [*(_axis(task) for task in tasks), *(["React-Score"] if whole else [])],
                 [
-                    (k, run.name, [_metric(context, k, t, "react_score").value for t in tasks])
+                    (
+                        k,
+                        run.name,
+                        [_metric(context, k, row, "react_score").value for row in axes],
+                    )
                     for k, run in enumerate(context.runs)
                 ],
             ),
@@ -335,17 +341,16 @@ def _cot_reading(context: Context, findings: Findings) -> str:
 def _questions(context: Context, findings: Findings) -> Section | None:
     panels = []
     for task, layout in LAYOUT.items():
-        rows = [
+        lines = [
             (k, run.name, mode, line)
             for k, run in enumerate(context.runs)
             for mode, line in findings.rates[k].get(task, {}).items()
         ]
-        if not rows:
+        if not lines:
             continue
-        columns = [
-            (f"Q{number}", TYPE_WORDS[kind], dimension)
-            for number, (kind, dimension) in enumerate(layout, start=1)
-        ]
+        slots = {label: layout[int(label.strip("Qab")) - 1] for label in lines[0][-1]}
+        columns = [(label, TYPE_WORDS[kind], dim) for label, (kind, dim) in slots.items()]
+        rows = [(k, name, mode, list(line.values())) for k, name, mode, line in lines]
         title = f"{TASK_TITLES[task]}: share of wrong answers (%)"
         figure = question_map(context.figure_name("questions", task), title, columns, rows)
         reading = _hardest_question(columns, rows)

@@ -175,6 +175,6 @@ def ask_erasure(rng: Rng, places: Places, case: Intervention) -> list[WordedQues
             places,
             one_of(rng, f"Which of these is {place}?", f"Which of these can be seen {place}?"),
             NONE,
-            [a_name, *some_of(rng, others, 2)],
+            others,  # all absurd, as in the paper's Figure 13
         ),
     ]
