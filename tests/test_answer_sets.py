@@ -10,6 +10,8 @@ be told from it) and a class. Each was read once before the rules were mended by
 | third | 136 | 80.9 % | 15 | 11 | traps and turns of phrase |
 | fourth | 155 | 87.7 % | 16 | 3 | such as models say |
 | fifth | 76 | 93.4 % | 5 | 0 | the same, later |
+| sixth | 164 | 95.7 % | 5 | 2 | by another author, who had not seen the rules; six labels that were
+  stricter than what a person would say were changed afterwards; 5 more answers were added then |
 """
 
 from __future__ import annotations
@@ -34,7 +36,14 @@ from groundfault.parsing.questions import asked_by
 from groundfault.parsing.yes_no import parse_yes_no, parse_yes_no_as_pope
 
 SETS = Path(__file__).parent / "answers"
-LEAST_AS_MEANT = {"tuning": 0.98, "apart": 0.98, "third": 0.90, "fourth": 0.95, "fifth": 0.95}
+LEAST_AS_MEANT = {
+    "tuning": 0.98,
+    "apart": 0.98,
+    "third": 0.90,
+    "fourth": 0.95,
+    "fifth": 0.95,
+    "sixth": 0.95,
+}
 
 
 class Row(LabelledText, frozen=True, kw_only=True, rename={"class_": "class"}):

@@ -150,6 +150,8 @@ def _matched(text: str, asked: Asked | None, negated: bool, *, framed: bool) -> 
     if asked is None:
         return _unasked(text, negated, framed=framed)
     text = text.replace("no longer", "not")
+    if asked.existence and _denies_the_place(text, asked):
+        return _answer(False, asked.negated)
     text = re.sub(r"\b(?:instead of|rather than|unlike|other than)\b[^,.;:]{0,60}", " ", text)
     found = None
     for clause in re.split(
@@ -163,6 +165,24 @@ def _matched(text: str, asked: Asked | None, negated: bool, *, framed: bool) -> 
             return None
         found = holds
     return None if found is None else _answer(found, asked.negated)
+
+
+_CONTRAST = re.compile(r"\b(?:and not|not|rather than|instead of|instead of being) ([^,.;:]{1,60})")
+
+
+def _denies_the_place(text: str, asked: Asked) -> bool:
+    """Whether a sentence has the thing elsewhere: "The lamp is on the floor, not on the table."."""
+    head = _place_of([noun(word) for word in tokens(text)], asked.head)
+    if head is None or not asked.place:
+        return False
+    for found in _CONTRAST.finditer(text):
+        words = tokens(found[1])
+        at_the_place = {stem(word) for word in words[1:]} & set(asked.place)
+        if words and words[0] in asked.prepositions and at_the_place:
+            before = tokens(text[: found.start()])
+            placed = set(before) & listed(LANGUAGES["en"].places)
+            return bool(placed) and not set(before) & _NEGATOR
+    return False
 
 
 # Where the question is not known.
