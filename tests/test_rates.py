@@ -141,3 +141,25 @@ def test_far_from_the_edges_cases_are_resampled() -> None:
     assert rates.edge_interval((np.arange(100) < 10).astype(float), np.ones(100)) is None
     assert rates.edge_interval((np.arange(100) < 9).astype(float), np.ones(100)) is not None
     assert rates.edge_interval(np.zeros(3), np.zeros(3)) is None
+
+
+def test_the_parts_of_every_share_are_columns_of_its_family() -> None:
+    """And give the metric's value, with whatever sums."""
+    from groundfault.metrics import columns_of, compose, family, shares
+    from groundfault.registry import KINDS
+
+    for name in KINDS["metrics"]:
+        each = family(name)
+        columns = columns_of(each)
+        found = shares(columns)
+        if name in ("exam", "pcs"):
+            assert len(found) > 15
+        sums = np.ones((1, len(columns)))
+        if name == "target":
+            sums[0, 0] = 4  # pairs: one in each cell of p⁺
+        values = compose(columns, {"variant": "exact"})(sums)
+        for metric, share in found.items():
+            part = sums[0, list(share.part)].sum()
+            whole = sums[0, list(share.whole)].sum()
+            expected = part if share.is_count else part / whole
+            assert values[metric][0] == pytest.approx(expected), (name, metric)

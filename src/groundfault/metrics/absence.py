@@ -99,12 +99,16 @@ FAMILY = Family(
             "CMS, and left out of CMS, which has no highest value.",
             better="lower",
             unit="fraction",
+            part=("unparsed",),
+            whole=("unparsed", "readable"),
         ),
         Metric(
             name="absent_rate",
             about="Share of answers without a mask: abstentions.",
             better="neither",
             unit="fraction",
+            part=("absent",),
+            whole=("readable",),
         ),
         *(
             Metric(
@@ -114,6 +118,8 @@ FAMILY = Family(
                 unit="fraction",
                 low=-1.0 if name.startswith("dIoU") else 0.0,
                 high=None if name.startswith("CMS") else 1.0,
+                part=(f"{name}_{how}",) if name.startswith("IoU") else (),
+                whole=(f"{name}_{how}.n",) if name.startswith("IoU") else (),
             )
             for how in CONVENTIONS
             for name, better in METRICS.items()

@@ -259,9 +259,21 @@ FAMILY = Family(
         Metric(
             name="Say",
             about="Share of false descriptions rejected in words that name what is there, by rule.",
+            part=("named",),
+            whole=("sayable",),
         ),
-        Metric(name="Say_exact", about="The same, word for word as the true description."),
-        Metric(name="Say_judge", about="The same, by a judge's verdict."),
+        Metric(
+            name="Say_exact",
+            about="The same, word for word as the true description.",
+            part=("exact",),
+            whole=("sayable",),
+        ),
+        Metric(
+            name="Say_judge",
+            about="The same, by a judge's verdict.",
+            part=("judged_right",),
+            whole=("judged",),
+        ),
     ),
     columns=COLUMNS,
     values=lambda sums, settings: metrics(sums),

@@ -114,7 +114,9 @@ FAMILY = Family(
     name="pope",
     about="accuracy, precision, recall, F1, yes-ratio",
     metrics=(
-        Metric(name="accuracy", about="Share of right answers.", part=("tp", "tn"), whole=COLUMNS),
+        Metric(
+            name="accuracy", about="Share of right answers.", part=("tp", "tn"), whole=COLUMNS[:6]
+        ),
         Metric(
             name="precision",
             about="Share of right ones among the answers yes.",
@@ -145,8 +147,8 @@ FAMILY = Family(
             title="not read",
             about="Share of answers that could not be read as an answer. They count as wrong.",
             better="lower",
-            part=COLUMNS[4:],
-            whole=COLUMNS,
+            part=COLUMNS[4:6],
+            whole=COLUMNS[:6],
         ),
         *(
             Metric(
@@ -155,13 +157,33 @@ FAMILY = Family(
                 about=f"{about} Read by POPE's own rule: no or not in the first sentence is a no, "
                 "anything else a yes.",
                 better="neither" if name == "yes_ratio" else "higher",
+                part=tuple(f"pope.{cell}" for cell in part.split()),
+                whole=tuple(f"pope.{cell}" for cell in whole.split()),
             )
-            for name, title, about in (
-                ("accuracy", "accuracy", "Share of right answers."),
-                ("precision", "precision", "Share of right ones among the answers yes."),
-                ("recall", "recall", "Share of what is there that gets a yes."),
-                ("F1", "F1", "Harmonic mean of precision and recall of yes."),
-                ("yes_ratio", "yes ratio", "Share of yes among all answers."),
+            for name, title, about, part, whole in (
+                ("accuracy", "accuracy", "Share of right answers.", "tp tn", "tp fp tn fn"),
+                (
+                    "precision",
+                    "precision",
+                    "Share of right ones among the answers yes.",
+                    "tp",
+                    "tp fp",
+                ),
+                ("recall", "recall", "Share of what is there that gets a yes.", "tp", "tp fn"),
+                (
+                    "F1",
+                    "F1",
+                    "Harmonic mean of precision and recall of yes.",
+                    "tp tp",
+                    "tp tp fp fn",
+                ),
+                (
+                    "yes_ratio",
+                    "yes ratio",
+                    "Share of yes among all answers.",
+                    "tp fp",
+                    "tp fp tn fn",
+                ),
             )
         ),
     ),
