@@ -14,15 +14,17 @@ help: ## Show this list
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[nano,world]'
+	@echo "installing into $(VENV) …"
+	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[nano,world]'
 	@$(BIN)/python -m compileall -q src/groundfault
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@echo "installing into $(VENV) …"
+	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.core ## Render a small world, see one model hallucinate and another not
+demo: $(VENV)/.core ## Render a small world, see one model misled and another not
 	@BIN=$(BIN) sh examples/demo.sh
 
 test: $(VENV)/.dev check ## Checks and tests
@@ -43,7 +45,8 @@ format: $(VENV)/.dev ## Format and fix what can be fixed
 	$(BIN)/ruff check --fix src tests bench examples
 
 bench: $(VENV)/.dev ## Measure against the published evaluators
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	@echo "installing into $(VENV) …"
+	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python bench/cafe.py
 	$(BIN)/python bench/halluseg.py
 	$(BIN)/python bench/scale.py

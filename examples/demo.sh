@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first two minutes: render a counterfactual world, ask two small segmenters and the baselines,
-# see the one hallucinate and the other not, and read a report about it.
+# see the one misled by its habits and the other not, and read a report about it.
 set -eu
 gf="${BIN:-.venv/bin}/groundfault"
 out="${OUT:-demo}"

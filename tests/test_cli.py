@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import math
@@ -25,6 +26,7 @@ from groundfault.cli.app import COMMANDS, build_app
 from groundfault.errors import UsageError
 from groundfault.io.example import write_example
 from groundfault.io.store import write_json, write_table
+from groundfault.reports.health import vision_state
 
 Run = Callable[..., Ran]
 
@@ -107,10 +109,31 @@ def test_version(run: Run) -> None:
 
 
 def test_doctor_finds_everything(run: Run) -> None:
-    ran = run("doctor")
-    assert ran.code == 0
-    assert "mask arithmetic" in ran.out
-    assert {row["state"] for row in run("doctor", "--json").json} == {"ok"}
+    ran = run("doctor", "--json")
+    states = {row["what"]: row["state"] for row in ran.json}
+    vision = states.pop("torchvision", "ok")
+    assert states["mask arithmetic"] == "ok"
+    assert set(states.values()) == {"ok"}
+    assert ran.code == (0 if vision == "ok" else 2)
+
+
+def test_doctor_tries_torchvision(run: Run) -> None:
+    """Some machines have one that does not fit: doctor says what importing it says."""
+    pytest.importorskip("torch")
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("no torchvision")
+    works = subprocess.run(
+        [sys.executable, "-c", "import torchvision.ops"], capture_output=True, check=False
+    )
+    (line,) = (row for row in run("doctor", "--json").json if row["what"] == "torchvision")
+    assert line["state"] == ("ok" if works.returncode == 0 else "wrong")
+    assert line["state"] == "ok" or "install both from one index" in line["detail"]
+
+
+def test_doctor_names_the_torchvision_that_fits() -> None:
+    problem = "RuntimeError: operator torchvision::nms does not exist"
+    assert "'torchvision==0.21.*'" in vision_state("2.6.0+cu126", "0.17.2", problem)[1]
+    assert "one index" in vision_state("2.6.0+cpu", "0.21.0+cu126", problem)[1]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageDraw
 
+import groundfault as gf
 from groundfault.analysis.scoring import score_files
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.benchmarks import cafe, folder, fprefcoco
@@ -36,6 +37,7 @@ from groundfault.reports.page.inputs import chapters, load_runs
 from groundfault.reports.page.outlines import outline, shrink
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.points import counts, points_of, surface
+from groundfault.reports.page.sources import Sources
 from groundfault.runs.run import Run, read_run, write_run
 from groundfault.runs.shards import write_shard
 
@@ -251,7 +253,7 @@ def test_without_pictures_there_is_a_table_and_a_reason(
     example_runs: list[Path], tmp_path: Path
 ) -> None:
     page = page_of(example_runs, tmp_path / "report.html", max_cases=20)
-    assert "do not say where their benchmark folder is" in page.text
+    assert "do not say where their benchmark is" in page.text
     assert page.source.count('<tr class="card"') == 20
     assert "<image" not in page.source
 
@@ -267,17 +269,68 @@ def test_pictures_come_from_the_folder_that_is_given(
     images = pictured[0].parent / "benchmark"
     page = page_of(bare, tmp_path / "2.html", images_from=images)
     assert page.source.count("<image data-picture=") > 20
-    with pytest.raises(UsageError, match="not a groundfault benchmark folder"):
+    with pytest.raises(UsageError, match="is not a groundfault benchmark folder"):
         write_report(bare, tmp_path / "3.html", images_from=tmp_path)
+
+
+def scored_dump(tmp_path: Path) -> Path:
+    """A set in CAFE's own files, and what `score` makes of a dump of predictions."""
+    raw = drawn_benchmark(tmp_path / "pictures", 6)
+    cafe.write(raw, tmp_path / "set.json")
+    read = cafe.read([tmp_path / "set.json"])
+    dump = [
+        {"image_id": int(item.id) if item.id.isdigit() else item.id, "category_id": 1, "score": 0.9,
+         "segmentation": {"size": [SIDE_PX, SIDE_PX], "counts": item.target.mask["counts"]}}
+        for item in read.items if item.target and item.target.mask
+    ]  # fmt: skip
+    (tmp_path / "dump.json").write_text(json.dumps(dump))
+    gf.score(
+        "cafe",
+        annotations=tmp_path / "set.json",
+        predictions=tmp_path / "dump.json",
+        out=tmp_path / "scored",
+        bootstrap=0,
+    )
+    return tmp_path / "scored"
+
+
+def test_a_scored_dump_shows_plain_pictures_and_its_masks(tmp_path: Path) -> None:
+    scored = scored_dump(tmp_path)
+    bare = page_of([scored], tmp_path / "bare.html")
+    assert "Give it with --images" in bare.text
+    page = page_of([scored], tmp_path / "shown.html", images_from=tmp_path / "pictures")
+    assert page.source.count("<image data-picture=") == 12
+    assert 'class="answer"' in page.source
+    (tmp_path / "dump.json").rename(tmp_path / "moved.json")
+    gone = page_of([scored], tmp_path / "gone.html", images_from=tmp_path / "pictures")
+    assert "masks cannot be drawn" in gone.text
+    (tmp_path / "set.json").unlink()
+    lost = page_of([scored], tmp_path / "lost.html", images_from=tmp_path / "pictures")
+    assert "set.json: is no longer there" in lost.text
+
+
+def test_a_run_on_foreign_files_remembers_its_pictures(tmp_path: Path) -> None:
+    cafe.write(drawn_benchmark(tmp_path / "pictures", 6), tmp_path / "set.json")
+    asked = gf.load("cafe", annotations=[tmp_path / "set.json"], images=tmp_path / "pictures")
+    gf.evaluate(asked, "always-yes", out=tmp_path / "run", bootstrap=0)
+    made = gf.report(tmp_path / "run" / "summary.json", tmp_path / "report.html")
+    assert made.read_text().count("<image data-picture=") == 12
+    (tmp_path / "pictures").rename(tmp_path / "moved")
+    assert "--images" in page_of([tmp_path / "run"], tmp_path / "bare.html").text
+    page = page_of([tmp_path / "run"], tmp_path / "again.html", images_from=tmp_path / "moved")
+    assert page.source.count("<image data-picture=") == 12
 
 
 def test_a_folder_of_other_content_gives_no_pictures(pictured: list[Path], tmp_path: Path) -> None:
     run = Path(shutil.copytree(pictured[0], tmp_path / "run"))
     stored = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(stored | {"content_hash": "other"}))
-    assert "holds other content" in page_of([run], tmp_path / "report.html").text
+    assert (
+        "has other questions than this run was asked"
+        in page_of([run], tmp_path / "report.html").text
+    )
     (run / "run.json").write_text(json.dumps(stored | {"benchmark_folder": "/gone"}))
-    assert "is not there any more" in page_of([run], tmp_path / "report.html").text
+    assert "/gone: is no longer there" in page_of([run], tmp_path / "report.html").text
 
 
 def test_failures_show_counts_and_bounds(pictured: list[Path], tmp_path: Path) -> None:
@@ -513,7 +566,7 @@ def test_outlines_cover_what_they_go_around() -> None:
 def gallery_of(runs: list[Path], max_cases: int) -> tuple[gallery.Gallery, Pictures]:
     pictures = Pictures()
     found = gallery.make_gallery(
-        chapters(load_runs(runs)), images_from=None, max_cases=max_cases, pictures=pictures
+        chapters(load_runs(runs)), sources=Sources(), max_cases=max_cases, pictures=pictures
     )
     return found, pictures
 

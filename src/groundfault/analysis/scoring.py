@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from groundfault import protocols
 from groundfault.errors import DataError
-from groundfault.io.sources import load, read_predictions
+from groundfault.io.sources import DUMP, load, read_predictions
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
 from groundfault.records import Benchmark
@@ -55,6 +58,8 @@ def match_files(
     `settings` are what the protocol can choose; those that are not given have its defaults.
     """
     benchmark = load(name, verify=False, options=settings, **inputs)
+    source = {**benchmark.source, DUMP: str(Path(predictions).resolve())}
+    benchmark = msgspec.structs.replace(benchmark, source=source)
     protocol = protocols.of_benchmark(benchmark)
     resolved = protocol.resolved(settings)
     found = read_predictions(

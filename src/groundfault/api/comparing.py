@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Compared", "compare", "folders_of"]
 
+FILES = ("summary.json", "cases.parquet", "run.json")
 AnyRun = Result | str | PathLike[str]
 
 
@@ -90,5 +91,9 @@ def compare(
 
 
 def folders_of(runs: Sequence[AnyRun]) -> list[Path]:
-    """Where runs are."""
-    return [run._place() if isinstance(run, Result) else Path(run) for run in runs]
+    """Where runs are; a file of a run stands for its folder."""
+    return [run._place() if isinstance(run, Result) else _folder(Path(run)) for run in runs]
+
+
+def _folder(path: Path) -> Path:
+    return path.parent if path.name in FILES and path.is_file() else path

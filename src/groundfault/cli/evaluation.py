@@ -310,7 +310,9 @@ def report(
     out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Benchmark folder with the pictures; POPE: COCO's."),
+        typer.Option(
+            "--images", help="Where the pictures are now: their folder or the benchmark's."
+        ),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", help="Also each figure as a file, here.")

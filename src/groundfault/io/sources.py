@@ -22,12 +22,14 @@ from groundfault.registry import load as load_entry
 if TYPE_CHECKING:
     from groundfault.io.fetching import Fetched
 
-__all__ = ["FOLDER", "inputs_of", "load", "read_predictions", "with_inputs"]
+__all__ = ["DUMP", "FOLDER", "inputs_of", "load", "read_predictions", "with_inputs"]
 
 AnyPath = str | PathLike[str]
 Progress = Callable[[int, int], None]
 FOLDER = "folder"
 """The name of our own format."""
+DUMP = "predictions"
+"""Under this name a source also says which dump was scored."""
 
 
 def inputs_of(name: str) -> tuple[Input, ...]:
@@ -133,7 +135,9 @@ def _read(
     shown = next((each.name for each in declared if each.pictures and each.name in given), "")
     images = benchmark.images or given.get(shown, "")
     hashes = benchmark.hashes or dict(_hashes(declared, given))
-    source = {"format": name, **{key: _absolute(value) for key, value in given.items()}}
+    texts = {each.name for each in declared if each.kind == "text"}
+    paths = {key: value if key in texts else _absolute(value) for key, value in given.items()}
+    source = {"format": name, **paths}
     return msgspec.structs.replace(benchmark, images=str(images), hashes=hashes, source=source)
 
 
@@ -160,9 +164,12 @@ def _check(
 
 def _hashes(declared: Iterable[Input], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for each in declared:
-        if each.name not in given or not each.hashed or each.kind not in ("file", "files"):
+        if each.name not in given or not each.hashed or each.kind == "folder":
             continue
         value = given[each.name]
+        if each.kind == "text":  # another choice is other data
+            yield each.name, str(value)
+            continue
         for k, path in enumerate(value if each.kind == "files" else [value], start=1):
             yield f"{each.name} {k}", sha256(path)
 

@@ -37,6 +37,8 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a reader of the numbers must know about the data."""
     origin: str = ""
     """repo@commit, if the data was fetched by its name."""
+    source: dict[str, object] = msgspec.field(default_factory=dict)
+    """What the data was read from, so that reports find it again."""
     settings: dict[str, object]
     columns: Callable[[], Mapping[str, Any]]
     """Makes the table behind cases.parquet: one entry per case and column."""

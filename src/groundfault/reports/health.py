@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +19,10 @@ __all__ = ["health_table", "is_healthy"]
 
 OPTIONAL = {"skia-python": "world"}
 """Library → extra that brings it."""
+TRY_VISION = (
+    "import torch; from torchvision.ops import nms; "
+    "nms(torch.tensor([[0., 0., 1., 1.]]), torch.tensor([1.]), 0.5)"
+)
 NEEDED = ("msgspec", "numpy", "pillow", "pyarrow", "rich", "rlemasklib", "scipy", "typer")
 
 
@@ -29,6 +34,7 @@ def health_table() -> Table:
         *(_library(name) for name in NEEDED),
         *(_optional(name, extra) for name, extra in OPTIONAL.items()),
         ["mask arithmetic", *_mask_check()],
+        *_vision(),
         *_plug_ins(),
         [
             "terminal",
@@ -56,6 +62,43 @@ def _optional(name: str, extra: str) -> list[Cell | str]:
         return [name, "ok", version(name)]
     except PackageNotFoundError:
         return [name, "optional", f"not installed: pip install 'groundfault[{extra}]'"]
+
+
+def _vision() -> Iterator[list[Cell | str]]:
+    """Whether torchvision's compiled half works with this torch, where both are installed: one of
+    another version or built for other hardware installs without a word and fails on import."""
+    try:
+        versions = version("torch"), version("torchvision")
+    except PackageNotFoundError:
+        return
+    tried = subprocess.run(  # apart: an import that fails halfway stays in this process
+        [sys.executable, "-c", TRY_VISION], capture_output=True, text=True, errors="replace"
+    )
+    said = tried.stderr.strip().splitlines()
+    yield ["torchvision", *vision_state(*versions, said[-1] if tried.returncode and said else "")]
+
+
+def vision_state(torch: str, vision: str, problem: str) -> tuple[str, str]:
+    """The state of a pair of versions, of which a trial said `problem`.
+
+    >>> vision_state("2.4.1", "0.19.1+cpu", "")
+    ('ok', '0.19.1+cpu with torch 2.4.1')
+    >>> vision_state("2.4.1", "0.15.2", "RuntimeError: operator torchvision::nms does not exist")[0]
+    'wrong'
+    """
+    pair = f"{vision} with torch {torch}"
+    if not problem:
+        return "ok", pair
+    major, minor = (int(part) for part in torch.split(".")[:2])
+    wanted = f"0.{minor + 15}" if major == 2 else ""  # 0.15 came with 2.0, and so on
+    other = wanted and not vision.startswith(f"{wanted}.")
+    remedy = (
+        f"pip install 'torchvision=={wanted}.*'"
+        if other
+        else "the versions go together, so one is built for other hardware: install both from one "
+        "index"
+    )
+    return "wrong", f"{pair}: {problem}; {remedy}"
 
 
 def _plug_ins() -> Iterator[list[Cell | str]]:

@@ -27,8 +27,8 @@ from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import library_versions, picture_sizes
-from groundfault.runs.recorder import Recorder, Tally, tally, totals
-from groundfault.runs.resume import PICTURES, check_identity, resumed
+from groundfault.runs.recorder import Recorder, Tally, settle, tally, totals
+from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
 from groundfault.runs.run import NOT_ASKED, RUN, Run, State, failure_kind, write_run
 
 __all__ = ["Pending", "Progress", "Ready", "Session", "Way", "folder_name", "predict"]
@@ -131,7 +131,13 @@ def predict(
         if started is not None:
             started(run)
         session = Session(
-            folder, run, asked, benchmark.images, progress, most_failures=plan.max_failures
+            folder,
+            run,
+            asked,
+            benchmark.images,
+            progress,
+            RETRIES[plan.ask_again],
+            most_failures=plan.max_failures,
         )
         return session.carry_out(way)
 
@@ -191,6 +197,7 @@ class Session:
         asked: Benchmark,
         images: str | PathLike[str],
         progress: Callable[[Progress], None] | None,
+        again: Sequence[str] = (),
         *,
         most_failures: int = 0,
     ) -> None:
@@ -198,7 +205,7 @@ class Session:
         self.items = asked.items
         self._image = {item.id: item.image for item in asked.items}
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]
-        self.tally: Tally = tally(folder, keys)
+        self.tally: Tally = tally(folder, keys, again)
         self.pending: Pending = [
             (item, mode)
             for item in asked.items
@@ -212,6 +219,7 @@ class Session:
         self.usage: Callable[[], tuple[int, float | None]] = lambda: (0, None)
         """Tokens and cost of this session so far; set by a way that counts them."""
         self.last_session: dict[str, int] = {}
+        self._again = tuple(again)
         self._progress = progress
         self._recorder: Recorder | None = None
         self._earlier = self.tally.total
@@ -286,9 +294,16 @@ class Session:
             versions={**self.run.versions, **ready.versions},
             probe=ready.probe,
         )
+        if self._again:  # not before: a model that cannot be loaded answers nothing in their place
+            settle(self.folder, self._again)
+            self._again = ()
         for stale in ("summary.json", "cases.parquet"):
             (self.folder / stale).unlink(missing_ok=True)
         self._note("running")
+
+    def note_settings(self, **settings: object) -> None:
+        """Note how the run was carried out, where that is known only afterwards."""
+        self.run = msgspec.structs.replace(self.run, settings={**self.run.settings, **settings})
 
     def keep(self, predictions: Sequence[Prediction], *, n_images: int = 0) -> None:
         """Keep what came in."""

@@ -196,6 +196,8 @@ class InWords(NamedTuple):
         asked = itertools.takewhile(lambda _: not session.stopped, pending)
         client.run(((question, partial(make, question)) for question in asked), keep)
         session.stopped = client.stopped or session.stopped
+        if client.changes:
+            session.note_settings(changed_parameters=dict(client.changes))
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,
@@ -256,7 +258,6 @@ def _said(item: Item, mode: Mode, answer: Any, seconds: float) -> Prediction:
     return msgspec.structs.replace(
         made,
         mode=mode,
-        finish=answer.finish,
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
         cost=0.0,

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks.folder import content_hash
+from groundfault.benchmarks.folder import HEADER, content_hash
 from groundfault.errors import UsageError
-from groundfault.io.sources import load
+from groundfault.io.sources import DUMP, inputs_of, load
 from groundfault.records import Benchmark
 from groundfault.runs.run import Run
 
@@ -36,50 +36,45 @@ def limited(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
 
 
 def read_again(
-    run: Run, *, data: AnyPath | None = None, images: AnyPath | None = None
+    run: Run,
+    *,
+    data: AnyPath | None = None,
+    images: AnyPath | None = None,
+    option: str = "--data",
 ) -> Benchmark:
     """What a run was asked, from where it was or from where it is now; other content is refused.
 
     `data` is a folder of ours, or the questions of a format that has an input of that name;
-    `images` the pictures.
+    `images` the pictures. Messages name `option` as the way to give what is gone.
     """
-    found = load(*_place(run, data), **_inputs(run, data, images))
-    if (found.card.content_hash or content_hash(found)) != run.content_hash:
+    name, given = _given(run, data)
+    shown = next((each.name for each in inputs_of(name) if each.pictures), "") if given else ""
+    if images is not None and shown:
+        given[shown] = str(images)
+    for key, value in given.items() if given else [("", name)]:
+        for path in value if isinstance(value, list) else [value]:
+            if not path or not Path(str(path)).exists():
+                way = "--images" if key == shown != "" else option
+                raise UsageError(f"{path or run.benchmark}: is no longer there; give it with {way}")
+    found = load(name, **given)
+    expected = run.content_hash  # of a scored dump it is not known
+    if expected and (found.card.content_hash or content_hash(found)) != expected:
         where = data or run.benchmark_folder or run.benchmark
         raise UsageError(f"{where}: has other questions than this run was asked")
     limit = run.settings.get("limit")
     return first_cases(found, limit if isinstance(limit, int) else None)
 
 
-def _place(run: Run, data: AnyPath | None) -> list[str]:
-    """The name of the format, or our own folder."""
+def _given(run: Run, data: AnyPath | None) -> tuple[str, dict[str, Any]]:
+    """The name of a format with its inputs, or a folder without any."""
     source = _source(run)
-    if data is not None and "data" not in source:
-        return [str(data)]
-    if "format" in source:
-        return [str(source["format"])]
-    _check_there(data or run.benchmark_folder, "--data")
-    return [str(data or run.benchmark_folder)]
-
-
-def _inputs(run: Run, data: AnyPath | None, images: AnyPath | None) -> dict[str, Any]:
-    source = _source(run)
-    if data is not None and "data" not in source:
-        return {}
-    given = {name: value for name, value in source.items() if name != "format"}
-    if data is not None:
-        given["data"] = str(data)
-    if images is not None:
-        given["images"] = str(images)
-    for value in given.values():
-        for path in value if isinstance(value, list) else [value]:
-            _check_there(path, "--images" if path == given.get("images") else "--data")
-    return given
-
-
-def _check_there(path: object, option: str) -> None:
-    if not path or not Path(str(path)).exists():
-        raise UsageError(f"{path}: the benchmark is no longer there; give it with {option}")
+    takes_data = "data" in source and not (data and (Path(data) / HEADER).is_file())
+    if data is not None and not takes_data:
+        return str(data), {}
+    if "format" not in source:
+        return run.benchmark_folder, {}
+    given = {name: value for name, value in source.items() if name not in ("format", DUMP)}
+    return str(source["format"]), given if data is None else {**given, "data": str(data)}
 
 
 def _source(run: Run) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.benchmarks import folder as benchmark_folder
 from groundfault.errors import GroundfaultError
 from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
@@ -20,6 +19,7 @@ from groundfault.reports.agent_traces import ENDINGS
 from groundfault.reports.page.gallery import Example, Gallery, View
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.sources import Sources
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.shards import shards
 
@@ -80,7 +80,7 @@ def make_episodes(
     found: Sequence[Chapter],
     gallery: Gallery | None,
     *,
-    images_from: Path | None,
+    sources: Sources,
     pictures: Pictures,
 ) -> Episodes:
     """The episodes behind the gallery's cases, the worst first, as many as there is room for."""
@@ -108,7 +108,7 @@ def make_episodes(
     for run, example, view in known:
         if len(shown) >= MOST_EPISODES or len(pictures.thumbnails) - before >= MOST_PICTURES:
             break
-        drawn = _drawn(run, traces[run.folder, view.item_id], view, images_from, pictures, notes)
+        drawn = _drawn(run, traces[run.folder, view.item_id], view, sources, pictures, notes)
         places[example.run, view.item_id] = len(shown)
         shown.append(_episode(example, view, traces[run.folder, view.item_id], drawn))
     return Episodes(
@@ -149,18 +149,16 @@ def _drawn(
     run: RunData,
     trace: Trace,
     view: View,
-    images_from: Path | None,
+    sources: Sources,
     pictures: Pictures,
     notes: list[str],
 ) -> Drawn:
     """The pictures of an episode, drawn again; empty where its image is not at hand."""
-    stored = run.run.benchmark_folder if run.run else ""
-    folder = images_from or (Path(stored) if stored else None)
-    if folder is None or not view.image:
+    source = sources.of(run)
+    if source is None or not view.image:
         return ()
     try:
-        images = folder / benchmark_folder.IMAGES
-        path = within(images, view.image, file=folder, record=f"item {view.item_id}")
+        path = within(source.images, view.image, file=source.images, record=f"item {view.item_id}")
         episode = replay(trace, read_image(path, size_px=trace.size_px))
     except (GroundfaultError, OSError) as problem:
         notes.append(f"Pictures of an episode of {run.name} cannot be drawn again: {problem}")

@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from groundfault.benchmarks import folder as benchmark_folder
-from groundfault.errors import DataError, GroundfaultError
+from groundfault.errors import GroundfaultError
 from groundfault.io.masks import decode
-from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
+from groundfault.records import Item, Outcome, Prediction, Role
 from groundfault.reports.page.failures import POOR_IOU, judged_case
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.outlines import outline, shrink
 from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.sources import Source, Sources, dumped
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.shards import shards
 
@@ -30,6 +30,8 @@ __all__ = ["Example", "Gallery", "View", "make_gallery"]
 
 MOST_MASKS = 6
 """Answers drawn on one picture, the surest first."""
+MOST_SAID = 160
+"""Characters of an answer in words."""
 OTHERS_BYTES = 2_500_000
 """For what the other runs made of the shown cases."""
 
@@ -117,7 +119,7 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_gallery(
-    found: Sequence[Chapter], *, images_from: Path | None, max_cases: int, pictures: Pictures
+    found: Sequence[Chapter], *, sources: Sources, max_cases: int, pictures: Pictures
 ) -> Gallery:
     """The worst cases of all runs; colours are those of each chapter."""
     wrong = [
@@ -130,14 +132,14 @@ def make_gallery(
     chosen.sort(key=lambda case: -case.severity)
     siblings = [case for number, chapter in enumerate(found)
                 for case in _siblings(number, chapter, chosen)]  # fmt: skip
-    show = _Showing(images_from, pictures)
+    show = _Showing(sources, pictures)
     for case in (*chosen, *siblings):
         show.want(case)
     examples = tuple(show.example(case) for case in chosen)
     others = _others(siblings, show)
     if pictures.unreadable:
         show.notes.append(f"{pictures.unreadable} pictures could not be read.")
-    if pictures.thumbnails and examples and not any(shards(case.run.folder) for case in chosen):
+    if pictures.thumbnails and examples and not any(show.answers.values()):
         show.notes.append("The runs store scores only, so the answered masks cannot be drawn.")
     if others and len(others) < len({case.same for case in siblings}):
         show.notes.append(
@@ -146,7 +148,7 @@ def make_gallery(
         )
     return Gallery(
         examples=examples,
-        notes=tuple(dict.fromkeys(show.notes)),
+        notes=tuple(dict.fromkeys([*sources.notes, *show.notes])),
         n_wrong=sum(map(len, wrong)),
         others=others,
     )
@@ -155,10 +157,9 @@ def make_gallery(
 class _Showing:
     """Turns chosen rows into examples; folders and answers are read once."""
 
-    def __init__(self, images_from: Path | None, pictures: Pictures) -> None:
-        self.images_from, self.pictures = images_from, pictures
+    def __init__(self, sources: Sources, pictures: Pictures) -> None:
+        self.sources, self.pictures = sources, pictures
         self.notes: list[str] = []
-        self.sources: dict[Path, _Source | None] = {}
         self.wanted: dict[Path, list[_Chosen]] = {}
         self.answers: dict[Path, dict[str, Prediction]] = {}
 
@@ -168,9 +169,9 @@ class _Showing:
 
     def example(self, case: _Chosen) -> Example:
         run = case.run
+        source = self.sources.of(run)
         if run.folder not in self.answers:
-            self.answers[run.folder] = _answers(run, self.wanted[run.folder], self.notes)
-        source = _source(run, self.images_from, self.sources, self.notes)
+            self.answers[run.folder] = _answers(run, source, self.wanted[run.folder], self.notes)
         views = _views(case, source, self.answers[run.folder], self.pictures)
         return Example(
             run=run.name,
@@ -262,66 +263,13 @@ def _in_turn(cases: Sequence[_Chosen], quota: int) -> list[_Chosen]:
     return chosen[:quota]
 
 
-# ── where pictures and masks come from ─────────────────────────────────────────────────────────
+# ── what was answered ──────────────────────────────────────────────────────────────────────────
 
 
-class _Source(msgspec.Struct, frozen=True, eq=False):
-    """A benchmark folder with pictures."""
-
-    folder: Path
-    items: Mapping[str, Item]
-    by_case: Mapping[str, Mapping[Role, Item]]
-
-
-def _source(
-    run: RunData,
-    images_from: Path | None,
-    known: dict[Path, _Source | None],
-    notes: list[str],
-) -> _Source | None:
-    """The benchmark folder of a run, read once."""
-    stored = run.run.benchmark_folder if run.run else ""
-    folder = images_from or (Path(stored) if stored else None)
-    if folder is None:
-        notes.append(
-            "No pictures: these runs do not say where their benchmark folder is. Give it with "
-            "--images to see them."
-        )
-        return None
-    if folder not in known:
-        known[folder] = _read_source(folder, run, notes, given=images_from is not None)
-    return known[folder]
-
-
-def _read_source(folder: Path, run: RunData, notes: list[str], *, given: bool) -> _Source | None:
-    if not folder.is_dir():
-        notes.append(f"No pictures: the benchmark folder {folder} is not there any more.")
-        return None
-    try:
-        benchmark = benchmark_folder.read(folder)
-    except GroundfaultError as problem:
-        if given:
-            raise
-        notes.append(f"No pictures: {problem}")
-        return None
-    expected = run.run.content_hash if run.run else ""
-    if expected and expected != benchmark.card.content_hash:
-        notes.append(f"No pictures: {folder} holds other content than {run.name} was run on.")
-        return None
-    if not (folder / benchmark_folder.IMAGES).is_dir():
-        notes.append(f"No pictures: {folder} was written without its images.")
-    return _indexed(folder, benchmark)
-
-
-def _indexed(folder: Path, benchmark: Benchmark) -> _Source:
-    by_case: dict[str, dict[Role, Item]] = {}
-    for item in benchmark.items:
-        by_case.setdefault(item.case_id, {})[item.role] = item
-    return _Source(folder, {item.id: item for item in benchmark.items}, by_case)
-
-
-def _answers(run: RunData, wanted: Sequence[_Chosen], notes: list[str]) -> dict[str, Prediction]:
-    """The stored predictions of the chosen cases."""
+def _answers(
+    run: RunData, source: Source | None, wanted: Sequence[_Chosen], notes: list[str]
+) -> dict[str, Prediction]:
+    """The predictions of the chosen cases: the run's own, or those of the dump that was scored."""
     items = {
         str(case.row[name])
         for case in wanted
@@ -329,15 +277,14 @@ def _answers(run: RunData, wanted: Sequence[_Chosen], notes: list[str]) -> dict[
         if case.row.get(name)
     }
     quads = "IoU_textual" in run.columns  # its table names no items: keep them all
-    if not wanted or not shards(run.folder):
-        return {}
     try:
+        found = read_predictions(run.folder) if shards(run.folder) else dumped(run, source)
         return {
             prediction.item_id: prediction
-            for prediction in read_predictions(run.folder)
+            for prediction in found
             if quads or prediction.item_id in items
         }
-    except DataError as problem:
+    except GroundfaultError as problem:
         notes.append(f"Answers of {run.name} are not drawn: {problem}")
         return {}
 
@@ -347,7 +294,7 @@ def _answers(run: RunData, wanted: Sequence[_Chosen], notes: list[str]) -> dict[
 
 def _views(
     case: _Chosen,
-    source: _Source | None,
+    source: Source | None,
     answers: Mapping[str, Prediction],
     pictures: Pictures,
 ) -> Iterable[View]:
@@ -364,7 +311,7 @@ def _views(
 
 
 def _questions(
-    case: _Chosen, source: _Source | None
+    case: _Chosen, source: Source | None
 ) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
     """Role, query, verdict, whether it is right, scores, item id: for each question of a case."""
     row = case.row
@@ -383,11 +330,20 @@ def _questions(
     if "existence_correct" in row:
         overlap = row.get("iou")
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        told = {"said": row.get("said"), "there is": row.get("there_is")}
+        quoted = [f"{name} “{_shortened(text)}”" for name, text in told.items() if text]
+        detail = "; ".join(quoted) or detail
         premise = f"{row.get('premise')} premise"
         yield premise, row["query"] or "", *_told(case), detail, str(row["query_id"])
         return
     detail = _scores(row, "positive", case.run.t)
     yield "query", row["positive_query"] or "", *_told(case), detail, str(row["positive_id"])
+
+
+def _shortened(text: str) -> str:
+    """What was said, on one line of a card."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]}…"
 
 
 def _failed_pair(row: Mapping[str, Any]) -> bool:
@@ -418,7 +374,7 @@ def _scores(row: Mapping[str, Any], side: str, t: float | None) -> str:
 
 
 def _quad(
-    row: Mapping[str, Any], source: _Source | None
+    row: Mapping[str, Any], source: Source | None
 ) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
     quad = source.by_case.get(str(row["case_id"]), {}) if source else {}
     words, other = row.get("query") or "", row.get("counterfactual_query") or ""
@@ -431,22 +387,24 @@ def _quad(
         item = quad.get(role)
         right = None if overlap is None else (overlap >= POOR_IOU) == wanted
         verdict = "should be marked" if wanted else "should be empty"
+        outcome = str(row.get(f"{role}_outcome"))
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        if outcome in ("abstained", "unparsed", "failed"):
+            detail = outcome
         yield name, query, verdict, right, detail, item.id if item else ""
 
 
 def _with_picture(
     view: View,
     item: Item,
-    source: _Source,
+    source: Source,
     prediction: Prediction | None,
     t: float | None,
     pictures: Pictures,
 ) -> View:
     """The view with picture and outlines, in pixels of the largest size that is tried."""
-    images = source.folder / benchmark_folder.IMAGES
     size_px = (item.height_px, item.width_px)
-    number = pictures.add(images, item.image, record=f"item {item.id}", size_px=size_px)
+    number = pictures.add(source.images, item.image, record=f"item {item.id}", size_px=size_px)
     if number is None:
         return view
     width, height = pictures.sizes[number]

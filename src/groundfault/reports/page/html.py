@@ -31,6 +31,7 @@ from groundfault.reports.page.exam_sections import TYPE_WORDS
 from groundfault.reports.page.gallery import Gallery, make_gallery
 from groundfault.reports.page.inputs import Chapter, RunData, chapters, load_runs
 from groundfault.reports.page.pictures import Pictures
+from groundfault.reports.page.sources import Sources
 from groundfault.reports.page.words import slice_name
 from groundfault.reports.tables import printable
 from groundfault.runs.run import Run
@@ -57,9 +58,10 @@ def write_report(
 ) -> None:
     """Write the report of run folders (summary.json + cases.parquet each) to one HTML file.
 
-    Pictures come from `images_from`, a benchmark folder, or from the folder that a run says it
-    was made on. At most `max_cases` failures are shown, and as many questions of exams. Published
-    rows stand beside runs on the published data; `with_published` shows them beside others too.
+    Pictures come from `images_from`, a benchmark's folder or one of plain pictures, or from where
+    they were when a run was made. At most `max_cases` failures are shown, and as many questions of
+    exams. Published rows stand beside runs on the published data; `with_published` shows them
+    beside others too.
     """
     environment = _environment()
     loaded = load_runs([Path(run) for run in runs])
@@ -67,16 +69,16 @@ def write_report(
     materials = _materials(found, images_from)
     pages = _pages(found, materials)
     masks = [chapter for chapter in found if chapter not in materials]
-    given = None if is_exam_folder(images_from) else images_from
+    sources = Sources(None if is_exam_folder(images_from) else images_from)
     pictures = Pictures()
     gallery = (
-        make_gallery(masks, images_from=given, max_cases=max_cases, pictures=pictures)
+        make_gallery(masks, sources=sources, max_cases=max_cases, pictures=pictures)
         if masks
         else None
     )
     asked = [shown_questions(*each) for each in materials.items()]
     cards = make_cards(asked, max_cases=max_cases, pictures=pictures) if asked else None
-    episodes = make_episodes(masks, gallery, images_from=given, pictures=pictures)
+    episodes = make_episodes(masks, gallery, sources=sources, pictures=pictures)
     slices = {row: words for chapter in found for row, words in chapter.protocol.slices.items()}
     cells = {cell: words for chapter in found for cell, words in chapter.protocol.cells.items()}
     early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
@@ -259,7 +261,11 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
 
 def _graders(made: Run) -> Iterator[tuple[str, str]]:
     """Who judged an exam's answers and who named causes, and what they were told."""
-    for title, grader in (("judge", made.judged), ("causes named by", made.attributed)):
+    for title, grader in (
+        ("judge", made.judged),
+        ("reader", made.read),
+        ("causes named by", made.attributed),
+    ):
         if grader is None:
             continue
         yield title, grader.name
