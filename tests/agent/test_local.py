@@ -177,4 +177,4 @@ class _Short:
 def test_a_reply_that_is_missing_is_a_failure() -> None:
     with Agent(Squares(), _Short(), Settings()) as agent:
         (answer,) = agent.segment(IMAGES[0], ["tiger"])
-    assert answer.outcome is Outcome.FAILED and "0 replies to 1" in answer.reason
+    assert answer.outcome is Outcome.FAILED and "gave 0 answers to 1 conversations" in answer.reason

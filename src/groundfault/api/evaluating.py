@@ -103,7 +103,7 @@ def check_beforehand(name: str, models: Sequence[str], options: Options) -> None
     for model in models:
         registry.check_model(Asked.of(model).spec, protocol.answers)
     if protocol.answers == "masks" and not options.judge:
-        _check_base_url([Asked.of(model).spec for model in models], options)
+        _check_base_url([Asked.of(model) for model in models], options)
 
 
 def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
@@ -115,14 +115,14 @@ def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
     options.refuse(unused, f"{name}, which is asked for masks")
 
 
-def _check_base_url(specs: Sequence[str], options: Options) -> None:
+def _check_base_url(models: Sequence[Asked], options: Options) -> None:
     """Refuse the address of a server where nobody would ask it."""
     known = registry.names("models")
-    asked = [name for spec in specs if (name := spec.partition(":")[0]) in known]
+    asked = [each.spec.partition(":")[0] for each in models if isinstance(each.model, str)]
     if options.base_url and all(known[name].answers and name != "agent" for name in asked):
+        names = ", ".join(each.name for each in models)
         raise UsageError(
-            f"--base-url does not go with {', '.join(specs)}: of those that give masks, agents ask "
-            "a server"
+            f"--base-url does not go with {names}: of those that give masks, agents ask a server"
         )
 
 
@@ -233,7 +233,7 @@ class Evaluation:
             self.check(each)
         if not self.in_words:
             if not self.options.judge:
-                _check_base_url([each.spec for each in models], self.options)
+                _check_base_url(models, self.options)
             self._name_uncalibrated(models)
             judge = None
             if self.protocol.judged:

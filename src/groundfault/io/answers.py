@@ -63,10 +63,10 @@ def prediction_of(answer: Any, item: Item, *, seconds: float = 0.0) -> Predictio
     scores = _several(answer.scores, "score", _score, rules)
     boxes = _several(answer.boxes_xywh, "box", _box, rules)
     categories = _several(answer.category_ids, "category id", _category, rules)
+    qualities = _several(answer.qualities, "quality", _number, rules)
     counts = {len(part) for part in (masks, boxes) if part}
     if not rules and counts - {len(scores)}:
         rules.append(f"{len(masks)} masks, {len(boxes)} boxes and {len(scores)} scores")
-    qualities = _several(answer.qualities, "quality", _number, rules)
     if not rules and len(qualities) not in (0, len(masks)):
         rules.append(f"{len(masks)} masks and {len(qualities)} qualities")
     presence = None
@@ -80,7 +80,7 @@ def prediction_of(answer: Any, item: Item, *, seconds: float = 0.0) -> Predictio
     finish = _one(answer.finish, "finish", _words, rules)
     if rules:
         raise Broken(rules)
-    assert outcome is not None
+    assert outcome is not None and text is not None and reason is not None and finish is not None
     return Prediction(
         item_id=item.id,
         outcome=outcome,
@@ -89,10 +89,10 @@ def prediction_of(answer: Any, item: Item, *, seconds: float = 0.0) -> Predictio
         boxes_xywh=tuple(boxes),
         category_ids=tuple(categories),
         presence=presence,
+        text=text,
+        reason=reason,
+        finish=finish,
         qualities=tuple(qualities),
-        text=text or "",
-        reason=reason or "",
-        finish=finish or "",
         seconds=seconds,
     )
 
