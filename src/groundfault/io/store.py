@@ -209,8 +209,13 @@ def check_vacant(path: AnyPath) -> None:
 
 @contextlib.contextmanager
 def locked(folder: AnyPath) -> Iterator[None]:
-    """Hold a run for this process; the system lets go of it however the process ends."""
+    """Hold a run for this process; the system lets go of it however the process ends. Whoever
+    holds it may ask for it again."""
     folder = Path(folder)
+    held = folder.resolve()
+    if held in _held:
+        yield
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -231,9 +236,15 @@ def locked(folder: AnyPath) -> Iterator[None]:
             ) from None
         except OSError:
             pass  # a file system without locks
+        _held.add(held)
         yield
     finally:
+        _held.discard(held)
         os.close(place)
+
+
+_held: set[Path] = set()
+"""The runs of this process."""
 
 
 def _beside(path: Path) -> Path:
@@ -296,7 +307,9 @@ def _write_with_arrow(
         table = table.replace_schema_metadata(dict(metadata))
     with atomic_file(path) as temporary:
         strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        pq.write_table(table, temporary, compression="zstd", use_dictionary=strings)
+        pq.write_table(
+            table, temporary, compression="zstd", use_dictionary=strings, write_page_checksum=True
+        )
 
 
 def arrow_table(columns: Mapping[str, Any]) -> pa.Table:
@@ -323,7 +336,8 @@ def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
     import pyarrow.parquet as pq
 
     with _reading(Path(path)):
-        return pq.read_table(path, columns=None if columns is None else list(columns))
+        names = None if columns is None else list(columns)
+        return pq.read_table(path, columns=names, page_checksum_verification=True)
 
 
 def read_columns(path: AnyPath) -> list[str]:
