@@ -215,6 +215,21 @@ def test_a_key_tells_requests_apart_and_nothing_else() -> None:
     assert len(keys) == 5 and key() == key()
 
 
+def test_waiting_in_all_is_bounded() -> None:
+    now = 0.0
+    circuit = Circuit(RetryPolicy(outage_s=60, longest_stall_s=100), clock=lambda: now)
+    for _ in range(3):  # half a minute each, with an answer between them
+        circuit.busy("slow down")
+        now += 30
+        circuit.busy("slow down")
+        circuit.served()
+        now += 1000
+    circuit.busy("slow down")
+    now += 20
+    with pytest.raises(ServerDown, match="waited for 100 s in all"):
+        circuit.busy("slow down")
+
+
 def test_stored_responses_are_private_and_durable(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     path.touch(0o644)  # as version 0.1.0 left it
