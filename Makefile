@@ -6,7 +6,7 @@ export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench audit dist clean
+.PHONY: help demo test test-all check format bench fuzz audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ check: $(VENV)/.dev ## Format, lint, strict types, import contract, doctests
 format: $(VENV)/.dev ## Format and fix what can be fixed
 	$(BIN)/ruff format src tests bench examples
 	$(BIN)/ruff check --fix src tests bench examples
+
+fuzz: $(VENV)/.dev ## Every command on 500 damaged files of every format: hours
+	$(BIN)/python -m tests.fuzz --each 500
 
 bench: $(VENV)/.dev ## Measure against the published evaluators
 	@echo "installing into $(VENV) …"
