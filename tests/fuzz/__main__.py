@@ -51,10 +51,13 @@ class Worker:
     def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
             cwd=Path(__file__).parents[2],
             env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1", "HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
+        )
 
     def run(self, words: list[str]) -> dict[str, Any]:
         """How a command ended; "hang" if it did not."""
@@ -69,8 +72,15 @@ class Worker:
         if not line:
             code = self.process.wait()
             self.process = self._start()
-            return {"code": code, "out": "", "err": "", "traceback": "", "seconds": HANG_S * 1.5,
-                    "peak_mb": 0.0, "died": True}  # fmt: skip
+            return {
+                "code": code,
+                "out": "",
+                "err": "",
+                "traceback": "",
+                "seconds": HANG_S * 1.5,
+                "peak_mb": 0.0,
+                "died": True,
+            }
         ended: dict[str, Any] = json.loads(line)
         if ended["peak_mb"] > MOST_MB / 2:
             self.close()
@@ -197,8 +207,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="groundfault-fuzz-") as name:
         fuzzer = fuzz(each=given.each, seconds=given.seconds, seed=given.seed, folder=Path(name))
     print("\n".join(fuzzer.table()))
-    print(f"{fuzzer.counts.total()} inputs, {fuzzer.refused.total()} refused, "
-          f"{len(fuzzer.troubles)} not held")  # fmt: skip
+    print(
+        f"{fuzzer.counts.total()} inputs, {fuzzer.refused.total()} refused, "
+        f"{len(fuzzer.troubles)} not held"
+    )
     for trouble in fuzzer.troubles:
         print(f"{trouble.what}: {trouble.seed}: {trouble.file}: {trouble.detail}")
     sys.exit(1 if fuzzer.troubles else 0)

@@ -15,13 +15,55 @@ __all__ = ["mutate"]
 Kind = Literal["broken", "changed"]
 """Broken content must lead to an error, a note or the clean answer; changed content may have
 another answer."""
-TOKENS = (b"null", b"NaN", b"-1", b"1e400", b"[]", b"{}", b'""', b"true", b'"\\ud800"', b"\xff", b",",
-          b"\xe9t\xe9", b"\x00", b"\xef\xbb\xbf", b"[" * 5000, b'{"a":' * 3000)  # fmt: skip
+TOKENS = (
+    b"null",
+    b"NaN",
+    b"-1",
+    b"1e400",
+    b"[]",
+    b"{}",
+    b'""',
+    b"true",
+    b'"\\ud800"',
+    b"\xff",
+    b",",
+    b"\xe9t\xe9",
+    b"\x00",
+    b"\xef\xbb\xbf",
+    b"[" * 5000,
+    b'{"a":' * 3000,
+)
 VALUES: tuple[Any, ...] = (
-    None, -1, 0, 1, 2**53 + 1, 2**64, -(2**63) - 1, 1e308, -1e308, 0.5, float("nan"), float("inf"),
-    "", " ", "x" * 100_000, "../../etc/passwd", "/etc/passwd", "\x1b[31mred", "a\x00b", "é", "\ud800",
-    "<script>alert(1)</script>", True, [], {}, [[]], {"size": [1, 1], "counts": "1"}, "nan", "1e9",
-)  # fmt: skip
+    None,
+    -1,
+    0,
+    1,
+    2**53 + 1,
+    2**64,
+    -(2**63) - 1,
+    1e308,
+    -1e308,
+    0.5,
+    float("nan"),
+    float("inf"),
+    "",
+    " ",
+    "x" * 100_000,
+    "../../etc/passwd",
+    "/etc/passwd",
+    "\x1b[31mred",
+    "a\x00b",
+    "é",
+    "\ud800",
+    "<script>alert(1)</script>",
+    True,
+    [],
+    {},
+    [[]],
+    {"size": [1, 1], "counts": "1"},
+    "nan",
+    "1e9",
+)
 OF_FILES = ("missing", "folder", "empty", "gzip", "link to itself", "other bytes")
 
 
@@ -132,8 +174,11 @@ def _walk(lines: list[Any], rng: random.Random) -> Any:
     """Some list or object in it, from the top down."""
     holder: Any = lines
     while True:
-        inner = [each for each in (holder.values() if isinstance(holder, dict) else holder)
-                 if isinstance(each, (dict, list)) and each]  # fmt: skip
+        inner = [
+            each
+            for each in (holder.values() if isinstance(holder, dict) else holder)
+            if isinstance(each, (dict, list)) and each
+        ]
         if not inner or (holder is not lines and rng.random() < 0.35):
             return holder
         holder = rng.choice(inner)
