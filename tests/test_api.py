@@ -39,6 +39,7 @@ PUBLIC = [
     "load",
     "open_run",
     "parse_answer",
+    "reader_card",
     "report",
     "score",
     "sweep",

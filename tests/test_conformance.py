@@ -11,15 +11,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundfault.published import ALL_MODELS, PublishedRow, published_rows
-from groundfault.published.checking import Check, Rounded, weighted_mean
+from groundfault.published.checking import (
+    Cell,
+    Cells,
+    Check,
+    Claim,
+    Rounded,
+    at_least,
+    at_most,
+    equal,
+    weighted_mean,
+)
 from groundfault.published.conformance import CLAIMS, checks, conformance_markdown
 from groundfault.published.reactbench_checks import IMAGES, LAYOUT, attainable
-from groundfault.published.segmentation_checks import pooled_mcc, smallest_largest_miss
+from groundfault.published.segmentation_checks import (
+    implied_sizes,
+    pooled_mcc,
+    smallest_largest_miss,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
 
 # claim: agree, disagree, undecidable
 VERDICTS = {
+    "CAFE: samples add up": (2, 0, 0),
+    "CAFE: shares from their counts": (2, 0, 0),
+    "CAFE: prompts, pairs and samples fit each other": (4, 0, 0),
     "CAFE: FPR = AFPR + UFPR": (6, 0, 18),
     "CAFE: overall UFPR from the subsets": (6, 0, 0),
     "CAFE: overall rates from the subsets": (18, 0, 0),
@@ -28,6 +45,9 @@ VERDICTS = {
     "CAFE: overall IL_MCC from the subsets": (6, 0, 0),
     "CAFE: printed gains over SAM 3": (2, 0, 0),
     "HalluSegBench: CCMS = CMS_fact / CMS_counterfact": (6, 0, 0),
+    "HalluSegBench: the main table repeats the poster": (24, 0, 0),
+    "HalluSegBench: main table inside the sizes of the supplement": (70, 2, 0),
+    "HalluSegBench: no two metrics of a model share their numbers": (107, 1, 0),
     "HalluSegBench: poster inside the sizes of the supplement": (24, 0, 0),
     "HalluSegBench: one mix of sizes gives the poster": (0, 4, 0),
     "HalluSegBench: interval = mean ± half-width": (8, 0, 0),
@@ -55,6 +75,36 @@ VERDICTS = {
 
 # A changed cell (table, model, row, setting, metric, new text) and the claim that must notice it.
 PERTURBATIONS = [
+    (*("cafe/statistics", ALL_MODELS, "Overall", "", "LVIS_count", "395"), "CAFE: samples add up"),
+    (*("cafe/statistics", ALL_MODELS, "Overall", "", "OC_count", "441"), "CAFE: samples add up"),
+    (
+        *("cafe/statistics", ALL_MODELS, "Overall", "", "raw_count", "46423"),
+        "CAFE: shares from their counts",
+    ),
+    (
+        *("cafe/statistics", ALL_MODELS, "Overall", "", "single_pair_types_share", "86.8"),
+        "CAFE: shares from their counts",
+    ),
+    (
+        *("cafe/statistics", ALL_MODELS, "Overall", "", "single_pair_types_count", "1191"),
+        "CAFE: prompts, pairs and samples fit each other",
+    ),
+    (
+        *("cafe/statistics", ALL_MODELS, "Overall", "", "positive_prompts_count", "1670"),
+        "CAFE: prompts, pairs and samples fit each other",
+    ),
+    (
+        *("halluseg/main", "GLaMM-7B", "referring", "", "dIoU_visual", "0.3061"),
+        "HalluSegBench: the main table repeats the poster",
+    ),
+    (
+        *("halluseg/main", "LISA-7B", "reasoning", "", "CMS_counterfact", "0.6690"),
+        "HalluSegBench: main table inside the sizes of the supplement",
+    ),
+    (
+        *("halluseg/supp-table5", "Seg-Zero", "reasoning", "S", "CMS_fact", "0.6600"),
+        "HalluSegBench: main table inside the sizes of the supplement",
+    ),
     ("cafe/table3", "SAM 3", "Overall", "", "IL-FPR", "21.5", "CAFE: FPR = AFPR + UFPR"),
     ("cafe/table3", "SAM 3", "SM", "", "IL-FPR", "10.9", "CAFE: overall UFPR from the subsets"),
     ("cafe/table3", "OpenSeeD", "OC", "", "ACSR", "59.6", "CAFE: overall rates from the subsets"),
@@ -157,12 +207,94 @@ def test_page_shows_every_disagreement(published_checks: tuple[Check, ...]) -> N
             assert claim.finding in page
     # One line per disagreement; the three readings of React-Score share thirteen lines.
     shown = sum(
-        line.startswith(("| reactbench table", "| halluseg poster | (all"))
+        line.startswith(
+            (
+                "| reactbench table",
+                "| halluseg poster | (all",
+                "| halluseg main | ",
+                "| halluseg supp-",
+            )
+        )
         for line in page.splitlines()
     )
-    in_summary_of_tables = 12
+    in_summary_of_tables = 16
     disagreements = sum(row[1] for name, row in VERDICTS.items() if "React-Score" not in name)
     assert shown == disagreements + in_summary_of_tables
+
+
+def test_the_two_slips_of_the_authors_are_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert "Seg-Zero · referring · dIoU_textual = CMS_fact | 2 | 1 |" in page
+    assert "Seg-Zero · referring · dIoU_textual | 0.4412 | 0.42520 |" in page
+    assert "RobustSeg · referring · CMS_fact | 0.1062 | 0.11450 |" in page
+
+
+def test_how_far_off_is_said() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert "| retained_share | = | 4.4 | 4.432 | 0.032 | agrees |" in page
+    assert "| samples | by source | 2,146 | 2,146 | 0 | agrees |" in page
+    assert (
+        "| CAFE: shares from their counts | cafe statistics | 2 | 0 | 0 | 0.032 (± 0.05) |" in page
+    )
+
+
+def test_how_far_off_follows_the_kind_of_claim() -> None:
+    claim = Claim("c", "r")
+    cell = Cell("t", "m", "r", "", "x", Rounded(3.0, 0.5))
+    assert [check(claim, cell, Rounded(5.0)).off for check in (equal, at_most, at_least)] == [
+        2,
+        0,
+        2,
+    ]
+    assert [check(claim, cell, Rounded(1.0)).off for check in (equal, at_most, at_least)] == [
+        2,
+        2,
+        0,
+    ]
+    assert at_least(claim, cell, Rounded(3.5)).verdict == "agrees"
+    assert equal(claim, cell, None).off is None
+
+
+def test_copied_numbers_are_noticed_elsewhere_too() -> None:
+    table, model = "halluseg/supp-table5", "GLaMM-7B"
+    rows = _with_cell(table, model, "reasoning", "S", "CMS_counterfact", "0.2793")
+    claim = "HalluSegBench: no two metrics of a model share their numbers"
+    assert _disagreeing(checks(rows), claim) == 1  # one size alone may be chance
+    rows = [
+        replace(row, printed={**row.printed, "CMS_counterfact": row.printed["dIoU_textual"]})
+        if (row.source.table, row.model) == (table, model)
+        else row
+        for row in rows
+    ]
+    assert _disagreeing(checks(rows), claim) == 2
+
+
+def test_implied_sizes_are_found_again() -> None:
+    """Main means made from the sizes with a mix of 20, 50 and 30 % give that mix."""
+    tables = {"referring": "halluseg/supp-table4", "reasoning": "halluseg/supp-table5"}
+    cells = Cells(published_rows())
+    metrics = ("dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact")
+
+    def mixed(row: PublishedRow) -> PublishedRow:
+        if row.source.table != "halluseg/main":
+            return row
+        sizes = {
+            metric: [
+                cells.get(tables[row.row], row.model, row.row, metric, size).number
+                for size in "SML"
+            ]
+            for metric in metrics
+        }
+        printed = {
+            metric: f"{sum(w * n.value for w, n in zip((0.2, 0.5, 0.3), found, strict=True)):.8f}"
+            for metric, found in sizes.items()
+        }
+        return replace(row, printed=printed)
+
+    for task in tables:
+        shares, miss = implied_sizes(Cells(mixed(row) for row in published_rows()), task)
+        assert shares == pytest.approx((0.2, 0.5, 0.3), abs=1e-5)
+        assert miss == pytest.approx(0, abs=1e-6)
 
 
 def test_react_score_example_of_the_protocols(published_checks: tuple[Check, ...]) -> None:

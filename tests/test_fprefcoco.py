@@ -13,13 +13,23 @@ from hypothesis import strategies as st
 
 from groundfault.analysis.compare import compare_runs
 from groundfault.analysis.summary import summarise, write_results
-from groundfault.benchmarks import fprefcoco
+from groundfault.benchmarks import folder, fprefcoco
 from groundfault.errors import DataError, UsageError
 from groundfault.io.coco import Result, file_records, read_coco_results
 from groundfault.io.masks import decode, encode
 from groundfault.metrics import false_premise
 from groundfault.protocols import referring
-from groundfault.records import Benchmark, Case, Item, Outcome, Region, Role, Summary
+from groundfault.records import (
+    Answer,
+    Benchmark,
+    Case,
+    Item,
+    Outcome,
+    Prediction,
+    Region,
+    Role,
+    Summary,
+)
 
 HEIGHT, WIDTH = 6, 8
 
@@ -163,13 +173,31 @@ def test_refs_layout(tmp_path: Path, layout: str) -> None:
     ]
 
 
-def test_a_split_is_kept(tmp_path: Path) -> None:
-    benchmark = read(tmp_path, refs(), instances(), split="val")
-    assert [case.id for case in benchmark.cases] == ["10", "12"]
-    with pytest.raises(UsageError, match=r"no ref is of the split 'test'. Known: testA, val"):
-        read(tmp_path, refs(), instances(), split="test")
-    with pytest.raises(UsageError, match="have no split"):
-        read(tmp_path, pairs(), split="val")
+@pytest.mark.parametrize(
+    ("subset", "kept"),
+    [
+        ("val", ["10", "12"]),
+        ("testA", ["11", "13"]),
+        ("testB", ["13", "14"]),
+        ("test", ["11", "13", "14"]),
+        ("train", ["15"]),
+        (None, ["10", "11", "12", "13", "14", "15"]),
+    ],
+)
+def test_subsets_are_those_of_refer(tmp_path: Path, subset: str | None, kept: list[str]) -> None:
+    more = [
+        {**refs()[1], "ref_id": ref_id, "split": split, "sentences": [{"sent": f"dogs {ref_id}"}]}
+        for ref_id, split in ((13, "testAB"), (14, "testB"), (15, "train"))
+    ]
+    benchmark = read(tmp_path, [*refs(), *more], instances(), subset=subset)
+    assert [case.id for case in benchmark.cases] == kept
+
+
+def test_a_subset_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"of the subset 'testB'\. Known: testA, val, test\."):
+        read(tmp_path, refs(), instances(), subset="testB")
+    with pytest.raises(UsageError, match="have no subsets"):
+        read(tmp_path, pairs(), subset="val")
 
 
 @pytest.mark.parametrize("lacking", ["repeated", "absent"])
@@ -317,6 +345,10 @@ def values(found: Summary, row: str = "Overall") -> dict[str, float | None]:
     return {name: estimate.value for name, estimate in found.rows[row].metrics.items()}
 
 
+SILENT = {"Say": None, "Say_exact": None, "Say_judge": None}
+"""Of answers without words."""
+
+
 def test_see_and_segment_by_hand(tmp_path: Path) -> None:
     """Left dog found exactly; both dogs half found; a mask on the cat; nothing for the bus."""
     benchmark = read(tmp_path, pairs())
@@ -328,13 +360,14 @@ def test_see_and_segment_by_hand(tmp_path: Path) -> None:
             "See_true": 1.0,
             "See_false": 1 / 2,
             "gIoU": (1 + 1 / 2 + 0 + 1) / 4,
+            **SILENT,
         }
     )
     assert values(found, "true") == {
-        "See": 1.0, "Segment": 32 / 48, "See_true": 1.0, "See_false": None, "gIoU": 0.75,
+        "See": 1.0, "Segment": 32 / 48, "See_true": 1.0, "See_false": None, "gIoU": 0.75, **SILENT,
     }  # fmt: skip
     assert values(found, "false") == {
-        "See": 0.5, "Segment": 0.0, "See_true": None, "See_false": 0.5, "gIoU": 0.5,
+        "See": 0.5, "Segment": 0.0, "See_true": None, "See_false": 0.5, "gIoU": 0.5, **SILENT,
     }  # fmt: skip
     assert found.rows["Overall"].metrics["See_false"].n == 2
     assert any("1 of 4 queries have no prediction" in note for note in found.notes)
@@ -367,7 +400,7 @@ def test_abstained_unparsed_and_failed(tmp_path: Path) -> None:
     ]
     found = summary(benchmark, records)
     assert values(found) == {
-        "See": 0.0, "Segment": 0.0, "See_true": 0.0, "See_false": 0.0, "gIoU": 0.0,
+        "See": 0.0, "Segment": 0.0, "See_true": 0.0, "See_false": 0.0, "gIoU": 0.0, **SILENT,
     }  # fmt: skip
     assert found.outcomes == {"failed": 1, "unparsed": 2, "abstained": 1, "ok": 0}
     assert found.bounds["Overall"]["See"] == (0.0, 0.25)
@@ -381,7 +414,10 @@ def test_bounds_hold_every_way_a_failed_query_can_end(tmp_path: Path) -> None:
     bounds = summary(benchmark, [*rest, Result(image_id=1, outcome=Outcome.FAILED)]).bounds
     for answer in (LEFT, RIGHT, ~LEFT, box(0, 0, 1, 1), box(0, 0, 6, 8), box(0, 0, 0, 0)):
         ended = values(summary(benchmark, [*rest, result(1, answer)]))
+        assert {name for name, value in ended.items() if value is None} == set(SILENT)
         for name, value in ended.items():
+            if name in SILENT:
+                continue
             low, high = bounds["Overall"][name]
             assert value is not None
             assert low is not None
@@ -550,3 +586,114 @@ def test_metrics_agree_with_pixels(drawn: tuple[Benchmark, list[Result], list[An
     }
     for name, value in reference.items():
         assert ours[name][0] == pytest.approx(value, nan_ok=True), name
+
+
+# Say: what answers to false premises say is there.
+
+DOG = Answer(type="SA", reference="the left dog")
+
+
+def described() -> list[dict[str, Any]]:
+    """One true premise; four false ones, of the last of which nobody knows what is there."""
+    content = refs()
+    content[0]["sentences"] += [
+        {"sent": "the left pig", "is_false_premise": True, "gt_sent": " the left dog "},
+        {"sent": "the right cat", "is_false_premise": True, "gt_sent": "the left dog"},
+        {"sent": "the left hat", "is_false_premise": True, "gt_sent": None},
+    ]
+    return content[:1]
+
+
+def said(query: str, text: str, outcome: Outcome | None = Outcome.ABSTAINED) -> Result:
+    return Result(image_id=query, outcome=outcome, text=text)
+
+
+def test_what_is_there_comes_with_false_premises_and_survives_both_layouts(tmp_path: Path) -> None:
+    benchmark = read(tmp_path, described(), instances())
+    expected = [None, *[DOG] * 3, None]
+    assert [item.answer for item in benchmark.items] == expected
+    again = fprefcoco.read(fprefcoco.write(benchmark, tmp_path / "pairs.json"))
+    assert [item.answer for item in again.items] == expected
+    folder.write(benchmark, tmp_path / "folder")
+    assert [item.answer for item in folder.read(tmp_path / "folder").items] == expected
+
+
+def test_say_by_hand(tmp_path: Path) -> None:
+    """Named in other words; named word for word; accepted, whatever is said; unknown."""
+    benchmark = read(tmp_path, described(), instances())
+    answers = [
+        result("10:0", LEFT, text="Sure, [SEG]."),
+        said("10:1", "No cat, but there is a puppy on that side."),
+        said("10:2", "I see no pig; the left dog is there."),
+        result("10:3", LEFT, text="Sure, [SEG]: not the right cat but the left dog."),
+        said("10:4", "There is a left dog."),
+    ]
+    found = summary(benchmark, answers)
+    got = {name: values(found)[name] for name in SILENT}
+    assert got == {"Say": 2 / 3, "Say_exact": 1 / 3, "Say_judge": None}
+    assert found.rows["Overall"].metrics["Say"].n == 3
+    assert values(found, "true")["Say"] is None
+    assert values(found, "false")["Say"] == 2 / 3
+    table = referring.score(benchmark, file_records([(0, answers)], "p.json")).columns()
+    assert table["named"] == [None, True, True, False, None]
+    assert table["named_exactly"] == [None, False, True, False, None]
+    assert table["there_is"] == ["", *["the left dog"] * 3, ""]
+    assert table["said"][1].startswith("No cat")
+
+
+def test_words_that_reject_nothing_say_nothing(tmp_path: Path) -> None:
+    """Unreadable answers and silence are not named; a failed one is bounded."""
+    benchmark = read(tmp_path, described(), instances())
+    found = summary(
+        benchmark,
+        [
+            said("10:1", "The left dog?", Outcome.UNPARSED),
+            Result(image_id="10:2", outcome=Outcome.ABSTAINED),
+            Result(image_id="10:3", outcome=Outcome.FAILED),
+        ],
+    )
+    assert values(found)["Say"] == 0.0
+    assert found.rows["Overall"].metrics["Say"].n == 2
+    assert found.bounds["Overall"]["Say"] == (0.0, 1 / 3)
+    assert found.bounds["Overall"]["Say_exact"] == (0.0, 1 / 3)
+
+
+def test_say_of_a_model_without_words_is_undefined(tmp_path: Path) -> None:
+    found = summary(read(tmp_path, described(), instances()), [result("10:0", LEFT)])
+    assert values(found)["Say"] is None
+    assert any("Say is undefined" in note for note in found.notes)
+    nothing_known = summary(read(tmp_path, pairs()), [said("1", "There is a dog.")])
+    assert values(nothing_known)["Say"] is None
+
+
+def test_verdicts_make_say_judge(tmp_path: Path) -> None:
+    """One right, one that the judge would not judge, one accepted: that needs no judge."""
+    benchmark = read(tmp_path, described(), instances())
+
+    def prediction(query: str, verdict: Any = None, **fields: Any) -> Prediction:
+        judge = "judge" if verdict else ""
+        return Prediction(item_id=query, verdict=verdict, judge=judge, **fields)
+
+    words = {"outcome": Outcome.ABSTAINED, "text": "No, that is an animal of another kind."}
+    scored = referring.score(
+        benchmark,
+        [
+            prediction("10:1", "right", **words),
+            prediction("10:2", "unjudged", **words),
+            prediction("10:3", outcome=Outcome.OK, masks=(encode(LEFT),), scores=(1.0,)),
+        ],
+    )
+    found = summarise(scored, bootstrap=10, seed=0)
+    judged = found.rows["Overall"].metrics["Say_judge"]
+    assert (judged.value, judged.n) == (1 / 2, 2)
+    assert found.bounds["Overall"]["Say_judge"] == (1 / 3, 2 / 3)
+    assert values(found)["Say"] == 0.0
+    assert scored.columns()["named_by_judge"] == [None, True, None, False, None]
+
+
+def test_splits_have_rows_where_there_are_several(tmp_path: Path) -> None:
+    both = summary(read(tmp_path, refs(), instances()), [result(100, LEFT)])
+    assert list(both.rows) == ["Overall", "true", "false", "testA", "val"]
+    assert both.rows["testA"].n_cases == 1
+    one = summary(read(tmp_path, refs(), instances(), subset="val"), [result(100, LEFT)])
+    assert set(one.rows) == {"Overall", "true", "false"}

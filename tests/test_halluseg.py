@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
@@ -14,7 +16,7 @@ from groundfault.benchmarks import halluseg
 from groundfault.errors import DataError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.matching.quads import ROLES
-from groundfault.records import Benchmark, Case, Item, Region, Role
+from groundfault.records import Benchmark, Case, Item, Prediction, Region, Role
 
 NEW = {
     "factual_image_path": "factual_images/zoo.jpg",
@@ -100,7 +102,8 @@ def test_both_releases_give_the_same_benchmark(folder):
     assert read(folder, OLD) == benchmark
     assert benchmark.card.name == "halluseg"
     (case,) = benchmark.cases
-    assert (case.id, case.intervention, case.tags) == ("zoo_7", "replacement", {"label": "zebra"})
+    assert (case.id, case.intervention) == ("zoo_7", "replacement")
+    assert case.tags == {"label": "zebra", "task": "referring"}
     asked = {item.role: (item.image.split("/")[0], item.query) for item in benchmark.items}
     assert asked == {
         Role.FACTUAL: ("factual_images", "left zebra"),
@@ -138,11 +141,16 @@ def test_queries_of_reasoning_cases_and_of_short_lists(folder):
         ({"type": "reason_seg_val"}, "reasoning"),
         ({"type": 3, "task": "refer_seg"}, "referring"),
         ({"task": "counting"}, "counting"),
-        ({"question": "Which of the animals in this picture is striped?"}, ""),
-        ({}, ""),
+        ({"question": "Which of the animals in this picture is striped?"}, "reasoning"),
+        ({"question": "Who has stripes?", "task": "refer_seg"}, "referring"),
+        ({"question": ""}, "referring"),
+        ({"question": None, "type": 3}, "referring"),
+        ({}, "referring"),
+        ({"task": ""}, ""),
+        ({"task": "", "question": "Who has stripes?"}, ""),
     ],
 )
-def test_task_is_read_never_guessed(folder, fields, task):
+def test_task_is_what_the_list_says_or_whether_it_has_a_question(folder, fields, task):
     (case,) = read(folder, NEW | fields).cases
     assert case.tags.get("task", "") == task
 
@@ -222,6 +230,28 @@ def test_paths_that_no_system_has(folder):
     loop.symlink_to(loop)
     with pytest.raises(DataError, match=r"cannot be read|no path|not there"):
         read(folder, NEW | {"factual_mask_path": "loop/x.png"})
+
+
+# What the documentation says about fields
+
+FORMATS = Path(__file__).parents[1] / "docs" / "formats.md"
+
+
+@pytest.mark.parametrize(
+    ("heading", "fields"),
+    [
+        ("| field of data.json |", {*halluseg.Record.__struct_fields__, *NEW, *OLD}),
+        ("| field | of | means |", set(Prediction.__struct_fields__)),
+    ],
+)
+def test_every_field_is_documented(heading, fields):
+    text = FORMATS.read_text(encoding="utf-8")
+    table = text[text.index(heading) :].split("\n\n")[0]
+    listed = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line)}
+    assert fields - {"score_edtl_orgi"} <= listed  # what a script has left there is ignored
+    if heading.startswith("| field |"):
+        first = [line.split("|")[1] for line in table.splitlines()[2:]]
+        assert {name for cell in first for name in re.findall(r"`(\w+)`", cell)} == fields
 
 
 # Lists that are not right

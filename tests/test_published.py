@@ -8,8 +8,10 @@ from groundfault.published import ALL_MODELS, PublishedRow, published_rows, sour
 
 # table: rows, metrics, printed numbers
 SHAPES = {
+    "cafe/statistics": (1, 14, 14),
     "cafe/table2": (6 * 4, 5, 6 * 12 + 2),
     "cafe/table3": (6 * 4, 5, 6 * 14),
+    "halluseg/main": (9 * 2, 4, 9 * 8),
     "halluseg/poster": (6, 5, 30),
     "halluseg/supp-table3": (1, 16, 16),
     "halluseg/supp-table4": (9 * 3, 4, 9 * 12),
@@ -42,6 +44,13 @@ SPOT_VALUES = [
     ("cafe/table3", "OpenSeeD", "OC", "", "ACSR", "58.6", 0.586),
     ("cafe/table3", "CAFE-SAM3 (GPT-5.5)", "Overall", "", "UCSR", "0.1", 0.001),
     ("cafe/table3", "SAM 3", "SM", "", "UFPR", "", None),
+    ("cafe/statistics", ALL_MODELS, "Overall", "", "samples_count", "2146", 2146),
+    ("cafe/statistics", ALL_MODELS, "Overall", "", "retained_share", "4.4", 0.044),
+    ("halluseg/main", "LISA-7B", "referring", "", "dIoU_textual", "0.4534", 0.4534),
+    ("halluseg/main", "Seg-Zero", "reasoning", "", "CMS_fact", "0.6554", 0.6554),
+    ("halluseg/main", "VisionReasoner", "reasoning", "", "CMS_counterfact", "0.8633", 0.8633),
+    ("halluseg/main", "RobustSeg", "referring", "", "CMS_fact", "0.1062", 0.1062),
+    ("halluseg/main", "RobustSeg", "reasoning", "", "dIoU_visual", "0.3184", 0.3184),
     ("halluseg/poster", "LISA-7B", "referring", "", "CCMS", "0.4209", 0.4209),
     ("halluseg/poster", "SESAME-7B", "referring", "", "CMS_fact", "0.1983", 0.1983),
     ("halluseg/supp-table3", ALL_MODELS, "Overall", "", "CMS_counterfact", "0.6185", 0.6185),
@@ -139,6 +148,13 @@ def _range(metric: str) -> tuple[float, float]:
     if metric in ("cgF1", "IL_MCC", "delta", "hallucination_delta"):
         return -0.7, 1
     return 0, 1
+
+
+def test_the_row_of_our_tables_that_a_published_one_stands_beside() -> None:
+    found = {row.table_row for row in published_rows("halluseg")}
+    sizes = {f"{task} {size}" for task in ("referring", "reasoning") for size in "SML"}
+    assert found == {"Overall", "referring", "reasoning"} | sizes
+    assert {row.table_row for row in published_rows(table="reactbench/table11")} == {""}
 
 
 def test_rows_are_selected_by_benchmark_and_by_table() -> None:

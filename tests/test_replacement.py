@@ -296,8 +296,8 @@ def plain_case(**changes):
 def test_perfect_and_abstaining_models(tmp_path):
     empty = np.zeros((8, 10), bool)
     folder = make_folder(tmp_path, [plain_case(edtl_orgi=empty, orgl_edti=empty)])
-    values = {name: e.value for name, e in overall(score_folder(folder)).items()}
-    assert values == {
+    metrics = overall(score_folder(folder))
+    assert {name: metrics[name].value for name in replacement.METRICS} == {
         "IoU_fact": 1.0, "IoU_textual": 0.0, "IoU_visual": 0.0, "IoU_cf": 1.0,
         "dIoU_textual": 1.0, "dIoU_visual": 1.0, "CMS_fact": 0.0, "CMS_counterfact": 0.0,
         "CCMS": None, "CCMS_mean": None,
@@ -366,7 +366,7 @@ def test_prediction_of_another_size_is_resized(tmp_path):
 
 
 def test_rows_columns_and_intervals(tmp_path):
-    tasks = [{"task": "referring"}, {"type": "reason_seg"}, {"task": "other"}, {}]
+    tasks = [{"task": "referring"}, {"type": "reason_seg"}, {"task": "other"}, {"task": ""}]
     sides = [3, 40, 100, 110]
     cases = [
         plain_case(
@@ -390,6 +390,12 @@ def test_rows_columns_and_intervals(tmp_path):
         "S": [0],
         "M": [1],
         "L": [2, 3],
+        "referring S": [0],
+        "referring M": [],
+        "referring L": [],
+        "reasoning S": [],
+        "reasoning M": [1],
+        "reasoning L": [],
     }
     assert scored.columns()["task"] == ["referring", "reasoning", "other", None]
     assert "2 cases do not say" in scored.notes[-1]
@@ -397,8 +403,9 @@ def test_rows_columns_and_intervals(tmp_path):
     assert scored.columns()["textual_shared_px"] == [(side // 2) ** 2 for side in sides]
 
     summary = summarise(scored, bootstrap=200, seed=1)
-    assert list(summary.rows) == ["Overall", "referring", "reasoning", "S", "M", "L"]
-    assert tuple(summary.rows["Overall"].metrics) == replacement.METRICS
+    assert list(summary.rows) == list(scored.rows)
+    metrics = tuple(summary.rows["Overall"].metrics)
+    assert metrics[: len(replacement.METRICS)] == replacement.METRICS
     cms = summary.rows["Overall"].metrics["CMS_fact"]
     assert cms.n == 4 and cms.low <= cms.value <= cms.high
     widths = normal_halfwidths(scored)
@@ -408,7 +415,7 @@ def test_rows_columns_and_intervals(tmp_path):
     assert widths["Overall"]["CCMS"] is None and widths["S"]["CMS_fact"] is None
     assert set(widths) == set(scored.rows) and tuple(widths["S"]) == replacement.METRICS
 
-    other = score_folder(folder, size_limits_px=(10, 20))
+    other = score_folder(folder, sizes=(10, 20))
     assert other.columns()["size"] == ["S", "L", "L", "L"]
     assert data_hashes(other) == data_hashes(scored)
     save(folder / "data/f/0.png", square(4, (120, 120)))
@@ -766,7 +773,7 @@ def test_a_mistyped_folder_is_not_an_abstaining_model(tmp_path):
         ({"missing": "skip"}, "unknown meaning"),
         ({"alpha": 1.0}, "above 1"),
         ({"alpha": math.nan}, "above 1"),
-        ({"size_limits_px": (9, 9)}, "rising"),
+        ({"sizes": (9, 9)}, "rising"),
         ({"variant": "parity", "missing": "empty"}, "--variant exact --missing empty"),
         ({"variant": "parity", "alpha": 2.0}, "alpha 3"),
     ],

@@ -32,6 +32,7 @@ _WHERE = {
     "evaluate": "groundfault.api.evaluating",
     "judge": "groundfault.api.judging",
     "judge_card": "groundfault.api.judging",
+    "reader_card": "groundfault.api.judging",
     "load": "groundfault.io.sources",
     "open_run": "groundfault.api.result",
     "parse_answer": "groundfault.parsing.answers",
@@ -62,6 +63,7 @@ __all__ = [
     "load",
     "open_run",
     "parse_answer",
+    "reader_card",
     "report",
     "score",
     "sweep",
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
     from groundfault.api.calibrating import calibrate
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate
-    from groundfault.api.judging import judge, judge_card
+    from groundfault.api.judging import judge, judge_card, reader_card
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep

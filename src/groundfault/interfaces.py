@@ -56,6 +56,10 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     timeout_s: float = 600.0
     """For one request to a model outside this process."""
+    base_url: str = ""
+    """Of an OpenAI-compatible server; "" is OPENAI_BASE_URL, or OpenAI's own."""
+    fresh: bool = False
+    """Ask a server again what it was paid for before."""
 
 
 @runtime_checkable

@@ -135,7 +135,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     exhaustive: bool = True
     """False: not every instance is annotated, so instance metrics leave the item out."""
     answer: Answer | None = None
-    """What is expected in words; None where masks are asked for."""
+    """What is expected in words: the answer to a question; of a false description, what is there
+    instead. None where only masks are asked for."""
 
     @property
     def image(self) -> str:
@@ -219,11 +220,15 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     presence: float | None = None
     """How surely the phrase is in the picture at all, of models that say so; their scores contain
     it as a factor. No metric reads it."""
+    qualities: tuple[float, ...] = ()
+    """How good each mask is by the model's own estimate, where that says nothing about whether the
+    phrase is in the picture. No metric reads it."""
     text: str = ""
     reason: str = ""
     """Why it failed or could not be read."""
     finish: str = ""
-    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says."""
+    """How a text ended: "stop", "length" (cut off), "content_filter", or as the server says; how
+    an agent's episode did: "select", "report", "turns" (they ran out), "unread"."""
     parsed: str | None = None
     """What the text says: "yes", "B", "20", "18-22"; of a short answer, the words to be judged."""
     verdict: Verdict | None = None
@@ -354,7 +359,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     bounds: dict[str, dict[str, tuple[float | None, float | None]]] = msgspec.field(
         default_factory=dict
     )
-    """Row → metric → (lowest, highest) value over all ways the failed items could have ended."""
+    """Row → metric → (lowest, highest) value over all ways the failed items could have ended, and
+    unreadable ones where a metric leaves them out."""
     normal_halfwidths: dict[str, dict[str, float | None]] = msgspec.field(default_factory=dict)
     """Row → metric → 1.96·s/√n over cases, where the benchmark's paper reports that."""
     notes: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ __all__ = ["BASELINES", "KINDS", "Entry", "load", "load_model", "model_factory",
 
 Answers = Literal["masks", "words", "both", ""]
 BASELINES = ("oracle", "blind", "always-yes", "random")
-"""Models and answerers that nothing was learnt for: they look at no picture."""
+"""Models that nothing was learnt for: they look at no picture."""
 
 
 class Entry(NamedTuple):
@@ -93,7 +93,11 @@ KINDS: dict[str, dict[str, Entry]] = {
             "AFPR, UFPR, ACSR, UCSR, SoftSwap and the seven cells",
         ),
         "replacement": Entry("groundfault.metrics.replacement:FAMILY", "ΔIoU, CMS, CCMS"),
-        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Segment"),
+        "bounded": Entry("groundfault.metrics.bounded:FAMILY", "CMS with at most 1 per case"),
+        "absence": Entry(
+            "groundfault.metrics.absence:FAMILY", "absent masks counted or skipped; unparsed_rate"
+        ),
+        "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"

@@ -107,7 +107,8 @@ def reply(text: str, **fields: Any) -> Reply:
 def hold(*lines: str, n_masks: int | Sequence[int] = 1, **settings: Any) -> Episode:
     """An episode with these replies; the k-th segmentation finds n_masks[k] masks."""
     counts = iter(n_masks if isinstance(n_masks, Sequence) else [n_masks] * 50)
-    episode = Episode(Scene(picture()), "tiger", Settings(**settings))
+    chosen = Settings(**settings)
+    episode = Episode(Scene(picture(), style=chosen.style), "tiger", chosen)
     for line in lines:
         assert not episode.over, f"over before {line!r}: {episode.ending} {episode.reason}"
         if episode.add_reply(reply(line)) is not None:

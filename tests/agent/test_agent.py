@@ -305,7 +305,7 @@ def test_a_prompt_inside_a_picture_cannot_leave_the_four_tools(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("argument", "segmenter", "answerer"),
+    ("argument", "segmenter", "model"),
     [
         ("nano-base+scripted:accept", "nano-base", "scripted:accept"),
         ("grounded-sam2:a+b+scripted:reject", "grounded-sam2:a+b", "scripted:reject"),
@@ -313,13 +313,9 @@ def test_a_prompt_inside_a_picture_cannot_leave_the_four_tools(tmp_path: Path) -
         ("sam3+vllm:http://h:8000/v1#a+b,turns=3", "sam3", "vllm:http://h:8000/v1#a+b"),
     ],
 )
-def test_specs(
-    monkeypatch: pytest.MonkeyPatch, argument: str, segmenter: str, answerer: str
-) -> None:
-    entries = {name: registry.Entry("x:y") for name in ("openai", "vllm")}
-    monkeypatch.setitem(registry.KINDS, "answerers", entries)
+def test_specs(argument: str, segmenter: str, model: str) -> None:
     spec = parse(argument)
-    assert (spec.segmenter, spec.answerer) == (segmenter, answerer)
+    assert (spec.segmenter, spec.model) == (segmenter, model)
 
 
 @pytest.mark.parametrize(
@@ -341,14 +337,12 @@ def test_wrong_specs(argument: str, problem: str) -> None:
         load(argument, ModelOptions())
 
 
-def test_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recipe(tmp_path: Path) -> None:
     recipe = tmp_path / "agent.toml"
-    recipe.write_text(
-        'segmenter = "nano-base"\nanswerer = "scripted:reject"\n[settings]\nturns = 4\n'
-    )
+    recipe.write_text('segmenter = "nano-base"\nmodel = "scripted:reject"\n[settings]\nturns = 4\n')
     spec = parse(str(recipe))
     assert (spec.segmenter, spec.settings.turns) == ("nano-base", 4)
-    recipe.write_text('segmenter = "nano-base"\nanswerer = "x"\n[settings]\nturn = 4\n')
+    recipe.write_text('segmenter = "nano-base"\nmodel = "x"\n[settings]\nturn = 4\n')
     with pytest.raises(DataError, match="turn"):
         parse(str(recipe))
 
@@ -357,8 +351,7 @@ RECIPES = Path(__file__).parents[2] / "recipes" / "agent"
 
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_recipes_that_come_with_it(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.KINDS, "answerers", {"openai": registry.Entry("x:y")})
+def test_the_recipes_that_come_with_it(recipe: Path) -> None:
     assert parse(str(recipe)).segmenter
 
 
@@ -432,7 +425,7 @@ def test_a_recipe_with_more_money_is_the_same_agent(tmp_path: Path) -> None:
 
     def identity(settings: str) -> dict[str, str]:
         recipe.write_text(
-            f'segmenter = "nano-base"\nanswerer = "scripted:accept"\n[settings]\n{settings}\n'
+            f'segmenter = "nano-base"\nmodel = "scripted:accept"\n[settings]\n{settings}\n'
         )
         return model_identity(f"agent:{recipe}", ModelOptions())
 
@@ -458,7 +451,7 @@ def test_checkpoints_of_both_are_noted() -> None:
         checkpoints = ("segmenter@1",)
 
     class Sworn(Scripted):
-        checkpoints = ("answerer@2",)
+        checkpoints = ("model@2",)
 
     with Agent(Known(), Sworn(accept)) as one:
-        assert one.checkpoints == ("segmenter@1", "answerer@2")
+        assert one.checkpoints == ("segmenter@1", "model@2")

@@ -56,7 +56,7 @@ def test_episodes() -> None:
         "user", "model", "user", "model", "user",
     ]  # fmt: skip
     assert "HOW IT GOES" in longest["systemInstruction"]["parts"][0]["text"]
-    assert longest["generationConfig"] == {"maxOutputTokens": 2048, "temperature": 0.2}
+    assert longest["generationConfig"] == {}
     inline = [
         part["inlineData"]
         for message in longest["contents"]

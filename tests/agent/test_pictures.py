@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from groundfault.io.masks import encode, parse_mask
 from groundfault.models.agent import Episode, Scene, Settings
 from groundfault.models.agent.pictures import (
     PALETTE,
-    _box,
     _colours,
     _ink,
     close_up,
     close_up_picture,
     contrast,
     encoded,
+    mask_bounds,
     numbered,
     place_labels,
 )
@@ -49,7 +50,7 @@ def blobs(n: int, height_px: int, width_px: int, seed: int = 0) -> list[Mask]:
 
 
 def boxed(masks: list[Mask]) -> tuple[list[Mask], list[tuple[int, int, int, int]]]:
-    return masks, [_box(mask) for mask in masks]
+    return masks, [mask_bounds(mask) for mask in masks]
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 30, 60])
@@ -256,3 +257,36 @@ def test_tiny_masks_are_left_out_but_not_the_whole_picture() -> None:
     )
     assert worth_showing("x", both, t=0.5, size_px=(40, 40)).scores == (0.8,)
     assert worth_showing("x", both, t=0.85, size_px=(40, 40)).outcome is Outcome.ABSTAINED
+
+
+@pytest.mark.parametrize("style", ["paper", "published"])
+@pytest.mark.parametrize("size_px", [(512, 1024), (1024, 512), (4096, 4096)])
+def test_masks_without_area_are_left_out_of_large_pictures(
+    size_px: tuple[int, int], style: Any
+) -> None:
+    """There the code of nothing is as long as that of something: 5 letters from 2¹⁹ pixels on."""
+    nothing, something = np.zeros(size_px, bool), np.zeros(size_px, bool)
+    something[7:90, 8:99] = True
+    assert len(encode(nothing)["counts"]) >= 5
+    both = Prediction(
+        item_id="",
+        outcome=Outcome.OK,
+        masks=(encode(nothing), encode(something)),
+        scores=(0.9, 0.8),
+    )
+    result = worth_showing("x", both, t=0.5, size_px=size_px, style=style)
+    assert (result.scores, result.left_out) == ((0.8,), 1)
+
+
+def test_an_episode_about_a_large_picture_with_an_empty_mask() -> None:
+    image = np.full((512, 1024, 3), 90, np.uint8)
+    empty = encode(np.zeros(image.shape[:2], bool))
+    for style in ("paper", "published"):
+        episode = Episode(Scene(image, style=style), "tiger", Settings(style=style))
+        assert episode.add_reply(reply(SEGMENT)) == "tiger"
+        episode.add_segmentation(
+            Prediction(item_id="", outcome=Outcome.OK, masks=(empty,), scores=(0.9,))
+        )
+        assert "found nothing" in episode.messages[-1].text
+        episode.add_reply(reply(call("report_no_mask")))
+        assert episode.prediction().outcome is Outcome.ABSTAINED

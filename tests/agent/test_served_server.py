@@ -246,11 +246,6 @@ def _squares(argument: str, options: ModelOptions) -> Squares:
 
 def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.KINDS["models"], "squares", registry.Entry(f"{__name__}:_squares"))
-    entries = {
-        "openai": registry.Entry("groundfault.llm.openai_chat:openai"),
-        "oracle": registry.Entry("groundfault.models.exam_baselines:oracle"),
-    }
-    monkeypatch.setitem(registry.KINDS, "answerers", entries)
     with ChatServer(sound) as server:
         spec = f"squares+openai:stub,base_url={server.url},turns=5,temperature=none"
         with load(spec, ModelOptions()) as agent:

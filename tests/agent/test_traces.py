@@ -15,6 +15,7 @@ from tests.agent.parts import EXAMINE, REPORT, SEGMENT, SELECT, agent, hold, pic
 
 from groundfault.errors import DataError
 from groundfault.models.agent import (
+    Settings,
     Trace,
     differences,
     read_published,
@@ -133,11 +134,12 @@ def demo(tmp_path: Path) -> Path:
 
 
 def check(imported: list[Any]) -> None:
-    """A published episode goes through our rules and ends as published."""
+    """A published episode goes through our rules and through theirs, and ends as published."""
     for name, trace, pictures in imported:
-        again = replay(trace).trace()
-        assert differences(trace, again, pictures=False) == [], name
-        assert not any(turn.problem for turn in again.turns), name
+        for style in (Settings(), Settings(style="published")):
+            again = replay(msgspec.structs.replace(trace, settings=style)).trace()
+            assert differences(trace, again, pictures=False) == [], name
+            assert not any(turn.problem for turn in again.turns), name
         mentioned = {trace.picture, *(sha for turn in trace.turns for sha in turn.pictures)}
         assert mentioned == set(pictures)
 

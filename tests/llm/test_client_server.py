@@ -464,7 +464,7 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_a_file(
             Response(429, b'{"error": {"message": "quota", "code": "insufficient_quota"}}'),
             "no money left",
         ),
-        (error(400, "Unsupported parameter: 'temperature'"), "the first 20 requests were refused"),
+        (error(400, "Unsupported parameter: 'model'"), "the first 20 requests were refused"),
         (Response(302, b"", {"Location": "http://127.0.0.1:9/"}), "HTTP 302"),
     ],
 )
@@ -475,6 +475,13 @@ def test_what_will_never_work_is_not_tried_for_long(
         run = ask(server)
     assert run.state == "stopped" and words in run.stopped
     assert run.outcomes["failed"] == N and len(server.requests) <= 20 + 32
+
+
+def test_a_server_that_refuses_whatever_is_left_out_is_not_tried_for_long(ask: Ask) -> None:
+    with ChatServer(lambda request: error(400, "Unsupported parameter: 'temperature'")) as server:
+        run = ask(server)
+    assert run.state == "stopped" and "the first 20 requests were refused" in run.stopped
+    assert len(server.requests) <= 2 * (20 + 32)  # each with a temperature and without
 
 
 def test_a_budget_in_tokens_stops_the_run_and_the_next_one_goes_on(ask: Ask) -> None:

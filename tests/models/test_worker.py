@@ -11,6 +11,7 @@ import stat
 import sys
 import textwrap
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -472,20 +473,41 @@ def test_a_worker_that_never_reads(program: Start) -> None:
         model.segment(PICTURE, ["x" * 10_000] * 200)
 
 
-def test_frozen_is_told_from_slow(script: Start) -> None:
+def test_slow_is_not_frozen(script: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that takes four times the silence that is borne, by a clock that goes on with each
+    line that is heard: how busy the machine is does not matter."""
+    enough, heard = tmp_path / "enough", [0]
     slow = script(
-        """
-        import time
+        f"""
+        import os, time
         class Model:
             def segment(self, picture, phrases):
-                time.sleep(7)
+                while not os.path.exists({str(enough)!r}):
+                    time.sleep(0.01)
                 return [Answer(outcome="abstained") for _ in phrases]
         def load(options):
             return Model()
         """,
-        silence_s=6.0,
+        silence_s=1.0,
     )
-    assert slow.segment(PICTURE, ["x"])[0].outcome is Outcome.ABSTAINED
+    slow.start()
+    hear = worker_process.WorkerProcess._hear_stdout
+
+    def hear_and_go_on(process: worker_process.WorkerProcess) -> None:
+        heard[0] += 1
+        if heard[0] == 5:
+            enough.touch()
+        hear(process)
+
+    clock = types.SimpleNamespace(monotonic=lambda: 0.9 * heard[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(worker_process.WorkerProcess, "_hear_stdout", hear_and_go_on)
+        patched.setattr(worker_process, "time", clock)
+        assert slow.segment(PICTURE, ["x"])[0].outcome is Outcome.ABSTAINED
+    assert heard[0] > 5
+
+
+def test_frozen_is_told(script: Start) -> None:
     frozen = script(
         """
         import os, signal
@@ -787,3 +809,22 @@ def test_a_log_that_cannot_be_written_costs_nothing(script: Start, tmp_path: Pat
     model.keep_log(tmp_path / "nowhere")
     assert model.segment(PICTURE, ["x"])[0].outcome is Outcome.OK
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_qualities_are_kept_beside_the_scores(script: Start) -> None:
+    model = script("""
+        class Model:
+            def segment(self, picture, phrases):
+                mask = [[1] * picture.width] * picture.height
+                kinds = {"one": [0.7], "none": [], "few": [0.5, 0.6], "odd": [float("nan")]}
+                return [Answer([mask], qualities=kinds[phrase]) for phrase in phrases]
+        def load(options):
+            return Model()
+    """)
+    one, none = model.segment(PICTURE, ["one", "none"])
+    assert (one.scores, one.qualities) == ((1.0,), (0.7,))
+    assert none.qualities == ()
+    with pytest.raises(WorkerNonsense, match="2 qualities for 1 masks"):
+        model.segment(PICTURE, ["few"])
+    with pytest.raises(WorkerModelError, match="quality is not finite"):
+        model.segment(PICTURE, ["odd"])

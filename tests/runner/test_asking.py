@@ -280,6 +280,7 @@ class Wrong(Recorded):
         ({"scores": (0.1, 0.2)}, "1 masks, 0 boxes and 2 scores"),
         ({"scores": (float("nan"),)}, "a score is not finite"),
         ({"presence": 1.5}, "a presence of 1.5 is not in 0–1"),
+        ({"qualities": (0.5, 0.6)}, "1 masks and 2 qualities"),
         ({"masks": (encode(np.ones((3, 3), bool)),)}, "it is 3x3, its image 24x32"),
         ({"masks": ({"size": (24, 32), "counts": "ZZ"},)}, "corrupt or truncated"),
     ],
@@ -296,6 +297,12 @@ def test_presence_is_kept_where_it_is_given(painted: Made, tmp_path: Path) -> No
     found = ask(painted(2), Wrong({"presence": 0.25}), tmp_path / "run")
     assert [found[name].presence for name in ("0-blue", "0-green")] == [0.25, None]
     assert "presence" in pq.read_schema(*shards(tmp_path / "run")).names
+
+
+def test_qualities_of_masks_are_kept_where_they_are_given(painted: Made, tmp_path: Path) -> None:
+    found = ask(painted(2), Wrong({"qualities": (np.float32(0.5),)}), tmp_path / "run")
+    assert [found[name].qualities for name in ("0-blue", "0-green")] == [(0.5,), ()]
+    assert found["0-blue"].scores == found["0-green"].scores
 
 
 def test_too_few_answers_are_a_failure(painted: Made, tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import decode
 from groundfault.models import worker
+from groundfault.models.worker import WorkerSegmenter
 from groundfault.models.worker_process import WorkerModelError
 from groundfault.records import Outcome, Prediction
-from groundfault.workers import lisa, openseed, seg_zero, vision_reasoner
+from groundfault.workers import lisa, seg_zero, vision_reasoner
 
 PICTURE = np.zeros((30, 50, 3), np.uint8)
 PICTURE[:, :20] = 255
@@ -29,15 +31,17 @@ NAMES = {
 CONVERSATION = """
     class Conversation:
         roles = ("USER", "ASSISTANT")
-        def __init__(self):
-            self.messages = []
+        def __init__(self, system, messages=()):
+            self.system, self.messages = system, messages
         def copy(self):
-            return Conversation()
+            return Conversation(self.system, [[role, text] for role, text in self.messages])
         def append_message(self, role, text):
-            self.messages.append((role, text))
+            self.messages.append([role, text])
         def get_prompt(self):
-            return " ".join(f"{role}: {text or ''}" for role, text in self.messages)
-    conv_templates = {"llava_v1": Conversation()}
+            turns = [f"{role}: {text}" if text else f"{role}:" for role, text in self.messages]
+            return " ".join([self.system, *turns])
+    conv_templates = {"llava_v1": Conversation("Named."), "v1": Conversation("Usual.")}
+    default_conversation = conv_templates["v1"]
 """
 TOKENIZER = """
     import torch
@@ -49,7 +53,9 @@ TOKENIZER = """
         unk_token = "<unk>"
         eos_token_id, bos_token_id, pad_token_id = 2, 1, 0
         @classmethod
-        def from_pretrained(cls, name, **_):
+        def from_pretrained(cls, name, revision="main", **_):
+            import os
+            assert os.path.isdir(name) or revision == os.environ.get("REVISION", "main"), name
             return cls()
         def __call__(self, text, add_special_tokens=True):
             return Words()
@@ -69,8 +75,10 @@ TOKENIZER = """
             return {"pixel_values": torch.zeros(1, 3, 224, 224)}
 """
 NETWORK = """
+    import os
     import torch
     from types import SimpleNamespace
+    OPENING = "Named."
     SAID = {True: "Sure, [SEG] .", False: "There is no such thing."}
     class Tower:
         image_processor = None
@@ -81,9 +89,11 @@ NETWORK = """
         def __init__(self):
             self.config = SimpleNamespace(vision_tower="clip")
         @classmethod
-        def from_pretrained(cls, name, **settings):
+        def from_pretrained(cls, name, revision="main", torch_dtype=torch.float32, **settings):
+            assert os.path.isdir(name) or revision == os.environ.get("REVISION", "main"), name
             network = cls()
             network.settings = settings
+            network.dtype = torch_dtype
             return network
         def get_model(self):
             return SimpleNamespace(
@@ -91,13 +101,16 @@ NETWORK = """
                 initialize_vision_modules=lambda config: None,
                 get_vision_tower=Tower,
             )
-        def to(self, *_):
+        def to(self, *where):
+            self.dtype = where[-1]
             return self
         def eval(self):
             return self
-        def answer(self, ids, original):
+        def answer(self, ids, original, images):
+            assert images.dtype == self.dtype == getattr(torch, os.environ["DTYPE"])
             prompt = bytes(i for i in ids[0].tolist() if 0 < i < 256).decode()
-            assert "<image>" in prompt and "ASSISTANT" in prompt, prompt
+            assert prompt.startswith(f"{OPENING} USER: ") and prompt.endswith(" ASSISTANT:")
+            assert "<image>" in prompt, prompt
             there = "zebra" not in prompt
             tokens = list(SAID[there].encode()) + ([7777] if there else [])
             said = torch.tensor([ids[0].tolist() + tokens])
@@ -134,17 +147,46 @@ def repository(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def asked(
-    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, checkpoint: str = ""
-) -> tuple[dict[str, str], list[Prediction]]:
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "auto": "bfloat16"}
+"""As they are asked for, and what the stand-ins want to see."""
+
+
+def started(
+    name: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    checkpoint: str = "",
+    dtype: str = "fp32",
+    revision: str = "",
+) -> WorkerSegmenter:
     pytest.importorskip("torch")
     monkeypatch.delenv("GROUNDFAULT_WORKER_PYTHON", raising=False)
     monkeypatch.setenv(f"GROUNDFAULT_WORKER_REPO_{name.upper()}", str(folder))
-    options = ModelOptions(device="cpu", dtype="float32", timeout_s=600.0)
-    with worker.load(f"{name}:{checkpoint}", options) as model:
-        model.load_s = 600.0
+    monkeypatch.setenv("DTYPE", DTYPES[dtype])
+    if revision:
+        monkeypatch.setenv("REVISION", revision)
+    options = ModelOptions(device="cpu", dtype=dtype, revision=revision, timeout_s=600.0)
+    model = worker.load(f"{name}:{checkpoint}", options)
+    model.load_s = 600.0
+    return model
+
+
+def asked(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: str
+) -> tuple[dict[str, str], list[Prediction]]:
+    with started(name, folder, monkeypatch, **options) as model:
         found = model.segment(PICTURE, ["the cup", "the zebra"])
         return model.about, found
+
+
+def users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Path:
+    """A checkpoint in the folder in which the user is."""
+    folder = tmp_path / "users folder"
+    (folder / "weights").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    (folder / "weights" / name).write_text("")
+    return folder / "weights" / name
 
 
 def left_part(prediction: Prediction) -> bool:
@@ -160,16 +202,17 @@ FAMILY = {
 }
 
 
-def test_lisa(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("dtype", "revision"), [("fp32", ""), ("fp16", "v2"), ("auto", "0a1b2c")])
+def test_lisa(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, revision: str) -> None:
     network = textwrap.dedent(NETWORK) + textwrap.dedent("""
         class LISAForCausalLM(Network):
             def evaluate(self, clip, images, ids, resized, original, max_new_tokens, tokenizer):
                 assert images.shape == (1, 3, 1024, 1024) and clip.shape[0] == 1
                 assert tuple(resized[0]) == (614, 1024), resized
-                return self.answer(ids, original[0])
+                return self.answer(ids, original[0], images)
     """)
     folder = repository(tmp_path, {**FAMILY, "model/LISA.py": network})
-    about, (cup, zebra) = asked("lisa", folder, monkeypatch)
+    about, (cup, zebra) = asked("lisa", folder, monkeypatch, dtype=dtype, revision=revision)
     assert about["model"] == "xinlai/LISA-7B-v1"
     assert (cup.outcome, cup.text, cup.scores) == (Outcome.OK, "Sure, [SEG] .", (1.0,))
     assert left_part(cup)
@@ -183,12 +226,19 @@ def test_pixellm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                          max_new_tokens, tokenizer):
                 assert len(self.settings["seg_token_idx"]) == 6
                 assert clip.shape == (1, 3, 448, 448) and tuple(clip_resize_list[0]) == (268, 448)
-                return (*self.answer(ids, original_size_list[0]), None, None)
+                said, masks = self.answer(ids, original_size_list[0], images)
+                logits = torch.cat([masks[0], masks[0] * 4]).to(self.dtype)
+                marked = (logits > 0).flatten(1)
+                scores = (logits.sigmoid().flatten(1) * marked).sum(1) / (marked.sum(1) + 1e-6)
+                return [said], [logits], [torch.tensor([len(logits)])], [scores]
     """)
-    folder = repository(tmp_path, {**FAMILY, "model/PixelLM.py": network})
-    about, (cup, zebra) = asked("pixellm", folder, monkeypatch, checkpoint="weights/hf_model")
-    assert about["model"] == "weights/hf_model"
+    folder = repository(tmp_path / "repo", {**FAMILY, "model/PixelLM.py": network})
+    weights = users_file(tmp_path, monkeypatch, "config.json").parent
+    about, (cup, zebra) = asked("pixellm", folder, monkeypatch, checkpoint="weights", dtype="bf16")
+    assert about["model"] == str(weights)
     assert left_part(cup)
+    # the mean probability of what each mask marks, one over the other: 0.731 and 0.982
+    assert cup.scores == pytest.approx((1 / (1 + np.exp(-1)), 1 / (1 + np.exp(-4))), abs=0.01)
     assert zebra.outcome is Outcome.ABSTAINED
 
 
@@ -196,36 +246,65 @@ def test_glamm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = textwrap.dedent(NETWORK) + textwrap.dedent("""
         class GLaMMForCausalLM(Network):
             def evaluate(self, overview, images, ids, resized, original, max_tokens_new, bboxes):
+                prompt = bytes(i for i in ids[0].tolist() if 0 < i < 256).decode()
+                assert "USER: Look at <im_start><image><im_end> first.\\nPlease" in prompt, prompt
                 assert set(self.settings) >= {"seg_token_idx", "bbox_token_idx", "bop_token_idx"}
-                return self.answer(ids, original[0])
+                return self.answer(ids, original[0], images)
     """)
     files = {
         **FAMILY,
         "model/GLaMM.py": network,
         "model/SAM/utils/transforms.py": RESIZE,
         "tools/utils.py": "IMAGE_TOKEN_INDEX = -200",
+        "eval/gcg/infer.py": """
+            def inference(instructions):
+                begin_str = f\"\"\"Look at {DEFAULT_IMAGE_TOKEN} first.\\n\"\"\"
+        """,
     }
-    _, (cup, zebra) = asked("glamm", repository(tmp_path, files), monkeypatch)
+    _, (cup, zebra) = asked(
+        "glamm", repository(tmp_path, files), monkeypatch, dtype="fp16", revision="v2"
+    )
     assert left_part(cup)
     assert zebra.outcome is Outcome.ABSTAINED
 
 
-@pytest.mark.parametrize("name", ["sesame", "robustseg"])
-def test_sesame_and_robustseg(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "dtype", "revision"),
+    [("sesame", "fp32", ""), ("sesame", "fp16", "v2"), ("robustseg", "bf16", "v2")],
+)
+def test_sesame_and_robustseg(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, revision: str
+) -> None:
     network = textwrap.dedent(NETWORK) + textwrap.dedent("""
         from transformers import AutoTokenizer, CLIPImageProcessor
+        OPENING = "Usual."
         class SESAMEForCausalLM(Network):
             def evaluate(self, clip, images, ids, shapes, max_new_tokens):
                 assert shapes[0] == [(614, 1024), (30, 50)], shapes
-                said, masks = self.answer(ids, shapes[0][1])
+                prompt = bytes(i for i in ids[0].tolist() if 0 < i < 256).decode()
+                assert "Mark the " in prompt and ", or deny it." in prompt, prompt
+                said, masks = self.answer(ids, shapes[0][1], images)
                 there = bool(len(masks[0]))
                 blank = torch.zeros(shapes[0][1]).int()
                 return said, [(masks[0][0] > 0).int() if there else blank], [there]
-        def load_pretrained_model_SESAME(model_path, device_map="auto", device="cuda"):
+        def load_pretrained_model_SESAME(model_path, device_map="auto", device="cuda", **kwargs):
+            kwargs["device_map"] = device_map
+            tokenizer = AutoTokenizer.from_pretrained(model_path, use_fast=False)
+            network = SESAMEForCausalLM.from_pretrained(
+                model_path, low_cpu_mem_usage=True, seg_token_idx=7777, **kwargs)
             tower = Tower()
             tower.image_processor = CLIPImageProcessor()
-            return AutoTokenizer(), SESAMEForCausalLM(), tower, 2048
+            return tokenizer, network, tower, 2048
     """)
+    questions = """
+        SHORT_QUESTION_TEMPLATE = ["<image>\\nMark {class_name}, or deny it.", "{class_name}?"]
+        LONG_QUESTION_TEMPLATE = ["<image>\\n{sent} Mark it."]
+    """
+    hub = f"""
+        def snapshot_download(name, revision):
+            assert (name.partition("/")[2], revision) == ({name!r}, "v2")
+            return {str(tmp_path)!r}
+    """.replace("name.partition", "name.lower().partition")
     loaders = """
         import torch
         def replace_image_tokens(prompts):
@@ -233,8 +312,15 @@ def test_sesame_and_robustseg(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         def tokenize_and_pad(prompts, tokenizer, padding):
             return torch.tensor([[-200, *prompt.encode()] for prompt in prompts]), None
     """
-    files = {**FAMILY, "model/SESAME.py": network, "dataloaders/utils.py": loaders}
-    about, (cup, zebra) = asked(name, repository(tmp_path, files), monkeypatch)
+    files = {
+        **FAMILY,
+        "model/SESAME.py": network,
+        "dataloaders/utils.py": loaders,
+        "dataloaders/qa_template.py": questions,
+        "huggingface_hub.py": hub,
+    }
+    folder = repository(tmp_path, files)
+    about, (cup, zebra) = asked(name, folder, monkeypatch, dtype=dtype, revision=revision)
     assert about["model"] in ("tsunghanwu/SESAME", "PLAN-Lab/RobustSeg")
     assert left_part(cup)
     assert (zebra.outcome, zebra.masks) == (Outcome.ABSTAINED, ())
@@ -270,7 +356,8 @@ THINKING = {
                 return self
         class AutoProcessor:
             @classmethod
-            def from_pretrained(cls, name, **_):
+            def from_pretrained(cls, name, revision, **_):
+                assert revision == __import__("os").environ.get("REVISION", "main")
                 return cls()
             def apply_chat_template(self, messages, **_):
                 return messages[0]["content"][1]["text"]
@@ -280,7 +367,9 @@ THINKING = {
                 return [bytes(row.tolist()).decode() for row in ids]
         class Qwen2_5_VLForConditionalGeneration:
             @classmethod
-            def from_pretrained(cls, name, **_):
+            def from_pretrained(cls, name, revision, torch_dtype):
+                assert revision == __import__("os").environ.get("REVISION", "main")
+                assert torch_dtype == getattr(torch, __import__("os").environ["DTYPE"])
                 return cls()
             def to(self, device):
                 return self
@@ -308,10 +397,10 @@ def test_seg_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 QUESTION_TEMPLATE = "Find '{Question}'." "Like <answer>{Answer}</answer>"
         """,
     }
-    about, (cup, zebra) = asked("seg_zero", repository(tmp_path, files), monkeypatch)
+    about, (cup, zebra) = asked("seg_zero", repository(tmp_path, files), monkeypatch, revision="v2")
     assert about["model"] == "Ricky06662/Seg-Zero-7B"
     assert left_part(cup)
-    assert cup.scores == (0.8,)
+    assert (cup.scores, cup.qualities) == ((1.0,), (0.8,))
     assert zebra.outcome is Outcome.ABSTAINED
 
 
@@ -333,54 +422,70 @@ def test_vision_reasoner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     }
     _, (cup, zebra) = asked("vision_reasoner", repository(tmp_path, files), monkeypatch)
     assert len(cup.masks) == 2
+    assert (cup.scores, cup.qualities) == ((1.0, 1.0), (0.8, 0.8))
     assert left_part(cup)
     assert zebra.outcome is Outcome.ABSTAINED
 
 
-def test_openseed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {
-        "detectron2/data.py": """
-            from types import SimpleNamespace
-            class MetadataCatalog:
-                @staticmethod
-                def get(name):
-                    return SimpleNamespace()
-        """,
-        "utils/arguments.py": """
-            def load_opt_from_config_files(files):
-                assert files == ["configs/openseed/openseed_swint_lang.yaml"]
-                return {}
-        """,
-        "openseed/BaseModel.py": """
-            import torch
-            from types import SimpleNamespace
-            class Instances(SimpleNamespace):
-                def to(self, device):
-                    return self
-            class BaseModel:
-                def __init__(self, settings, model):
-                    self.model = model
-                def from_pretrained(self, path):
-                    return self
-                def eval(self):
-                    return self
-                def to(self, device):
-                    return self
-                def forward(self, inputs, task):
-                    (entry,) = inputs
-                    assert task == "inst_seg" and entry["image"].shape == (3, 800, 1333)
-                    assert self.model.sem_seg_head.num_classes == len(self.model.names) == 2
-                    mask = torch.zeros(entry["height"], entry["width"])
-                    mask[:, :20] = 1
-                    return [{"instances": Instances(
-                        pred_classes=torch.tensor([0, 1, 0]),
-                        scores=torch.tensor([0.75, 0.001, 0.5]),
-                        pred_masks=torch.stack([mask, mask, 1 - mask]))}]
-        """,
-    }
-    folder = repository(tmp_path, files)
-    (folder / "openseed" / "__init__.py").write_text(
-        textwrap.dedent("""
+OPENSEED = {
+    "detectron2/data.py": """
+        from types import SimpleNamespace
+        class Metadata(SimpleNamespace):
+            name = "N/A"
+            def __setattr__(self, key, value):
+                before = self.__dict__.setdefault(key, value)
+                assert before == value, f"'{key}' of '{self.name}' is {before}, not {value}"
+        class MetadataCatalog:
+            known = {}
+            @classmethod
+            def get(cls, name):
+                return cls.known.setdefault(name, Metadata(name=name))
+    """,
+    "utils/arguments.py": """
+        def load_opt_from_config_files(files):
+            assert files == ["configs/openseed/openseed_swint_lang.yaml"]
+            return {}
+    """,
+    "openseed/BaseModel.py": """
+        import os
+        import torch
+        from types import SimpleNamespace
+        class Instances(SimpleNamespace):
+            def to(self, device):
+                return self
+        class BaseModel:
+            def __init__(self, settings, model):
+                self.model = model
+            def from_pretrained(self, path):
+                assert open(path).read() == "" and os.path.isabs(path)
+                return self
+            def eval(self):
+                return self
+            def to(self, device):
+                return self
+            def forward(self, inputs, task):
+                (entry,) = inputs
+                wanted = getattr(torch, os.environ["DTYPE"])
+                lower = torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+                assert lower == (wanted != torch.float32)
+                assert task == "inst_seg" and entry["image"].shape == (3, 800, 1333)
+                names, head = self.model.names, self.model.sem_seg_head
+                assert head.num_classes == len(names)
+                assert len(self.model.metadata.thing_dataset_id_to_contiguous_id) == len(names)
+                left = torch.zeros(entry["height"], entry["width"])
+                left[:, :20] = 1
+                # two places for queries, the best pairs of place and phrase: phrases compete
+                fits = {"the cup": [0.75, 0.5], "the mug": [0.7, 0.4]}
+                pairs = sorted(
+                    ((score, k, place) for k, name in enumerate(names)
+                     for place, score in enumerate(fits.get(name, [0.001, 0.001]))), reverse=True)
+                kept = pairs[:2]
+                return [{"instances": Instances(
+                    pred_classes=torch.tensor([k for _, k, _ in kept]),
+                    scores=torch.tensor([score for score, _, _ in kept]),
+                    pred_masks=torch.stack([(left, 1 - left)[place] for _, _, place in kept]))}]
+    """,
+    "openseed/__init__.py": """
         from types import SimpleNamespace
         def build_model(settings):
             model = SimpleNamespace()
@@ -389,13 +494,60 @@ def test_openseed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             encoder = SimpleNamespace(get_text_embeddings=get_text_embeddings)
             model.sem_seg_head = SimpleNamespace(predictor=SimpleNamespace(lang_encoder=encoder))
             return model
-    """)
+    """,
+}
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_openseed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    folder = repository(tmp_path / "repo", OPENSEED)
+    weights = users_file(tmp_path, monkeypatch, "swint.pt")
+    about, (cup, zebra) = asked(
+        "openseed", folder, monkeypatch, checkpoint="weights/swint.pt", dtype=dtype
     )
-    about, (cup, zebra) = asked("openseed", folder, monkeypatch, checkpoint="weights.pt")
-    assert about["model"] == "weights.pt"
+    assert about["model"] == str(weights)
     assert cup.scores == (0.75, 0.5)
     assert left_part(cup)
     assert (zebra.outcome, zebra.masks) == (Outcome.ABSTAINED, ())
+
+
+def test_openseed_is_asked_any_number_of_phrases_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its classes are fixed for good by detectron2's catalogue, and compete in one pass."""
+    folder = repository(tmp_path / "repo", OPENSEED)
+    users_file(tmp_path, monkeypatch, "swint.pt")
+    with started("openseed", folder, monkeypatch, checkpoint="./weights/swint.pt") as model:
+        (alone,) = model.segment(PICTURE, ["the mug"])
+        cup, mug, zebra = model.segment(PICTURE, ["the cup", "the mug", "the zebra"])
+        both = model.segment(PICTURE, ["the zebra", "the cup"])
+    assert alone.scores == mug.scores == pytest.approx((0.7, 0.4))
+    assert [each.outcome for each in both] == [Outcome.ABSTAINED, Outcome.OK]
+    assert (both[1].scores, zebra.masks) == (cup.scores, ())
+
+
+@pytest.mark.parametrize("given", ["./absent", "weights/absent.pt", "~/absent-checkpoint"])
+def test_a_checkpoint_that_is_not_there_is_told_before_anything_starts(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"there is no checkpoint /.*absent"):
+        worker.load(f"lisa:{given}", ModelOptions())
+
+
+def test_a_folder_has_no_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert worker.load("lisa:mine", ModelOptions()).checkpoint == str(tmp_path / "mine")
+    assert worker.load("lisa:owner/mine", ModelOptions(revision="v2")).checkpoint == "owner/mine"
+    with pytest.raises(UsageError, match="leave --revision out"):
+        worker.load("lisa:mine", ModelOptions(revision="v2"))
+
+
+def test_an_unknown_number_type_is_told_with_those_that_are_known() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(RuntimeError, match=r"unknown dtype 'int4'\. Known: auto, fp32, bf16, fp16"):
+        lisa.device_and_dtype({"device": "cpu", "dtype": "int4"}, usual="float32")
 
 
 def test_every_model_has_its_script() -> None:
@@ -443,8 +595,28 @@ def test_answers_that_are_not_all_there_prompt_nothing(answer: str) -> None:
     assert vision_reasoner.prompts_of(text) == []
 
 
-def test_openseeds_scores_stay_with_their_masks() -> None:
-    found = openseed.answers_of(3, [2, 0, 2], [0.5, 0.9, 1.2], ["a", "b", "c"])
-    assert [answer.masks for answer in found] == [["b"], [], ["a", "c"]]
-    assert found[2].scores == [0.5, 1.0]
-    assert [answer.outcome for answer in found] == ["ok", "abstained", "ok"]
+OBJECT = "{'bbox': [1, 2, 3, 4], 'points_1': [1, 2], 'points_2': [2, 3]}"
+JSON_OBJECT = OBJECT.replace("'", '"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>…</think><answer>{OBJECT}</answer>",
+        f"<think>…</think><answer>{JSON_OBJECT}",
+        f"<think>the left one, {OBJECT}",
+        JSON_OBJECT,
+        f"Here it is:\n```json\n{JSON_OBJECT}\n```\n",
+        f"<think>a set {{a, b}} and {{}} of things</think><answer>[{OBJECT}]</answer>",
+        f"<answer>{OBJECT}</answer> not {OBJECT.replace('1, 2', '9, 9')}",
+    ],
+)
+def test_seg_zeros_first_object_is_read_wherever_it_stands(text: str) -> None:
+    (prompt,) = seg_zero.prompts_of(text)
+    assert prompt == seg_zero.Prompt([1, 2, 3, 4], [[1, 2], [2, 3]])
+
+
+def test_vision_reasoners_list_may_lack_its_closing_tag() -> None:
+    one = '{"bbox_2d": [1, 2, 3, 4], "point_2d": [2, 3]}'
+    assert len(vision_reasoner.prompts_of(f"<answer>[{one}, {one}]")) == 2
+    assert vision_reasoner.prompts_of(f"<answer>[{one}, {one[:9]}") == []

@@ -249,6 +249,8 @@ def _mcnemar_tests(runs: Sequence[_Run], rows: Sequence[str], protocol: Protocol
     for outcome, (column, is_right) in protocol.right_or_wrong.items():
         if any(column not in run.table.column_names for run in runs):
             continue
+        if any(run.table.column(column).null_count == len(run.table) for run in runs):
+            continue  # a run that has no such outcome
         values = [run.table.column(column).to_pylist() for run in runs]
         for row in rows:
             for a, b in combinations(range(len(runs)), 2):

@@ -75,10 +75,9 @@ def _bounds(
     metrics = compose(scored.contribution_names[: sums.shape[1]], scored.settings)
     bounds: dict[str, tuple[float | None, float | None]] = {}
     for name, values in metrics(sums).items():
-        defined = values[~np.isnan(values)]
-        bounds[name] = (
-            (float(defined.min()), float(defined.max())) if len(defined) else (None, None)
-        )
+        # where one of the ways leaves it undefined, nothing bounds it
+        defined = not np.isnan(values).any()
+        bounds[name] = (float(values.min()), float(values.max())) if defined else (None, None)
     return bounds
 
 

@@ -20,12 +20,13 @@ from groundfault import registry
 from groundfault.analysis.exam import cot_effects, position_bias
 from groundfault.analysis.scoring import data_hashes, score_run
 from groundfault.analysis.summary import summarise, write_results
-from groundfault.api.grading import Graders, is_local, load_graders
-from groundfault.api.options import ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
+from groundfault.api.grading import Graders, is_local, load_graders, load_judge
+from groundfault.api.options import OF_JUDGES, ONLY_MASKS, ONLY_WORDS, EvaluateOptions, Options
 from groundfault.api.result import Result
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
 from groundfault.io.sources import load
+from groundfault.judges.corrections import judge_run, n_corrected
 from groundfault.protocols import Protocol, find, of_benchmark
 from groundfault.records import Benchmark, Card, Mode, Prediction, Summary
 from groundfault.reports.events import RunReporter
@@ -90,17 +91,32 @@ def check_beforehand(name: str, models: Sequence[str], options: Options) -> None
     card: Card | None = getattr(registry.load("benchmarks", known), "CARD", None)
     if card is None or not card.protocol:
         return
-    answers = find(card.protocol).answers
-    _refuse_options(known, options, in_words=answers == "words")
+    protocol = find(card.protocol)
+    _refuse_options(known, options, protocol)
     for model in models:
-        registry.check_model(model, answers)
+        registry.check_model(model, protocol.answers)
+    if protocol.answers == "masks" and not options.judge:
+        _check_base_url(models, options)
 
 
-def _refuse_options(name: str, options: Options, *, in_words: bool) -> None:
-    if in_words:
+def _refuse_options(name: str, options: Options, protocol: Protocol) -> None:
+    if protocol.answers == "words":
         options.refuse(ONLY_MASKS, f"{name}, which is asked in words")
-    else:
-        options.refuse(ONLY_WORDS, f"{name}, which is asked for masks")
+        return
+    used = OF_JUDGES if protocol.judged else ()
+    unused = tuple(option for option in ONLY_WORDS if option not in used)
+    options.refuse(unused, f"{name}, which is asked for masks")
+
+
+def _check_base_url(models: Sequence[Any], options: Options) -> None:
+    """Refuse the address of a server where nobody would ask it."""
+    known = registry.names("models")
+    asked = [model.partition(":")[0] for model in models if isinstance(model, str)]
+    if options.base_url and all(known[name].answers and name != "agent" for name in asked):
+        raise UsageError(
+            f"--base-url does not go with {', '.join(map(_name, models))}: of those that give "
+            "masks, agents ask a server"
+        )
 
 
 class Evaluation:
@@ -119,7 +135,7 @@ class Evaluation:
         self.in_words = self.protocol.answers == "words"
         self.agree = agree
         self.scoring = options.scoring
-        _refuse_options(benchmark.card.name, self.options, in_words=self.in_words)
+        _refuse_options(benchmark.card.name, self.options, self.protocol)
         if options.calibration and options.t is not None:
             raise UsageError("--calibration and --t both set the threshold; give one of them")
 
@@ -162,7 +178,12 @@ class Evaluation:
         for model in models:
             self.check(model)
         if not self.in_words:
-            return Graders()
+            if not self.options.judge:
+                _check_base_url(models, self.options)
+            judge = None
+            if self.protocol.judged:
+                judge = load_judge(self.options, n_corrected(self.asked), self.agree)
+            return Graders(judge=judge)
         asked = {_name(model): (self.asked, self.modes(model)) for model in models}
         return load_graders(self.options, asked, self.agree)
 
@@ -183,8 +204,12 @@ class Evaluation:
         if self.in_words:
             result = self.grade(run, folder, graders, reporter)
         else:
+            if graders.judge is not None:
+                run = judge_run(folder, run, self.asked, graders.judge)
+                reporter.graded(run)
             scored = self.score(folder, run)
-            result = self._result(scored, folder, run)
+            warnings = run.judged.warnings if run.judged else ()
+            result = self._result(scored, folder, run, warnings=warnings)
         reporter.finished(result.run or run, folder, result.summary, result.more)
         return result
 
@@ -280,6 +305,8 @@ class Evaluation:
         """Score the stored predictions of a run in masks."""
         chosen = {name: getattr(self.options, name) for name in ("tau", "iou", "variant")}
         settings = {name: value for name, value in chosen.items() if value is not None}
+        if self.options.sizes:
+            settings["sizes"] = self.options.sizes
         settings["t"] = self.scoring.t
         if self.options.calibration:
             settings["t"] = self._t(run.model, run.identity)
@@ -290,6 +317,10 @@ class Evaluation:
         from groundfault.judges import grading
 
         run, predictions = grading.grade_run(folder, run, self.asked, graders.judge)
+        if graders.reader is not None:
+            run, predictions = grading.read_run_again(
+                folder, run, self.asked, predictions, graders.reader
+            )
         reporter.graded(run)
         if graders.causes is not None:
             run, predictions = grading.attribute_run(

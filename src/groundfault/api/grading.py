@@ -14,6 +14,7 @@ from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel, Judge
 from groundfault.judges import AnswerJudge, Judgement, ShortAnswer, by_item
 from groundfault.judges.grading import ModelJudge, n_judged
+from groundfault.judges.reader import LlmReader
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import PICTURE_TOKENS, CostTracker, Price, parse_price
@@ -24,9 +25,18 @@ from groundfault.reports.progress import Display
 if TYPE_CHECKING:
     from groundfault.llm.cost import SharedBudget
 
-__all__ = ["Agree", "Graders", "check_grader", "is_local", "load_graders", "load_judge"]
+__all__ = [
+    "Agree",
+    "Graders",
+    "check_grader",
+    "is_local",
+    "load_graders",
+    "load_judge",
+    "load_reader",
+]
 
 TOKENS_PER_JUDGEMENT = 400
+TOKENS_PER_READING = 300
 TOKENS_PER_CAUSE = 700
 """Without pictures."""
 Agree = Callable[[str, bool], None]
@@ -38,6 +48,8 @@ class Graders(msgspec.Struct, frozen=True):
 
     judge: ModelJudge | AnswerJudge | None = None
     """None is the rule judge."""
+    reader: LlmReader | None = None
+    """Reads what the rules leave unread."""
     causes: ChatModel | None = None
     """The model that names sub-causes."""
     causes_spec: str = ""
@@ -52,6 +64,9 @@ class Graders(msgspec.Struct, frozen=True):
         if isinstance(self.judge, ModelJudge):
             tokens = n_judged(benchmark, len(modes)) * TOKENS_PER_JUDGEMENT
             amounts.append(_amount(budget, self.judge.model, tokens))
+        if self.reader is not None:
+            tokens = len(benchmark.items) * len(modes) * TOKENS_PER_READING
+            amounts.append(_amount(budget, self.reader.chat, tokens))
         if self.causes is not None and "cot" in modes:
             tokens = _cause_tokens(self.causes_spec, benchmark)
             amounts.append(_amount(budget, self.causes, tokens))
@@ -75,6 +90,7 @@ def load_graders(
             )
     graders = Graders(
         judge=load_judge(options, sum(n_judged(b, len(m)) for b, m in asked.values()), agree),
+        reader=load_reader(options, sum(len(b.items) * len(m) for b, m in asked.values()), agree),
         causes=_load_causes(options, asked, agree),
         causes_spec=options.attribute,
     )
@@ -112,6 +128,17 @@ def load_judge(options: Options, n_answers: int, agree: Agree) -> ModelJudge | A
     model = _chat(given, options, f"judging with {given}", n_answers, tokens, agree)
     _check_price(options, model)
     return ModelJudge(given, model, _anew(model))
+
+
+def load_reader(options: Options, n_answers: int, agree: Agree) -> LlmReader | None:
+    """Who reads what the rules leave unread of so many answers; None is nobody."""
+    if options.reader in ("", RULE):
+        return None
+    check_grader(options.reader)
+    about, tokens = f"reading with {options.reader}", n_answers * TOKENS_PER_READING
+    model = _chat(options.reader, options, about, n_answers, tokens, agree)
+    _check_price(options, model)
+    return LlmReader(model, options.reader)
 
 
 def _plugged_in(spec: str, options: Options) -> AnswerJudge:
@@ -186,7 +213,7 @@ def _chat(
         model,
         responses=options.responses or None,
         concurrency=options.plan().concurrency,
-        retry=options.retry(),
+        retry=options.retry_policy(),
         cost=CostTracker(options.budget, price),
         on_progress=display.update,
     )

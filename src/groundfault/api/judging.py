@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from groundfault.api.evaluating import Evaluation
-from groundfault.api.grading import Agree, load_graders, load_judge
+from groundfault.api.grading import Agree, load_graders, load_judge, load_reader
 from groundfault.api.options import EvaluateOptions, Options
 from groundfault.api.result import Result
 from groundfault.errors import UsageError
@@ -18,6 +18,8 @@ from groundfault.judges.card import JudgeCard
 from groundfault.judges.card import judge_card as make_card
 from groundfault.judges.grading import ModelJudge, read_run_in_words
 from groundfault.judges.labelled import Labelled, labelled_answers, read_labels
+from groundfault.judges.reader import ReaderCard, read_labelled_texts
+from groundfault.judges.reader import reader_card as make_reader_card
 from groundfault.judges.rule import RuleJudge
 from groundfault.reports.events import RunReporter
 from groundfault.runs.benchmark import read_again
@@ -25,7 +27,7 @@ from groundfault.runs.benchmark import read_again
 if TYPE_CHECKING:
     from groundfault.runs.run import Run
 
-__all__ = ["judge", "judge_card"]
+__all__ = ["judge", "judge_card", "reader_card"]
 
 AnyPath = str | PathLike[str]
 
@@ -93,6 +95,19 @@ def judge_card(
     found = load_judge(made, len(labelled), agree)
     judges = found.judge if isinstance(found, ModelJudge) else found or RuleJudge()
     return make_card(judges, labelled, labels=about)
+
+
+def reader_card(
+    labels: AnyPath, *, agree: Agree = _nobody, **options: Unpack[EvaluateOptions]
+) -> ReaderCard:
+    """How often answers are read as they are meant, by rule and, with `reader`, where a model reads
+    what the rules leave unread: JSON lines of {"kind", "text", "value"}."""
+    from groundfault.io.foreign import sha256
+
+    labelled = read_labelled_texts(labels)
+    reader = load_reader(Options.of(options).with_shared_budget(), len(labelled), agree)
+    about = f"{Path(labels).name}, {sha256(Path(labels))[:12]}"
+    return make_reader_card(labelled, reader, labels=about)
 
 
 def _labels(labels: Path, exam: Path | None) -> tuple[list[Labelled], str]:

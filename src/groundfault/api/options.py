@@ -37,6 +37,8 @@ class ScoreOptions(TypedDict, total=False):
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] | None
     variant: Literal["parity", "exact"] | None
+    sizes: str | tuple[int, int]
+    """Small, medium and large objects: "coco", "quantile", or limits in pixels."""
     bootstrap: int | None
     """Resamples of cases for intervals; 0 for none."""
     seed: int | None
@@ -49,6 +51,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     """Only the first cases."""
     resume: bool
     """Go on where a run ended; False starts anew."""
+    retry: Literal["", "timeout"]
+    """"timeout" also asks again what an agent ran out of turns for, past the response store."""
     calibration: str
     """Where the threshold comes from: what `calibrate` wrote, or "published"."""
     device: str
@@ -71,9 +75,11 @@ class EvaluateOptions(ScoreOptions, total=False):
     mode: Literal["std", "cot", "both"] | None
     """How questions are asked. [both; yes/no questions: std]"""
     judge: Any
-    """Of short answers: "rule" (as without one), a model's spec, the name of a plug-in, or an
-    object with .judge(question, answer, rubric)."""
+    """Of short answers, and of what answers to FP-RefCOCO say: "rule" (as without one), a model's
+    spec, the name of a plug-in, or an object with .judge(question, answer, rubric)."""
     judge_base_url: str
+    reader: str
+    """The model that reads answers which the rules leave unread."""
     attribute: str
     """The model that names the sub-cause of each wrong chain of thought."""
     card: JudgeCard | AnyPath | None
@@ -105,10 +111,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tau: float | None = None
     iou: str | None = None
     variant: str | None = None
+    sizes: str | tuple[int, int] = ""
     bootstrap: int | None = None
     seed: int | None = None
     limit: int | None = None
     resume: bool = True
+    retry: str = ""
     calibration: str = ""
     device: str = "auto"
     dtype: str = "auto"
@@ -124,6 +132,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None = None
     judge: Any = ""
     judge_base_url: str = ""
+    reader: str = ""
     attribute: str = ""
     card: Any = None
     concurrency: int | None = None
@@ -159,7 +168,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scoring(self) -> ScoreSettings:
-        """How predictions are scored."""
+        """How predictions are scored; refuses what makes no sense before a model is asked."""
+        if self.sizes:
+            from groundfault.protocols.replacement import check_sizes
+
+            check_sizes(self.sizes)
         return score_settings(
             t=self.t,
             tau=self.tau,
@@ -188,6 +201,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             revision=self.revision,
             offline=self.offline,
             timeout_s=self.timeout_s or MASKS_TIMEOUT_S,
+            base_url=self.base_url,
+            fresh=bool(self.retry),
         )
 
     def for_words(self, *, base_url: str | None = None) -> ChatOptions:
@@ -226,7 +241,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             device=self.device,
             resume=self.resume,
             probe=self.probe,
-            retry=self.retry(),
+            retry=self.retry_policy(),
+            ask_again=self._ask_again(),
             budget=self.budget,
             price=parse_price(self.price) if self.price else None,
             reserve=reserve,
@@ -235,7 +251,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             **more,
         )
 
-    def retry(self) -> Any:
+    def _ask_again(self) -> str:
+        from groundfault.runs.resume import RETRIES
+
+        if self.retry not in RETRIES:
+            raise UnknownName("kind of answer to ask for again", self.retry, filter(None, RETRIES))
+        if self.retry and not self.resume:
+            raise UsageError("--retry goes on with a run, --no-resume starts it anew; give one")
+        return self.retry
+
+    def retry_policy(self) -> Any:
         """The retry policy of requests."""
         from groundfault.llm.retry import RetryPolicy
 
@@ -269,12 +294,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ONLY_WORDS = (
-    "base_url", "mode", "judge", "judge_base_url", "attribute", "card", "concurrency", "budget",
+    "mode", "judge", "judge_base_url", "reader", "attribute", "card", "concurrency", "budget",
     "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""
+OF_JUDGES = ("judge", "judge_base_url", "judge_price", "concurrency", "patience_s")
+"""Those among them that mean something where words come with the masks and may be judged."""
 ONLY_MASKS = (
-    "engine", "workers", "ray_address", "probe", "t", "calibration", "tau", "iou", "variant",
+    "engine", "workers", "ray_address", "probe", "retry", "t", "calibration", "tau", "iou",
+    "variant", "sizes",
 )  # fmt: skip
 """Options that mean nothing where words are asked for."""
 _ON_THE_COMMAND_LINE = {"probe": "--no-probe", "patience_s": "--patience"}

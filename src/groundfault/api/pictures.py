@@ -16,7 +16,7 @@ from groundfault.errors import UnknownName, UsageError
 from groundfault.io.foreign import within
 from groundfault.io.masks import decode
 from groundfault.io.pictures import read_image
-from groundfault.records import Item, Outcome, Prediction
+from groundfault.records import Item, Outcome, Prediction, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def case_picture(result: Result, case_id: str) -> CasePicture:
     folder = Path(benchmark.images)
     t = result.summary.settings.get("t")
     least = float(t) if isinstance(t, (int, float)) else -np.inf
-    if items[0].answer is not None:
+    if items[0].role is Role.QUESTION:
         panels = [Panel(_read(folder, name, items[0]), name) for name in items[0].images]
         words = [(item.query, _said(p)) for item in items for p in found.get(item.id, ())]
         return CasePicture(case_id, panels, words)

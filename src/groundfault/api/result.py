@@ -13,6 +13,7 @@ from groundfault.errors import UsageError
 if TYPE_CHECKING:
     from groundfault.api.pictures import CasePicture
     from groundfault.records import Benchmark, Prediction, Summary
+    from groundfault.reports.tables import Table
     from groundfault.runs.run import Run
 
 __all__ = ["Result", "frame", "open_run"]
@@ -115,16 +116,22 @@ class Result:
         return self.folder
 
     def __repr__(self) -> str:
-        from groundfault.reports.summaries import summary_table
         from groundfault.reports.tables import render
 
-        return f"{self.name}\n{render(summary_table(self.summary), 'markdown')}"
+        return "\n\n".join([self.name, *(render(table, "markdown") for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        from groundfault.reports.summaries import summary_table
         from groundfault.reports.tables import as_html
 
-        return as_html(summary_table(self.summary), caption=self.name)
+        first, *more = self._tables()
+        return as_html(first, caption=self.name) + "".join(map(as_html, more))
+
+    def _tables(self) -> list[Table]:
+        """What a notebook shows."""
+        from groundfault.reports.summaries import conventions_table, summary_table
+
+        more = conventions_table({"": self.summary})
+        return [summary_table(self.summary), *([] if more is None else [more])]
 
 
 def open_run(folder: str | PathLike[str]) -> Result:

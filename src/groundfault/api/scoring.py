@@ -13,6 +13,7 @@ from groundfault.analysis.sweep import Sweep, parse_grid
 from groundfault.analysis.sweep import sweep as sweep_grid
 from groundfault.api.options import score_settings
 from groundfault.api.result import Result
+from groundfault.config import ScoreSettings
 from groundfault.errors import UnknownName
 from groundfault.io.sources import inputs_of
 from groundfault.reports.progress import progress
@@ -20,7 +21,7 @@ from groundfault.reports.progress import progress
 __all__ = ["score", "sweep"]
 
 AnyPath = str | PathLike[str]
-SETTINGS = ("t", "tau", "iou", "variant", "missing")
+SETTINGS = ("t", "tau", "iou", "variant", "missing", "sizes")
 """What a protocol may let one choose; everything else that is given is an input."""
 
 
@@ -36,7 +37,7 @@ def score(
     """Score a dump of predictions with the protocol of a benchmark.
 
     `given` are the benchmark's inputs (annotations=…, cases=…, data=…) and what its protocol lets
-    one choose (t=…, tau=…, iou=…, variant=…, missing=…).
+    one choose (t=…, tau=…, iou=…, variant=…, missing=…, sizes=…).
     """
     inputs, settings = _split(name, given)
     resolved = score_settings(bootstrap=bootstrap, seed=seed, **_checkable(settings))
@@ -91,7 +92,7 @@ def sweep(
 
 
 def _checkable(settings: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if key != "missing"}
+    return {key: value for key, value in settings.items() if key in ScoreSettings.__struct_fields__}
 
 
 def _split(name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

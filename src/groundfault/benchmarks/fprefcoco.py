@@ -5,13 +5,15 @@ Two layouts are read.
 
 *Pairs*: COCO-like, one `images` entry is an (image, sentence) pair with `text_input`. A true
 premise has annotations, a false one has none. `fp_source_id` puts an entry into the case of the
-entry it was made from; without it, an entry is its own case. The query's id is the entry's.
+entry it was made from; without it, an entry is its own case. The query's id is the entry's. A
+false premise may say in `gt_sent` what is there instead.
 
 *Refs*, as REFER has them: `refs` with their `sentences`, and the instances they point to with
 `ann_id` (one, a list, or −1 for none), in one file or two. A sentence says that its premise is
 false by `is_false_premise: true` or `exist: false`; where it says neither, the premise is true if
 the ref points to an annotation. The ref is the case. The query's id is `sent_id` if every sentence
-has one of its own, else "{ref_id}:{position in the ref}".
+has one of its own, else "{ref_id}:{position in the ref}". `gt_sent` as above. The subsets are
+REFER's: `test` is every ref whose split begins so, `testA` every one with an A after it.
 
 Several annotations of a true premise mean their union. A false premise has no regions; what its
 ref (or source) points to is the target: where a mask that should not be there would land.
@@ -43,7 +45,7 @@ from groundfault.io.coco_writing import write_phrases, written_id
 from groundfault.io.foreign import open_file, read_json_object, stream_json_list
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.io.masks import RLEMask, to_rle, union
-from groundfault.records import Benchmark, Card, Case, Item, Region, Role
+from groundfault.records import Answer, Benchmark, Card, Case, Item, Region, Role
 
 __all__ = [
     "ABOUT",
@@ -77,6 +79,7 @@ ABOUT = "referring expressions with false premises (FP-RefCOCO)"
 INPUTS = (
     Input("annotations", "Pairs, or refs and instances as two files: JSON.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+    Input("subset", "Only val, testA, testB or test; pairs have none.", "text", required=False),
 )
 LAYOUT = Layout(phrases=True)
 _PHRASES = frozenset({"text_input", "fp_source_id"})
@@ -102,13 +105,13 @@ def inspector(draft: Any) -> Any:
 def read(
     annotations: Sequence[AnyPath],
     images: AnyPath | None = None,
+    subset: str | None = None,
     *,
-    split: str | None = None,
     verify: bool = True,
 ) -> Benchmark:
     """Read one file of either layout, or refs and instances from two files in any order.
 
-    `split` keeps the refs of one split; pairs have none.
+    `subset` keeps the refs of one split, as REFER chooses them; pairs have none.
     """
     paths = annotations
     if len(paths) not in (1, 2):
@@ -117,8 +120,8 @@ def read(
     if refs_file is None:
         if len(paths) == 2:
             raise UsageError(f"neither {paths[0]} nor {paths[1]} has refs; give {REFS}")
-        if split is not None:
-            raise UsageError(f"{paths[0]}: image–sentence pairs have no split; leave it out")
+        if subset is not None:
+            raise UsageError(f"{paths[0]}: image–sentence pairs have no subsets; leave it out")
         return _read_pairs(paths[0], verify)
     instances_file = paths[0] if refs_file == paths[-1] else paths[-1]
     refs = _read_refs(refs_file)
@@ -128,8 +131,8 @@ def read(
             "it has refs, but not the images and annotations they point to",
             remedy="give the instances file too",
         )
-    if split is not None:
-        refs = _of_split(refs_file, refs, split)
+    if subset is not None:
+        refs = _of_subset(refs_file, refs, subset)
     return _read_refer(refs_file, refs, instances_file, verify)
 
 
@@ -179,12 +182,25 @@ def _read_refs(path: AnyPath) -> list[Ref]:
     return refs
 
 
-def _of_split(path: AnyPath, refs: Sequence[Ref], split: str) -> list[Ref]:
-    kept = [ref for ref in refs if ref.split == split]
+def _of_subset(path: AnyPath, refs: Sequence[Ref], subset: str) -> list[Ref]:
+    kept = [ref for ref in refs if _is_of(ref.split, subset)]
     if kept:
         return kept
-    known = ", ".join(sorted({ref.split for ref in refs})) or "none"
-    raise UsageError(f"{path}: no ref is of the split '{split}'. Known: {known}.")
+    known = sorted({ref.split for ref in refs if ref.split})
+    if any(split.startswith("test") and split != "test" for split in known):
+        known.append("test")
+    raise UsageError(f"{path}: no ref is of the subset '{subset}'. Known: {', '.join(known)}.")
+
+
+def _is_of(split: str, subset: str) -> bool:
+    """Whether a split belongs to a subset.
+
+    >>> _is_of("testA", "test"), _is_of("testAB", "testB"), _is_of("testB", "testA")
+    (True, True, False)
+    """
+    if len(subset) == len("testA") and subset.startswith("test"):
+        return split.startswith("test") and subset[-1] in split[len("test") :]
+    return split.startswith("test") if subset == "test" else split == subset
 
 
 def _read_refer(
@@ -228,6 +244,7 @@ def _read_refer(
                     query=sentence.sent,
                     regions=regions if true_premise else (),
                     target=target,
+                    answer=None if true_premise else _what_is_there(sentence.gt_sent),
                 )
             )
         if case_items:
@@ -301,6 +318,12 @@ def _premise(path: AnyPath, record: str, sentence: Sentence, annotated: bool) ->
     return true_premise
 
 
+def _what_is_there(description: str | None) -> Answer | None:
+    """What an answer to a false premise should name, where that is known."""
+    said = (description or "").strip()
+    return Answer(type="SA", reference=said) if said else None
+
+
 def _joined(regions: Sequence[Region]) -> Region | None:
     """One region for all; the first where one of several has no mask."""
     if len(regions) < 2:
@@ -361,6 +384,7 @@ def _pair_items(
                 query=image.text_input,
                 regions=there,
                 target=_joined(there or (regions[first] if same_picture else ())),
+                answer=None if there else _what_is_there(image.gt_sent),
             )
         )
     return items
@@ -417,7 +441,8 @@ def write(benchmark: Benchmark, path: AnyPath) -> tuple[Path, ...]:
 
     def fields(item: Item) -> dict[str, Any]:
         source = first[item.case_id]
-        return {} if source == item.id else {"fp_source_id": written_id(source)}
+        made = {} if source == item.id else {"fp_source_id": written_id(source)}
+        return made if item.answer is None else {**made, "gt_sent": item.answer.reference}
 
     one_annotator = tuple(msgspec.structs.replace(i, alternatives=()) for i in benchmark.items)
     benchmark = msgspec.structs.replace(benchmark, items=one_annotator)

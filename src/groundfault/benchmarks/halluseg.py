@@ -5,7 +5,8 @@ Pixel-Grounding Hallucination".)
 A JSON list of cases, ground-truth masks as PNG, and predictions as PNG in four folders named by
 label and image: `orgl` is c, `edtl` its replacement c', `orgi` is I, `edti` the edited I'. Two
 releases name their fields differently; both are read. Scores that the published scripts leave in
-the list are ignored. A case without a `task` (or `type`) has no task: queries are not guessed at.
+the list are ignored. The task of a case is what its `task` (or `type`) says; the release has
+neither, and asks in `question` where it is reasoning.
 
 Paths in the list never lead outside the folders given. A prediction path that is absolute, or
 would lead outside, is replaced by `{orgl_orgi|…}/` and its file name, or, without one, by
@@ -18,7 +19,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -27,11 +28,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from groundfault.errors import DataError, UsageError
+from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.foreign import open_file, stream_json_list, within
 from groundfault.io.inputs import Input, Outline, Published
 from groundfault.io.mask_pictures import in_order, read_mask, read_mask_and_hash
-from groundfault.io.masks import RLEMask, decode, to_rle, union
+from groundfault.io.masks import RLEMask, to_rle, union
 from groundfault.io.store import new_folder, write_json
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
 
@@ -54,6 +55,7 @@ __all__ = [
     "read_predictions",
     "recognise",
     "write",
+    "write_predictions",
 ]
 
 AnyPath = str | PathLike[str]
@@ -85,8 +87,8 @@ INPUTS = (
     Input("data", "Folder that mask and image paths are relative to.", "folder", pictures=True),
 )
 HUB = Published("PLAN-Lab/HalluSegBench", ("test.zip",))
-PUBLISHED_CASES = {"Overall": 1340}
-"""Cases in the released test set: what published rows are about."""
+PUBLISHED_CASES = {"referring": 1340}
+"""Cases in the released test set: what published rows are about. Later releases add reasoning."""
 UNPACKED, LIST = "unpacked", "cases.json"
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -103,7 +105,7 @@ def inspector(draft: Any) -> Any:
     """Looks through a list of cases and their masks."""
     from groundfault.io.inspection.lists import Replacements
 
-    return Replacements(draft, data_folder(draft.path))
+    return Replacements(draft, data_folder(draft.path), lambda record: _told_task(**record))
 
 
 class Record(msgspec.Struct, gc=False):
@@ -247,8 +249,18 @@ def _required(file: AnyPath, number: int, record: Record, *names: str) -> str:
 
 
 def _task(record: Record) -> str:
-    """What a field says, in one spelling; "refer_seg" and the like are the release's folders."""
-    value = next((v for v in (record.task, record.type) if isinstance(v, str) and v), "")
+    return _told_task(task=record.task, type=record.type, question=record.question)
+
+
+def _told_task(
+    *, task: object = None, type: object = None, question: object = None, **_: object
+) -> str:
+    """What a field says, in one spelling; "refer_seg" and the like are the release's folders. The
+    release itself says nothing: its reasoning cases have a question, its referring ones do not."""
+    told = [value for value in (task, type) if isinstance(value, str)]
+    if not told:
+        return "reasoning" if question else "referring"
+    value = next(filter(None, told), "")
     folded = value.casefold()
     if folded.startswith("refer"):
         return "referring"
@@ -516,16 +528,84 @@ def write(benchmark: Benchmark, folder: AnyPath) -> tuple[Path, ...]:
     `read(folder / "results.json", folder / "data")` gives the benchmark back if its case ids are
     `{image stem}_{ann_id}`; any other id becomes the ann_id. Images are named, not copied.
     """
+    quads = _quads(benchmark)
+    with new_folder(folder) as temporary:
+        _write_list(benchmark.cases, quads, temporary)
+    return (Path(folder) / "results.json",)
+
+
+def _quads(benchmark: Benchmark) -> dict[str, dict[Role, Item]]:
     quads: dict[str, dict[Role, Item]] = {case.id: {} for case in benchmark.cases}
     for item in benchmark.items:
         quads[item.case_id][item.role] = item
+    return quads
+
+
+def _write_list(
+    cases: Iterable[Case], quads: Mapping[str, dict[Role, Item]], folder: Path
+) -> list[dict[str, Any]]:
+    """Write results.json and the ground truths of some cases; the records that were written."""
+    data = folder / "data"
+    for name in ("factual", "counterfactual"):
+        (data / "masks" / name).mkdir(parents=True)
+    records = [_record(case, quads[case.id], data) for case in cases]
+    write_json(folder / "results.json", records)
+    return records
+
+
+def write_predictions(
+    benchmark: Benchmark,
+    predictions: Iterable[Prediction],
+    folder: AnyPath,
+    *,
+    t: float | None = None,
+    abstentions: str = "empty",
+) -> tuple[str, ...]:
+    """Write predictions as `read_predictions` and the authors' scripts read them: a PNG per case in
+    each of the four folders, beside what `write` writes. Returns what could not be written.
+
+    A PNG is the union of the masks with score ≥ t, or of all where t is None. Where there is none,
+    the model abstained: `abstentions` says whether that is an "empty" mask or an "absent" file. A
+    picture cannot say that an answer failed or could not be read: those cases are not in the list.
+    """
+    if abstentions not in ("empty", "absent"):
+        raise UnknownName("way to write an abstention", abstentions, ("empty", "absent"))
+    reason = obstacle(benchmark)
+    if reason is not None:
+        raise UsageError(f"its predictions cannot be written as HalluSegBench's PNGs: {reason}")
+    quads, answers = _quads(benchmark), {each.item_id: each for each in predictions}
+
+    def answered(case: Case) -> bool:
+        found = [answers.get(item.id) for item in quads[case.id].values()]
+        return all(a is not None and a.outcome in (Outcome.OK, Outcome.ABSTAINED) for a in found)
+
+    cases = [case for case in benchmark.cases if answered(case)]
+    if not cases:
+        raise UsageError("no case has four answers that could be written")
     with new_folder(folder) as temporary:
-        data = temporary / "data"
-        for name in ("factual", "counterfactual"):
-            (data / "masks" / name).mkdir(parents=True)
-        records = [_record(case, quads[case.id], data) for case in benchmark.cases]
-        write_json(temporary / "results.json", records)
-    return (Path(folder) / "results.json",)
+        records = _write_list(cases, quads, temporary)
+        for corner in CORNERS.values():
+            (temporary / corner).mkdir()
+        for case, record in zip(cases, records, strict=True):
+            for role, item in quads[case.id].items():
+                path = temporary / record[f"mask_{CORNERS[role]}"]
+                _write_answer(path, item, answers[item.id], t, absent=abstentions == "absent")
+    left_out = [case.id for case in benchmark.cases if not answered(case)]
+    if not left_out:
+        return ()
+    return (
+        f"Dropped: {len(left_out)} of {len(benchmark.cases)} cases (e.g. {left_out[0]}), of which "
+        "an answer failed, could not be read, or is not there: a picture cannot say that.",
+    )
+
+
+def _write_answer(
+    path: Path, item: Item, answer: Prediction, t: float | None, *, absent: bool
+) -> None:
+    pairs = zip(answer.masks, answer.scores, strict=True)
+    kept = [RLEMask.from_dict({**mask}) for mask, score in pairs if t is None or score >= t]
+    if kept or not absent:
+        _write_png(path, union(kept) if kept else RLEMask.zeros((item.height_px, item.width_px)))
 
 
 def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]:
@@ -549,8 +629,7 @@ def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]
         "factual_label": factual.query,
         "counterfactual_label": counterfactual.query,
     }
-    if "task" in case.tags:
-        record["task"] = case.tags["task"]
+    record["task"] = case.tags.get("task", "")  # an empty one says that it is not known
     for side, item in (("factual", factual), ("counterfactual", counterfactual)):
         path = f"masks/{side}/{name}.png"
         _write_mask(data / path, item)
@@ -561,14 +640,17 @@ def _record(case: Case, quad: dict[Role, Item], data: Path) -> dict[str, object]
 
 
 def _write_mask(path: Path, item: Item) -> None:
-    from PIL import Image
-
     regions = [item.target] if item.target else list(item.regions)
     masks = [RLEMask.from_dict({**region.mask}) for region in regions if region.mask]
     if not masks:
         masks = [RLEMask.zeros((item.height_px, item.width_px))]
-    pixels = decode(to_rle(union(masks)))
-    Image.fromarray(pixels.astype(np.uint8) * 255).save(path)
+    _write_png(path, union(masks))
+
+
+def _write_png(path: Path, mask: RLEMask) -> None:
+    from PIL import Image
+
+    Image.fromarray(np.asarray(mask.to_array(), dtype=np.uint8) * 255).save(path)
 
 
 # As it is on the hub.

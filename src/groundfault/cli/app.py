@@ -47,6 +47,10 @@ COMMANDS = {
         "judging:register",
         "How far can a judge be trusted? κ, α, precision and recall against labels, by task.",
     ),
+    "reader-card": Entry(
+        "judging:register",
+        "How often are answers read as they are meant? By rule, and with a model for the rest.",
+    ),
     "world": Entry(
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from groundfault.cli.options import AsJson, add_commands, print_json
+from groundfault.errors import UsageError
+
+
+class Abstentions(StrEnum):
+    empty = "empty"
+    absent = "absent"
 
 
 def convert(
-    sources: Annotated[list[Path], typer.Argument(help="File(s) or folder of one benchmark.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="File(s) or folder of one benchmark, or a run.")
+    ],
     to: Annotated[
         str, typer.Option("--to", help="Format to write; `groundfault list benchmarks`.")
     ],
@@ -27,10 +36,31 @@ def convert(
         Path | None, typer.Option("--images", help="Copy the pictures from here (--to folder).")
     ] = None,
     split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
+    abstentions: Annotated[
+        Abstentions | None,
+        typer.Option("--abstentions", help="Of a run, as halluseg: a PNG, or no file. [empty]"),
+    ] = None,
+    t: Annotated[
+        float | None,
+        typer.Option("--t", help="Of a run, as halluseg: masks with score ≥ t. [as it was scored]"),
+    ] = None,
 ) -> None:
     """Turn any benchmark format into any other; what a format cannot hold is said."""
     from groundfault.io.convert import read_any, write_any
 
+    if to == "halluseg" and len(sources) == 1 and (sources[0] / "run.json").is_file():
+        from groundfault.runs.pictures import export_pictures
+
+        how = (abstentions or Abstentions.empty).value
+        lost = export_pictures(sources[0], out, t=t, abstentions=how, data=data)
+        print(f"predictions of {sources[0]} → {to}: {out}")
+        for note in lost:
+            print(note)
+        print(f"read by: groundfault score halluseg --cases {out / 'results.json'} "
+              f"--data {out / 'data'} --predictions {out}")  # fmt: skip
+        return
+    if abstentions is not None or t is not None:
+        raise UsageError("--abstentions and --t go with a run and --to halluseg")
     benchmark = read_any(sources, from_, data)
     lost = write_any(benchmark, to, out, split=split, images_from=images)
     print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")

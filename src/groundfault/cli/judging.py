@@ -27,6 +27,7 @@ from groundfault.cli.options import (
     Metric,
     PatienceOption,
     Published,
+    ReaderOption,
     Seed,
     Shown,
     Temperature,
@@ -36,13 +37,13 @@ from groundfault.cli.options import (
 )
 
 
-class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model that judges is reached and paid."""
+class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model that reads answers is reached and paid."""
 
-    TITLE: ClassVar[str] = "How a model that judges is reached and paid"
+    TITLE: ClassVar[str] = "How a model that reads or judges is reached and paid"
 
-    judge: JudgeOption = ""
-    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = ""
+    reader: ReaderOption = ""
+    base_url: Annotated[str, typer.Option("--base-url", help="Of its server.")] = ""
     concurrency: Concurrency = None
     max_tokens: MaxTokens = None
     temperature: Temperature = ""
@@ -59,7 +60,7 @@ class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
     def options(self) -> dict[str, Any]:
         """As `judge` takes them."""
         return {
-            "judge": self.judge,
+            "reader": self.reader,
             "base_url": self.base_url,
             "concurrency": self.concurrency,
             "max_tokens": self.max_tokens,
@@ -69,6 +70,16 @@ class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "budget": self.budget or None,
             "judge_price": self.price,
         }
+
+
+class JudgingOptions(ReadingOptions, frozen=True, kw_only=True):
+    """How a model that judges is reached and paid."""
+
+    judge: JudgeOption = ""
+
+    def options(self) -> dict[str, Any]:
+        """As `judge` takes them."""
+        return super().options() | {"judge": self.judge}
 
 
 @grouped
@@ -163,7 +174,42 @@ def judge_card(
         print(f"written: {out}", file=sys.stderr)
 
 
+@grouped
+def reader_card(
+    labels: Annotated[
+        Path,
+        typer.Argument(
+            help='JSON lines of {"kind", "text", "value"}, kind being yes_no, choice, number or '
+            'range; "question", "options" and "reasoning" go with them where they matter.'
+        ),
+    ],
+    reading: ReadingOptions,
+    out: Annotated[Path | None, typer.Option("--out", help="File for the card.")] = None,
+    as_json: AsJson = False,
+    format_: FormatOption = Format.terminal,
+) -> None:
+    """How often are answers read as they are meant? By rule, and with a model for the rest."""
+    from groundfault.api.judging import reader_card as make_card
+    from groundfault.io.store import write_json
+    from groundfault.reports.exams import reader_table
+    from groundfault.reports.tables import show
+
+    card = make_card(labels, agree=agreement(yes=reading.yes), **reading.options())
+    if out is not None:
+        write_json(out, card)
+    if as_json:
+        print_json(card)
+    else:
+        show(reader_table(card), format_)
+    if out is not None:
+        print(f"written: {out}", file=sys.stderr)
+
+
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
-    commands: dict[str, Command] = {"judge": judge, "judge-card": judge_card}
+    commands: dict[str, Command] = {
+        "judge": judge,
+        "judge-card": judge_card,
+        "reader-card": reader_card,
+    }
     add_commands(app, commands, words)

@@ -66,6 +66,10 @@ class Engine(StrEnum):
     ray = "ray"
 
 
+class Retry(StrEnum):
+    timeout = "timeout"
+
+
 Predictions = Annotated[
     Path,
     typer.Option("--predictions", help="COCO results JSON, or as the benchmark's own tools write."),
@@ -93,6 +97,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 Metric = Annotated[
     list[str] | None, typer.Option("--metric", help="Show these metrics; repeat. 'all' for all.")
 ]
+SIZES_HELP = "Small, medium, large: coco, quantile, or limits in px as 1024,9216."
 GRID_HELP = "Thresholds: start:stop:step, or a,b,c."
 TGrid = Annotated[str, typer.Option("--t", help=GRID_HELP)]
 SweepBootstrap = Annotated[int, typer.Option("--bootstrap", help="Resamples at every point.")]
@@ -121,12 +126,17 @@ Timeout = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="Check the model's coordinates first.")
 ]
-BaseUrl = Annotated[str, typer.Option("--base-url", help="Of a server with OpenAI's protocol.")]
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", help="Of a server with OpenAI's protocol; an agent's too.")
+]
 JudgeOption = Annotated[
     str,
     typer.Option(
         "--judge", help="Of short answers: openai:NAME, vllm:URL, gemini:NAME, or rule. [rule]"
     ),
+]
+ReaderOption = Annotated[
+    str, typer.Option("--reader", help="The model that reads what the rules leave unread.")
 ]
 Attribute = Annotated[
     str, typer.Option("--attribute", help="The model that names sub-causes, openai:NAME.")
@@ -176,6 +186,9 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         list[Path] | None,
         typer.Option("--annotations", help="cafe, saco: annotation JSON; repeat for annotators."),
     ] = None
+    subset: Annotated[
+        str | None, typer.Option("--subset", help="fprefcoco: val, testA, testB or test.")
+    ] = None
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the pictures.")] = None
     cases: Annotated[
         Path | None, typer.Option("--cases", help="halluseg: the JSON list of cases.")
@@ -193,6 +206,7 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
         """What was given, by the name of the input."""
         found = {
             "annotations": self.annotations,
+            "subset": self.subset,
             "images": self.images,
             "cases": self.cases,
             "data": self.data,
@@ -245,6 +259,10 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Go on where a run ended, or anew.")
     ] = True
+    retry: Annotated[
+        Retry | None,
+        typer.Option("--retry", help="Also ask again: agents that ran out of turns (timeout)."),
+    ] = None
     probe: Probe = True
 
     def options(self) -> dict[str, Any]:
@@ -253,6 +271,7 @@ class RunningOptions(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.structs.asdict(self),
             "engine": self.engine.value,
             "batch": self.batch or 0,
+            "retry": self.retry.value if self.retry else "",
         }
 
 
@@ -270,6 +289,7 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge_base_url: Annotated[
         str, typer.Option("--judge-base-url", help="Of the judge's server. [--base-url]")
     ] = ""
+    reader: ReaderOption = ""
     attribute: Attribute = ""
     card: CardOption = None
     concurrency: Concurrency = None
@@ -307,6 +327,7 @@ class ScoringOptions(msgspec.Struct, frozen=True, kw_only=True):
     tau: Tau = None
     iou: Iou = None
     variant: VariantOption = None
+    sizes: Annotated[str, typer.Option("--sizes", help=f"{SIZES_HELP} [coco]")] = ""
     bootstrap: Bootstrap = None
     seed: Seed = None
 
@@ -381,11 +402,15 @@ def chosen_metrics(summary: Summary, asked: list[str] | None) -> list[str] | Non
 
 def show_summary(summary: Summary, shown: Shown) -> None:
     """Print the table of a result, and what the papers report if that is wanted."""
-    from groundfault.reports.summaries import summary_table
+    from groundfault.reports.summaries import conventions_table, summary_table
     from groundfault.reports.tables import show
 
     chosen = chosen_metrics(summary, shown.metric)
     show(summary_table(summary, chosen), shown.format_)
+    conventions = None if chosen else conventions_table({"": summary})
+    if conventions is not None:
+        print()
+        show(conventions, shown.format_)
     if shown.published:
         show_published(summary, summary.rows, chosen, shown.format_)
 
@@ -402,7 +427,7 @@ def show_published(
     protocol = of_summary(summary)
     names = metrics or protocol.shown(summary.rows["Overall"].metrics)
     beside = rows_beside(summary, protocol, other_data=True)
-    known = [row for row in beside if row.row in rows and not row.setting]
+    known = [row for row in beside if row.table_row in rows]
     if not known:
         print(f"no paper's results are stored for {protocol.name}", file=sys.stderr)
         return

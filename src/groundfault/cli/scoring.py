@@ -15,6 +15,7 @@ import typer
 
 from groundfault.cli.options import (
     GRID_HELP,
+    SIZES_HELP,
     AsJson,
     Bootstrap,
     Command,
@@ -53,6 +54,7 @@ CHOICES: dict[str, tuple[Any, str]] = {
     "iou": (IouType, "What the cgF1 family compares."),
     "variant": (Variant, "As published, or by the definitions."),
     "missing": (Missing, "What an absent prediction means."),
+    "sizes": (str, SIZES_HELP),
 }
 """The options of the settings that protocols have."""
 EVERY_SCORE: dict[str, tuple[Any, Any]] = {
@@ -94,7 +96,7 @@ def score_command(name: str) -> Command | None:
             given["config"],
             bootstrap=given["bootstrap"],
             seed=given["seed"],
-            **{key: value for key, value in chosen.items() if key != "missing"},
+            **{key: value for key, value in chosen.items() if hasattr(usual, key)},
         )
         for key in protocol.settings:  # from the configuration
             if getattr(settings, key, None) != getattr(usual, key, None):

@@ -75,6 +75,7 @@ class Image(msgspec.Struct, gc=False):
     text_input: str = ""
     edit_type: str | None = None
     fp_source_id: Id | None = None
+    gt_sent: str | None = None
     is_instance_exhaustive: int | bool = 1
     coco_url: str = ""
     neg_category_ids: tuple[int, ...] = ()
@@ -104,6 +105,8 @@ class Sentence(msgspec.Struct):
     sent_id: Id | None = None
     is_false_premise: bool | None = None
     exist: bool | None = None
+    gt_sent: str | None = None
+    """Of a false one: what is there instead."""
 
 
 class Ref(msgspec.Struct):

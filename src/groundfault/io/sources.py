@@ -135,7 +135,9 @@ def _read(
     shown = next((each.name for each in declared if each.pictures and each.name in given), "")
     images = benchmark.images or given.get(shown, "")
     hashes = benchmark.hashes or dict(_hashes(declared, given))
-    source = {"format": name, **{key: _absolute(value) for key, value in given.items()}}
+    texts = {each.name for each in declared if each.kind == "text"}
+    paths = {key: value if key in texts else _absolute(value) for key, value in given.items()}
+    source = {"format": name, **paths}
     return msgspec.structs.replace(benchmark, images=str(images), hashes=hashes, source=source)
 
 
@@ -162,9 +164,12 @@ def _check(
 
 def _hashes(declared: Iterable[Input], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for each in declared:
-        if each.name not in given or not each.hashed or each.kind not in ("file", "files"):
+        if each.name not in given or not each.hashed or each.kind == "folder":
             continue
         value = given[each.name]
+        if each.kind == "text":  # another choice is other data
+            yield each.name, str(value)
+            continue
         for k, path in enumerate(value if each.kind == "files" else [value], start=1):
             yield f"{each.name} {k}", sha256(path)
 

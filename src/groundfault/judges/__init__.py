@@ -124,7 +124,8 @@ def parse_prediction(case: Case, item: Item, text: str) -> str | None:
     """What a passage answers to a question, in the form of `Prediction.parsed`."""
     wanted = expected(item)
     if wanted.type == "YN":
-        return parse_yes_no(text, negated=wanted.polarity == "negated")
+        negated = wanted.polarity == "negated" if wanted.polarity else None
+        return parse_yes_no(text, question=item.query, negated=negated)
     if wanted.type == "MC":
         return parse_choice(text, wanted.options)
     if case.intervention != COUNTING:

@@ -22,6 +22,7 @@ from groundfault.io.store import locked, write_json
 from groundfault.judges import AnswerJudge, by_item, causes, expected, grade, is_judged_in_words
 from groundfault.judges.card import Canaried, JudgeCard, corrected_scores
 from groundfault.judges.llm import JudgeDown, LlmJudge
+from groundfault.judges.reader import LlmReader, read_unread
 from groundfault.judges.rule import RuleJudge
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import Usage
@@ -44,6 +45,7 @@ __all__ = [
     "grade_run",
     "kept_predictions",
     "n_judged",
+    "read_run_again",
     "read_run_in_words",
     "score_graded",
 ]
@@ -151,7 +153,7 @@ def grade_run(
             grader = Grader(name=judge.name, cost=0.0)
         graded = [_without_stale_cause(each) for each in graded]
         replace_predictions(folder, graded)
-        run = msgspec.structs.replace(run, judged=grader, outcomes=_outcomes(graded))
+        run = msgspec.structs.replace(run, judged=grader, read=None, outcomes=_outcomes(graded))
         write_run(folder, run)
     return run, graded
 
@@ -196,6 +198,27 @@ def _without_stale_cause(prediction: Prediction) -> Prediction:
     if not prediction.cause_by or _is_attributable(prediction):
         return prediction
     return msgspec.structs.replace(prediction, cause=None, cause_by="", cause_text="")
+
+
+def read_run_again(
+    folder: AnyPath,
+    run: Run,
+    benchmark: Benchmark,
+    predictions: Sequence[Prediction],
+    reader: LlmReader,
+) -> tuple[Run, list[Prediction]]:
+    """Have a model read the answers that the rules left unread; what it reads is marked by rule."""
+    folder, before = Path(folder), usage_of(reader.chat)
+    with locked(folder):
+        found = read_unread(benchmark, predictions, reader)
+        grader = Grader(
+            name=reader.name, prompt_hash=reader.prompt_hash, server=server_of(reader.chat)
+        )
+        grader = _with_cost(grader, usage_of(reader.chat) - before)
+        replace_predictions(folder, found)
+        run = msgspec.structs.replace(run, read=grader, outcomes=_outcomes(found))
+        write_run(folder, run)
+    return run, found
 
 
 def attribute_run(

@@ -13,9 +13,17 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from groundfault.judges import BY_RULE, Judgement, ShortAnswer
+from groundfault.parsing.assertions import (
+    CLAUSE,
+    NEGATED_BEFORE,
+    SUPPOSED,
+    asserts,
+    denied,
+    denies,
+)
 from groundfault.records import Verdict
 
-__all__ = ["RuleJudge", "asserts", "colours_asserted"]
+__all__ = ["RuleJudge", "colours_asserted"]
 
 LONGEST = 4000
 """Characters of an answer that are looked at."""
@@ -47,22 +55,6 @@ def _verdict(answer: ShortAnswer) -> Verdict | None:
 
 # What a text asserts.
 
-_CLAUSE = re.compile(
-    r"[.;:!?\n]+|,|\bbut\b|\bthough\b|\balthough\b|\bhowever\b|\bwhile\b|–|—|\s-\s"
-)
-_NEGATED_BEFORE = re.compile(
-    r"\b(?:no|not|never|without|neither|nor|none|nothing|cannot|lacks?|lacking|instead of|"
-    r"rather than|other than|unlike)\b|n't\b"
-)
-_NEGATED_AFTER = re.compile(
-    r"^(?!\s+(?:that|which)\b)[^,.;]{0,40}?(?:\b(?:is|are|was|were)(?: \w+)? "
-    r"(?:not|absent|missing|gone|nowhere|removed|erased)\b|"
-    r"\b(?:isn't|aren't|wasn't|does not|doesn't|cannot|can't|not)\b|\bto be seen nowhere\b)"
-)
-_SUPPOSED = re.compile(
-    r"\b(?:usually|normally|typically|would|expect(?:ed)?|should|often|common(?:ly)?|"
-    r"might have|could have|used to|most people|as if)\b"
-)
 _EMPTY = re.compile(
     r"\b(?:nothing|none|neither|empty|emptiness|bare|vacant|unoccupied|no such|"
     r"not (?:there|present|visible)|no (?:objects?|items?|things?|one|sign|trace)|only|just)\b|"
@@ -108,37 +100,6 @@ def _named(name: str, others: Iterable[str] = ()) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(forms)})\b")
 
 
-def asserts(text: str, thing: re.Pattern[str]) -> bool:
-    """Whether some clause mentions a thing as being there.
-
-    >>> lamp = re.compile("lamp")
-    >>> asserts("a lamp on a table", lamp), asserts("no lamp, just a table", lamp)
-    (True, False)
-    >>> asserts("a lamp would usually stand here", lamp), asserts("the lamp is missing", lamp)
-    (False, False)
-    """
-    return any(
-        not _denied(clause, mention)
-        for clause in _CLAUSE.split(text)
-        if not _SUPPOSED.search(clause)
-        for mention in thing.finditer(clause)
-    )
-
-
-def _denies(text: str, thing: re.Pattern[str]) -> bool:
-    """Whether some clause mentions a thing as not being there."""
-    return any(
-        _denied(clause, mention)
-        for clause in _CLAUSE.split(text)
-        for mention in thing.finditer(clause)
-    )
-
-
-def _denied(clause: str, mention: re.Match[str]) -> bool:
-    before, after = clause[: mention.start()], clause[mention.end() :]
-    return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(after))
-
-
 _CHOSEN = re.compile(r"^\W*(?:yes|yeah|both)\b|\bthe (?:former|latter)\b")
 """Accepts something that a question offers, without naming it."""
 
@@ -157,7 +118,7 @@ def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
     seen = [name for name in facts.get("present", "").split(", ") if name]
     erased = _named(facts["erased"], seen)
     if number == 7:  # a property of what is not there
-        gone = _denies(text, erased) or re.search(
+        gone = denies(text, erased) or re.search(
             r"\b(?:nothing|none|neither|no such|not (?:there|present|visible|in the picture)|"
             r"absent|missing|isn't (?:there|one|any)|doesn't exist|does not exist|bare|empty)\b|"
             r"^\W*no(?:ne)?\b|there (?:is|'s) no|there isn't",
@@ -181,7 +142,7 @@ def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
             return "wrong"
     if any(asserts(text, thing) for thing in offered):
         return "wrong"
-    if any(_denies(text, thing) for thing in offered) or _EMPTY.search(text):
+    if any(denies(text, thing) for thing in offered) or _EMPTY.search(text):
         return "right"
     around = [facts["kept"], *seen, *_listed(rubric)]
     return "right" if any(_named(name).search(text) for name in around) else None
@@ -226,13 +187,13 @@ def colours_asserted(text: str) -> set[str]:
     corrected = re.split(r"\b(?:but|however),? (?:it is|it's|it was|really)\b", text)
     if len(corrected) > 1 and (found := colours_asserted(corrected[-1])):
         return found
-    for clause in _CLAUSE.split(text):
-        if _SUPPOSED.search(clause):
+    for clause in CLAUSE.split(text):
+        if SUPPOSED.search(clause):
             continue
         found = {
             _COLOUR_OF[mention[0]]
             for mention in _COLOUR.finditer(clause)
-            if not _denied(clause, mention)
+            if not denied(clause, mention)
         }
         if found:
             return found
@@ -243,7 +204,7 @@ def _by_colour(text: str, shown: str) -> Verdict | None:
     found = colours_asserted(text)
     if found:
         return "right" if found == {shown} else "wrong"
-    return "wrong" if _EMPTY.search(text) or _NEGATED_BEFORE.search(text) else None
+    return "wrong" if _EMPTY.search(text) or NEGATED_BEFORE.search(text) else None
 
 
 _NO_SUCH = re.compile(
@@ -262,7 +223,7 @@ def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Ve
     )
     if number == 7:  # where is the usual one?
         thing = _named(facts["object"])
-        denied = _NO_SUCH.search(text) or _denies(text, usual_words) or _denies(text, thing)
+        denied = _NO_SUCH.search(text) or denies(text, usual_words) or denies(text, thing)
         return "right" if denied or colours_asserted(text) == {shown} else "wrong"
     if number != 8:
         return _by_colour(text, shown)

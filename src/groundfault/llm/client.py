@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
@@ -20,7 +21,8 @@ from groundfault.errors import GroundfaultError
 from groundfault.llm.circuit import ServerDown
 from groundfault.llm.cost import BudgetUsedUp, CostTracker, EpisodeCost, Price
 from groundfault.llm.event_loop import run_coroutine
-from groundfault.llm.http_client import GaveUp, HttpClient, Stopping
+from groundfault.llm.http_client import GaveUp, HttpClient, Response, Stopping
+from groundfault.llm.parameters import changed, further_change
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
 from groundfault.llm.retry import RetryPolicy
 from groundfault.llm.server import REFUSED, Refused, Server, Tool, Unsound
@@ -122,6 +124,9 @@ class ChatClient:
         self.on_progress = on_progress
         self.stopped = ""
         """Why nobody is asked any more; "" while all is well."""
+        self.changes: dict[str, str] = {}
+        """Parameters that the server was found not to take, and what is sent for each; "" is
+        nothing."""
         self.statistics = Statistics()
         """Of the last `complete` or `run`, or since the first `reply`."""
         self._session: _Session | None = None
@@ -305,7 +310,7 @@ class _Session:
         try:
             if self.client.stopped:
                 return self._not_asked()
-            response = await self.http.post(self.server.body(conversation, tools))
+            response = await self._post(self.server.body(conversation, tools))
         except Refused as problem:
             return self._refused(problem)
         except ServerDown as problem:
@@ -324,6 +329,30 @@ class _Session:
         if self.client.fresh:
             self._asked_anew.add(key)
         return self._timed(response.reply, response.seconds)
+
+    async def _post(self, wanted: bytes) -> Response:
+        """Send a request without what the server is known not to take. One that is refused because
+        of a parameter is sent again without it; if that helps, so are all that follow. What it is
+        stored under does not depend on this."""
+        changes = dict(self.client.changes)
+        while True:
+            try:
+                response = await self.http.post(changed(wanted, changes))
+            except Refused as problem:
+                further = further_change(wanted, changes, problem.parameters)
+                if further is None:
+                    raise
+                changes = further
+            else:
+                self._learn(changes)
+                return response
+
+    def _learn(self, changes: dict[str, str]) -> None:
+        for name, instead in changes.items():
+            if self.client.changes.get(name) != instead:
+                self.client.changes[name] = instead
+                how = f"asked with {instead} in its place" if instead else "asked without it"
+                print(f"{self.server.url}: does not take {name}; {how}", file=sys.stderr)
 
     def _refused(self, problem: Refused) -> Reply:
         """A refusal is about one request, unless it says otherwise or nothing else ever comes."""

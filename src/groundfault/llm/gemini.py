@@ -69,7 +69,9 @@ class GeminiServer:
         self.model = model
         self.url = f"{base_url.rstrip('/')}/models/{quote(model)}:generateContent"
         self._key = key
-        self._drawing: dict[str, object] = {"maxOutputTokens": options.max_tokens}
+        self._drawing: dict[str, object] = {}
+        if options.max_tokens:
+            self._drawing["maxOutputTokens"] = options.max_tokens
         if options.temperature is not None:
             self._drawing["temperature"] = options.temperature
 

@@ -22,6 +22,7 @@ import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.llm.http_client import get
+from groundfault.llm.parameters import named_parameters
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -37,6 +38,7 @@ from groundfault.records import Conversation, Message, Picture, Reply, ToolCall
 
 __all__ = ["OpenAIServer", "openai", "vllm"]
 
+LONGEST_ERROR = 4096
 OPENAI = "https://api.openai.com/v1"
 NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
 
@@ -97,7 +99,7 @@ class OpenAIServer:
         self.url = f"{self.base_url}/chat/completions"
         self._key, self._key_variable = key, key_variable
         limit = "max_completion_tokens" if _host(base_url) == _host(OPENAI) else "max_tokens"
-        self._drawing: dict[str, object] = {limit: options.max_tokens}
+        self._drawing: dict[str, object] = {limit: options.max_tokens} if options.max_tokens else {}
         if options.temperature is not None:
             self._drawing["temperature"] = options.temperature
 
@@ -166,7 +168,10 @@ class OpenAIServer:
             )
         if status in TEMPORARY or status >= 500:
             return Trouble(f"HTTP {status}{words}")
-        return Refused(f"the server refused the request (HTTP {status}{words})")
+        return Refused(
+            f"the server refused the request (HTTP {status}{words})",
+            parameters=named_parameters(error.message or _start(body), error.param or ""),
+        )
 
 
 class _Part(msgspec.Struct):
@@ -226,6 +231,7 @@ class _Error(msgspec.Struct):
     message: str = ""
     type: str | None = None
     code: str | int | None = None
+    param: str | None = None
 
 
 class _Failure(msgspec.Struct):
@@ -258,6 +264,11 @@ def _error(body: bytes) -> _Error:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Error()
     return _Error(message=error) if isinstance(error, str) else error
+
+
+def _start(body: bytes) -> str:
+    """Of an error in a form of its own (FastAPI's `detail`, say)."""
+    return body[:LONGEST_ERROR].decode("utf-8", "replace")
 
 
 def _unsound(body: bytes, problem: Exception) -> str:

@@ -43,11 +43,10 @@ class ChatOptions(ModelOptions, frozen=True, kw_only=True):
 
     timeout_s: float = 120.0
     """For one request, from its first byte to the last of its response."""
-    base_url: str = ""
-    """Of an OpenAI-compatible server; "" is OPENAI_BASE_URL, or OpenAI's own."""
     temperature: float | None = 0.2
     """None leaves it to the model: some refuse the parameter."""
     max_tokens: int = 1024
+    """Of a reply; 0 leaves it to the model."""
     batch: int = 4
     """Conversations at once, for a model in this process."""
 
@@ -77,9 +76,13 @@ class Unsound(Trouble):
 class Refused(GroundfaultError):
     """The server will not answer this request, however often it is asked."""
 
-    def __init__(self, reason: str, *, everything: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, everything: bool = False, parameters: tuple[str, ...] = ()
+    ) -> None:
         self.everything = everything
         """Nor any other: the key is refused, no money is left, there is no such model."""
+        self.parameters = parameters
+        """Parameters that it complains of: without them it may answer."""
         super().__init__(reason)
 
 

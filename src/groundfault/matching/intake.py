@@ -25,6 +25,7 @@ __all__ = [
     "OK",
     "OUTCOME_CODE",
     "OUTCOME_NAMES",
+    "SILENT",
     "UNPARSED",
     "Intake",
     "failure_notes",
@@ -43,7 +44,8 @@ OUTCOME_CODE = {
     Outcome.OK: OK,
 }
 OUTCOME_NAMES = {code: outcome.value for outcome, code in OUTCOME_CODE.items()}
-_SILENT = -1
+SILENT = -1
+"""Of an item without any prediction."""
 
 
 class Intake:
@@ -58,7 +60,7 @@ class Intake:
         self.remedy = remedy
         """What to do if no prediction belongs to any item."""
         self.position = {item.id: number for number, item in enumerate(items)}
-        self.outcome = np.full(len(items), _SILENT, dtype=np.int8)
+        self.outcome = np.full(len(items), SILENT, dtype=np.int8)
         self.examples: list[str] = []
         self.n_records = self.n_unknown = self.n_outside_unit = 0
 
@@ -72,7 +74,7 @@ class Intake:
     def note_outcome(self, prediction: Prediction, place: int, outcome: int) -> None:
         """How an item ended; all its parts must agree."""
         before = int(self.outcome[place])
-        if before not in (_SILENT, outcome):
+        if before not in (SILENT, outcome):
             raise self.error(
                 prediction,
                 f"it says '{OUTCOME_NAMES[outcome]}' where an earlier record of the same item "
@@ -112,7 +114,7 @@ class Intake:
                 record=self.examples[0],
                 remedy=self.remedy,
             )
-        silent = self.outcome == _SILENT
+        silent = self.outcome == SILENT
         return np.where(silent, ABSTAINED, self.outcome).astype(np.int8), int(silent.sum())
 
     def notes(self) -> Iterator[str]:

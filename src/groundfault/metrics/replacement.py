@@ -22,16 +22,21 @@ Two variants. `exact` compares each prediction at its ground truth's own size an
 undefined where the ground truth is empty. `parity` follows the published scripts: IoU at the
 factual mask's size and only where both ground truths are there, CMS 0 for an empty ground truth.
 
-Outcomes: an abstention is an empty mask: IoU 0, CMS 0.
+Outcomes: an abstention is an empty mask: IoU 0, CMS 0. An answer that could not be read is wrong:
+IoU 0 where the object is asked for, 1 where it is not (a mask on the object is as wrong as can be).
+CMS has no highest value, so what is unreadable is left out of it and of CCMS; `judged` makes the
+lowest and the highest value that it could have had. The whole case of a failed answer is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from groundfault.matching.quads import TRUTH_OF_ROLE
+from groundfault.metrics import means
 from groundfault.metrics.family import Better, Family, Metric
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
     from groundfault.matching.quads import PixelCounts, Quads
 
     Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 __all__ = [
     "ALPHA",
@@ -48,12 +53,17 @@ __all__ = [
     "COLUMNS",
     "FAMILY",
     "METRICS",
+    "Corners",
+    "Judgement",
     "case_values",
     "confusion_mask_score",
     "contributions",
+    "corners",
     "iou",
+    "judged",
     "metrics",
     "support",
+    "unread_as_wrong",
 ]
 
 ALPHA = 3.0
@@ -73,8 +83,21 @@ _MEANS = (
 CASE_VALUES = (*_MEANS, "CCMS_ratio")
 """What one case has; CCMS_mean is the mean of CCMS_ratio."""
 METRICS = (*_MEANS, "CCMS", "CCMS_mean")
-COLUMNS = tuple(name + part for name in CASE_VALUES for part in ("", ".n"))
-"""What a case contributes: each value, and 1 where it is defined."""
+COLUMNS = means.mean_columns(CASE_VALUES)
+_ASKED_FOR = np.array([True, False, False, True])
+"""Which corners ask for what is in the picture."""
+
+
+Judgement = Literal["right", "wrong", "empty"]
+
+
+class Corners(NamedTuple):
+    """(cases, 4) each, in the order of the four predictions; NaN where undefined."""
+
+    overlap: Floats
+    """IoU with the ground truth."""
+    confusion: Floats
+    """CMS."""
 
 
 def iou(counts: PixelCounts) -> Floats:
@@ -108,15 +131,61 @@ def confusion_mask_score(
     return out
 
 
-def case_values(quads: Quads, *, variant: str, alpha: float = ALPHA) -> dict[str, Floats]:
-    """(cases,) of each of CASE_VALUES; NaN where undefined."""
+def corners(quads: Quads, *, variant: str, alpha: float = ALPHA) -> Corners:
+    """Overlap and confusion of every prediction that was compared."""
     parity = variant == "parity"
     overlap = iou(quads.at_factual_size if parity else quads.own)
-    score = confusion_mask_score(quads.own, alpha=alpha, empty=0.0 if parity else np.nan)
+    confusion = confusion_mask_score(quads.own, alpha=alpha, empty=0.0 if parity else np.nan)
     both_there = quads.truth_there.all(axis=1, keepdims=True)
-    overlap = np.where(quads.compared & both_there, overlap, np.nan)
-    score = np.where(quads.compared, score, np.nan)
-    fact, counterfact = score[:, _TEXTUAL], score[:, _VISUAL]
+    return Corners(
+        np.where(quads.compared & both_there, overlap, np.nan),
+        np.where(quads.compared, confusion, np.nan),
+    )
+
+
+def unread_as_wrong(found: Corners, quads: Quads, unread: Flags) -> Corners:
+    """With what could not be read as wrong in overlap, and left out of confusion."""
+    wrong = judged(found, quads, unread, "wrong", variant="exact")
+    return Corners(wrong.overlap, found.confusion)
+
+
+def judged(
+    found: Corners,
+    quads: Quads,
+    doubtful: Flags,
+    how: Judgement,
+    *,
+    variant: str,
+    alpha: float = ALPHA,
+) -> Corners:
+    """With doubtful answers as right or as wrong as they could be, or as empty masks. The largest
+    confusion is that of a mask of the whole picture: (α·|G| + rest) / (α·|G|)."""
+    truth = list(TRUTH_OF_ROLE)
+    object_px, there = quads.truth_px[:, truth], quads.truth_there[:, truth]
+    both_there = quads.truth_there.all(axis=1, keepdims=True)
+    marked = {"right": _ASKED_FOR, "wrong": ~_ASKED_FOR, "empty": np.zeros_like(_ASKED_FOR)}[how]
+    overlap = (marked & (object_px > 0)).astype(np.float64)
+    confusion = np.zeros(object_px.shape)
+    if how == "wrong":
+        whole_px = quads.truth_size_px.prod(axis=2)[:, truth]
+        np.divide(
+            (alpha - 1) * object_px + whole_px,
+            alpha * object_px,
+            out=confusion,
+            where=object_px > 0,
+        )
+    if variant != "parity":
+        confusion[object_px == 0] = np.nan
+    return Corners(
+        np.where(doubtful & both_there, overlap, found.overlap),
+        np.where(doubtful & there, confusion, found.confusion),
+    )
+
+
+def case_values(found: Corners) -> dict[str, Floats]:
+    """(cases,) of each of CASE_VALUES; NaN where undefined."""
+    overlap, confusion = found
+    fact, counterfact = confusion[:, _TEXTUAL], confusion[:, _VISUAL]
     return {
         "IoU_fact": overlap[:, _FACTUAL],
         "IoU_textual": overlap[:, _TEXTUAL],
@@ -126,17 +195,13 @@ def case_values(quads: Quads, *, variant: str, alpha: float = ALPHA) -> dict[str
         "dIoU_visual": overlap[:, _FACTUAL] - overlap[:, _VISUAL],
         "CMS_fact": fact,
         "CMS_counterfact": counterfact,
-        "CCMS_ratio": _ratio(fact, counterfact),
+        "CCMS_ratio": means.ratio(fact, counterfact),
     }
 
 
 def contributions(values: Mapping[str, Floats]) -> Floats:
     """(cases, len(COLUMNS)) what each case adds to the sums."""
-    columns = []
-    for name in CASE_VALUES:
-        defined = ~np.isnan(values[name])
-        columns += [np.where(defined, values[name], 0.0), defined.astype(np.float64)]
-    return np.stack(columns, axis=1)
+    return means.contributions(values, CASE_VALUES)
 
 
 def metrics(sums: Floats) -> dict[str, Floats]:
@@ -151,11 +216,9 @@ def metrics(sums: Floats) -> dict[str, Floats]:
     >>> [float(values[name][0]) for name in ("CMS_fact", "CCMS", "CCMS_mean", "IoU_fact")]
     [1.5, 0.375, 0.375, nan]
     """
-    mean = {
-        name: _ratio(sums[..., 2 * k], sums[..., 2 * k + 1]) for k, name in enumerate(CASE_VALUES)
-    }
+    mean = means.means(sums, CASE_VALUES)
     values = {name: mean[name] for name in _MEANS}
-    values["CCMS"] = _ratio(mean["CMS_fact"], mean["CMS_counterfact"])
+    values["CCMS"] = means.ratio(mean["CMS_fact"], mean["CMS_counterfact"])
     values["CCMS_mean"] = mean["CCMS_ratio"]
     return values
 
@@ -163,17 +226,11 @@ def metrics(sums: Floats) -> dict[str, Floats]:
 def support(sums: Floats) -> dict[str, int]:
     """How many cases each metric is about, from (len(COLUMNS),) sums. CCMS divides two means: the
     smaller of their counts."""
-    n = {name: int(sums[2 * k + 1]) for k, name in enumerate(CASE_VALUES)}
+    n = means.support(sums, CASE_VALUES)
     found = {name: n[name] for name in _MEANS}
     found["CCMS"] = min(n["CMS_fact"], n["CMS_counterfact"])
     found["CCMS_mean"] = n["CCMS_ratio"]
     return found
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    out = np.full(np.shape(numerator), np.nan)
-    np.divide(numerator, denominator, out=out, where=denominator > 0)
-    return out
 
 
 def _fraction(

@@ -21,7 +21,7 @@ import numpy as np
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import encode
-from groundfault.records import Answer, Item, Mode, Outcome, Prediction, Rle
+from groundfault.records import Answer, Item, Mode, Outcome, Prediction, Rle, Role
 
 __all__ = ["AlwaysYes", "Blind", "Oracle", "Random", "always_yes", "blind", "oracle", "random"]
 
@@ -33,18 +33,26 @@ class Oracle:
         """One prediction per item."""
         predictions = []
         for item in items:
-            if item.answer is not None:
-                reference = item.answer.reference
+            if (answer := _asked_in_words(item)) is not None:
+                reference = answer.reference
                 stop = "" if reference.endswith((".", "!", "?")) else "."
                 predictions.append(_words(item, mode, f"{reference.capitalize()}{stop}"))
                 continue
             masks = tuple(r.mask for r in item.regions if r.mask is not None and not r.crowd)
             outcome = Outcome.OK if masks else Outcome.ABSTAINED
             scores = (1.0,) * len(masks)
+            text = ""
+            if item.answer is not None:  # a false description
+                text = f"There is no such thing. There is: {item.answer.reference}"
             predictions.append(
-                Prediction(item_id=item.id, outcome=outcome, masks=masks, scores=scores)
+                Prediction(item_id=item.id, outcome=outcome, masks=masks, scores=scores, text=text)
             )
         return predictions
+
+
+def _asked_in_words(item: Item) -> Answer | None:
+    """What a question expects; None of an item that asks for masks."""
+    return item.answer if item.role is Role.QUESTION else None
 
 
 class AlwaysYes:
@@ -53,8 +61,8 @@ class AlwaysYes:
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _words(item, mode, "A." if item.answer.type == "MC" else "Yes.")
-            if item.answer is not None
+            _words(item, mode, "A." if answer.type == "MC" else "Yes.")
+            if (answer := _asked_in_words(item)) is not None
             else _mask(item, _box(item.height_px, item.width_px, 0.0, 0.0, 1.0, 1.0), 1.0)
             for item in items
         ]
@@ -70,8 +78,8 @@ class Blind:
     def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
         """One prediction per item."""
         return [
-            _words(item, mode, _guess(item, item.answer, _number(item.query)))
-            if item.answer is not None
+            _words(item, mode, _guess(item, answer, _number(item.query)))
+            if (answer := _asked_in_words(item)) is not None
             else _mask(
                 item,
                 _box(item.height_px, item.width_px, 0.25, 0.25, 0.75, 0.75),
@@ -91,9 +99,9 @@ class Random:
         """One prediction per item; the same item and seed give the same answer."""
         predictions = []
         for item in items:
-            if item.answer is not None:
+            if (answer := _asked_in_words(item)) is not None:
                 number = _number(f"{self.seed} {item.id} {mode}")
-                predictions.append(_words(item, mode, _guess(item, item.answer, number)))
+                predictions.append(_words(item, mode, _guess(item, answer, number)))
                 continue
             entropy = int.from_bytes(hashlib.sha256(item.id.encode()).digest()[:8], "big")
             rng = np.random.default_rng([self.seed, entropy])

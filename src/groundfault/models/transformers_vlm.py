@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VisionLanguageModel", "hf"]
 
+MAX_TOKENS = 2048
+"""Of a reply, where nobody says: a model here would go on until memory ends."""
 KEPT_PICTURES = 64
 """Decoded; an agent's turn shows all pictures of the turns before it."""
 
@@ -57,7 +59,7 @@ def hf(argument: str, options: ChatOptions) -> VisionLanguageModel:
         processor,
         device=placement.device,
         temperature=options.temperature,
-        max_tokens=options.max_tokens,
+        max_tokens=options.max_tokens or MAX_TOKENS,
         checkpoints=(fetched.identity,),
     )
 

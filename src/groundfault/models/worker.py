@@ -1,7 +1,7 @@
 """A model in an environment of its own: a process that answers over a pipe.
 
     worker:lisa                       the script that ships for LISA
-    worker:lisa:CHECKPOINT            with other weights
+    worker:lisa:CHECKPOINT            with other weights: of the hub, or a path from where you are
     worker:/path/to/script.py         a script of yours, run by our runtime
     worker:/path/to/executable        anything that speaks the protocol itself
 
@@ -60,6 +60,8 @@ ERRORS_BEFORE_RESTART = 3
 BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 NO_BYTES = memoryview(b"")
+_WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
+"""Names that end so are files, not checkpoints of the hub."""
 _NAMES = ("worker", "model")
 """What a worker says of itself that is no version."""
 
@@ -97,6 +99,7 @@ class _Answer(msgspec.Struct):
     presence: float | None = None
     outcome: str = ""
     reason: str = ""
+    qualities: list[float] = []
 
 
 class _Answers(msgspec.Struct, tag="answer"):
@@ -132,13 +135,18 @@ class _Load:
         if program.suffix == ".py":
             command = [_interpreter(name), str(Path(runtime.__file__)), str(program)]
         return WorkerSegmenter(
-            command, name=name, options=options, checkpoint=checkpoint, repo=_repository(name)
+            command,
+            name=name,
+            options=options,
+            checkpoint=_checkpoint(name, checkpoint, options.revision),
+            repo=_repository(name),
         )
 
     def named_files(self, argument: str) -> tuple[str, ...]:
         """What may name files: a script of one's own and a checkpoint."""
         name, _, checkpoint = argument.partition(":")
-        return (str(Path(name).expanduser()), checkpoint) if _is_path(name) else (checkpoint,)
+        files = (checkpoint and str(Path(checkpoint).expanduser()),)
+        return (str(Path(name).expanduser()), *files) if _is_path(name) else files
 
 
 load = _Load()
@@ -178,6 +186,24 @@ def _repository(name: str) -> str:
             "Remedy: set it to a clone of the model's repository"
         )
     return str(Path(given).expanduser().resolve()) if given else ""
+
+
+def _checkpoint(name: str, given: str, revision: str) -> str:
+    """A checkpoint as the worker gets it, who works in the model's repository: the full path of
+    what lies in the user's folder; else as it is, for the hub."""
+    if not given:
+        return ""
+    path = Path(given).expanduser()
+    if path.exists():
+        if revision:
+            raise UsageError(
+                f"worker {name}: {given} is a file or folder, which has no revision. "
+                "Remedy: leave --revision out, or name a checkpoint of the hub"
+            )
+        return str(path.resolve())
+    if given.startswith((".", "~", os.sep)) or path.suffix in _WEIGHTS:
+        raise UsageError(f"worker {name}: there is no checkpoint {path.absolute()}")
+    return given
 
 
 class WorkerSegmenter:
@@ -460,6 +486,8 @@ def _prediction(answer: _Answer, height_px: int, width_px: int) -> Prediction:
     if len(answer.scores) != len(masks):
         raise ValueError(f"{len(answer.scores)} scores for {len(masks)} masks")
     presence = 1.0 if answer.presence is None else answer.presence
+    if answer.qualities and len(answer.qualities) != len(masks):
+        raise ValueError(f"{len(answer.qualities)} qualities for {len(masks)} masks")
     for score in (*answer.scores, presence):
         if not 0.0 <= score <= 1.0:
             raise ValueError(f"a score of {score} is not in 0–1")
@@ -471,6 +499,7 @@ def _prediction(answer: _Answer, height_px: int, width_px: int) -> Prediction:
         text=answer.text,
         reason=answer.reason,
         presence=answer.presence,
+        qualities=tuple(answer.qualities),
     )
 
 

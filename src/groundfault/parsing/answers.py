@@ -6,7 +6,6 @@ cannot be told for sure (a refusal, two answers, a maybe) is None, with the reas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,14 +16,14 @@ from groundfault.parsing.choices import parse_choice
 from groundfault.parsing.numbers import parse_number, parse_range
 from groundfault.parsing.passages import passage
 from groundfault.parsing.wording import is_refusal
-from groundfault.parsing.yes_no import parse_yes_no
+from groundfault.parsing.yes_no import parse_yes_no, parse_yes_no_as_pope
 
 __all__ = ["Kind", "ParsedAnswer", "parse_answer"]
 
 Kind = Literal["yes_no", "choice", "number", "range"]
-_NEGATION = re.compile(r"\b(?:no|not|never|nothing|nobody|without)\b", re.IGNORECASE)
-"""In a question; "isn't there …?" asks for the thing itself."""
 KINDS: tuple[Kind, ...] = ("yes_no", "choice", "number", "range")
+Reader = Literal["rules", "pope"]
+READERS: tuple[Reader, ...] = ("rules", "pope")
 MOST_OPTIONS = 26
 """As many as there are letters."""
 
@@ -47,12 +46,16 @@ def parse_answer(
     question: str = "",
     options: Sequence[str] = (),
     reasoning: bool = False,
+    reader: Reader = "rules",
 ) -> ParsedAnswer:
     """Parse an answer in words.
 
-    `question` tells whether a yes/no question states that something is not so ("Is there no dog?"),
-    where "There is no dog." means yes. `options` are those of a choice, A being the first.
+    `question` is what a yes/no question asks: "There is a dog." is a yes to "Is there a dog?", a no
+    to "Is there no dog?" and says nothing about a cat.
+    `options` are those of a choice, A being the first.
     `reasoning` says that the model was told to reason first and to answer in its last sentence.
+    The `reader` "pope" is the rule of POPE's own script instead: a yes unless the first sentence
+    has the word no or not.
 
     >>> parse_answer("Yes, there is.", "yes_no").value
     True
@@ -65,6 +68,12 @@ def parse_answer(
         raise UnknownName("kind of answer", kind, KINDS)
     if kind == "choice" and not 2 <= len(options) <= MOST_OPTIONS:
         raise UsageError(f"a choice has 2 to {MOST_OPTIONS} options; give them with options=(…)")
+    if reader not in READERS:
+        raise UnknownName("reader", reader, READERS)
+    if reader == "pope":
+        if kind != "yes_no":
+            raise UsageError("POPE's rule reads yes or no; leave reader=… out")
+        return ParsedAnswer(parse_yes_no_as_pope(text) == "yes", passage=text.partition(".")[0])
     said = passage(text, "cot" if reasoning else "std")
     value = _value(said, kind, question, options)
     return ParsedAnswer(value, "" if value is not None else _why_not(text, said, kind), said)
@@ -74,22 +83,13 @@ def _value(
     said: str, kind: Kind, question: str, options: Sequence[str]
 ) -> bool | str | int | tuple[int, int] | None:
     if kind == "yes_no":
-        found = parse_yes_no(said, negated=bool(question) and _is_negated(question))
+        found = parse_yes_no(said, question=question)
         return None if found is None else found == "yes"
     if kind == "choice":
         return parse_choice(said, options)
     if kind == "number":
         return parse_number(said)
     return parse_range(said)
-
-
-def _is_negated(question: str) -> bool:
-    """Whether a question states that something is not so.
-
-    >>> _is_negated("Is there no dog in the picture?"), _is_negated("Isn't there a dog?")
-    (True, False)
-    """
-    return bool(_NEGATION.search(question))
 
 
 def _why_not(text: str, said: str, kind: Kind) -> str:

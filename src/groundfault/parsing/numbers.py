@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundfault.parsing.wording import DENIED, plain, split_sentences, unwrapped
+from groundfault.parsing.spelled import in_figures
+from groundfault.parsing.statements import denies_existence, is_unsure
+from groundfault.parsing.vocabulary import language_of
+from groundfault.parsing.wording import (
+    AT_FIRST,
+    DENIED,
+    TAKEN_BACK,
+    plain,
+    split_sentences,
+    unwrapped,
+)
 
 __all__ = ["FIGURE", "figure_value", "parse_number", "parse_range"]
 
@@ -23,6 +33,9 @@ _VALUES = {
     "fourty": 40,
     "a": 1,
     "an": 1,
+    "couple": 2,
+    "single": 1,
+    "pair": 2,
 }
 _SMALL = (
     rf"(?:(?:{'|'.join(_TENS)}|fourty)(?:[\s-](?:{'|'.join(_ONES)}))?"
@@ -30,17 +43,34 @@ _SMALL = (
 )
 _HUNDREDS = rf"(?:(?:{_SMALL}|a)[\s-]hundred(?:[\s-](?:and[\s-])?{_SMALL})?|{_SMALL})"
 _NUMBER_WORDS = re.compile(
-    rf"\b(?:half a dozen|(?:(?:{_SMALL}|\d+|a) )?dozen|zero|"
+    rf"\b(?:half[ -](?:a )?dozen|(?:a )?baker's dozen|(?:(?:{_SMALL}|\d+|a couple(?: of)?|"
+    rf"couple(?: of)?|a) )?dozen"
+    rf"(?: and a half)?|zero|(?:a |only )?(?:single|pair)(?= [a-z])|"
     rf"(?:{_HUNDREDS}|a)[\s-]thousand(?:[\s,-]+(?:and[\s-])?{_HUNDREDS})?|{_HUNDREDS})\b",
     re.IGNORECASE,
+)
+_UNCOUNTED = re.compile(
+    r"\b(?:several|a few|few|many|some|multiple|various) (?:dozens?|hundreds?|thousands?)\b|"
+    r"\b(?:dozens|hundreds|thousands)\b",
+    re.IGNORECASE,
+)
+_OF_DOZENS = re.compile(rf"\b({_SMALL}|\d+) ?(?:-|to|or) ?({_SMALL}|\d+) dozen\b", re.IGNORECASE)
+_IMAGE = r"(?:image|picture|photo(?:graph)?|figure|scene)"
+_UNIT = (
+    r"(?:%|percent|px|pixels?|cm|mm|m|km|kg|g|ft|feet|foot|inch(?:es)?|meters?|metres?|years?|hours?|"
+    r"minutes?|seconds?|degrees|°|rows|columns|groups|lines|layers|piles|shelves|stacks)\b"
 )
 _NOT_A_COUNT = re.compile(
     r"\b(?:the|this|that|each|every|which|any|another|no|other|by|first|last|left|right|middle) "
     r"one\b|\bone (?:of|by|can|could|would|sees|another|side|the|on|in|at|more)\b|"
-    r"\b(?:image|picture|photo|figure|question|option|q|step|row|column|group|region|number|no\.) ?"
+    r"\b(?:image|picture|photo|figure|question|option|q|step|row|column|group|region|number|"
+    r"no\.|page) ?"
     r"#?\d+\b(?! (?:in total|altogether))|\b\d+(?:st|nd|rd|th)\b|\b(?:both|two|2) (?:images|"
-    r"pictures|photos)\b|\b\d+ ?(?:%|percent|px|pixels|cm|mm|rows|columns|groups|lines|layers)|"
-    r"(?m:^\s*\d+[.)]\s)",
+    rf"pictures|photos)\b|\b\d+ ?{_UNIT}(?!\s*[x×=])|\d+(?:\.\d+)? ?(?:%|°)|"
+    rf"\b(?:19|20)\d\d(?= {_IMAGE})|\b(?:in|from|since|of) (?:19|20)\d\d\b|\b\d{{1,2}}:\d\d\b|"
+    rf"\b\d+ ?[x×] ?\d+ ?(?:{_IMAGE}|{_UNIT})|\b(?:coordinates?|point|position|pixel) ?\(?\d+, "
+    rf"?\d+\)?|"
+    r"\baged? \d+(?: ?(?:-|to) ?\d+)?|\bconfidence\W{0,3}\d[\d.]*|(?m:^\s*\d+[.)]\s)",
     re.IGNORECASE,
 )
 FIGURE = (
@@ -50,26 +80,33 @@ FIGURE = (
 _OPEN_BOUND = re.compile(
     r"(?:more than|over|at least|at most|fewer than|less than|under|up to|no more than|"
     r"no less than|no fewer than|above|below|upwards of|minimum of|"
-    r"maximum of|>|<|≥|≤|-)\s*$",
+    r"maximum of|>|<|≥|≤)\s*$|(?<!\S)-$",
     re.IGNORECASE,
 )
-_OPEN_AFTER = re.compile(r"^\s*(?:\+|or (?:more|fewer|less|so many)|and (?:more|up)|plus)", re.I)
+_OPEN_AFTER = re.compile(
+    r"^\s*(?:\+|[余多几來来]|-?odd\b|-?something\b|or (?:more|fewer|less|so many)|and (?:more|up)|"
+    r"plus)",
+    re.I,
+)
 _TOTAL = re.compile(
-    rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|so|thus|hence|therefore|"
+    rf"(?:\b(?:total|sum|altogether|mak(?:es?|ing)|giv(?:es?|ing)|equals?|ie|meaning|so|thus|hence|therefore|"
     rf"count(?: is)?|answer is|overall)\b|=)(?:\s*(?:of|is|are|there|comes to|:|=|,|the|number|"
-    rf"count|about|approximately|around|exactly|i|get|have|see|it|that|makes|[~≈]))*\s*({FIGURE})(?!\s*,\s*\d)|"
-    rf"({FIGURE})\s+(?:[a-z-]+ ){{0,3}}(?:in total|in all|altogether|overall|total)\b",
+    rf"count|about|approximately|around|exactly|i|get|have|see|it|that|makes|[~≈]))*\s*({FIGURE})(?!\s*(?:,|or|to|-|~)\s*\d)|"
+    rf"({FIGURE})[^\S\n]+(?:[a-z-]+ ){{0,3}}(?:in total|in all|altogether|overall|total)\b",
     re.IGNORECASE,
 )
 _RANGES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b(?:between|from)\s+(?:about |around |roughly )?({FIGURE})\s+"
-        rf"(?:and|to|through|up to)\s+({FIGURE})",
-        rf"({FIGURE})\s*(?:-|~|…|\.{{2,3}}|/|to|through|till|until|up to|bis|à|至|到)\s*"
+        rf"\b(?:between|from|entre|zwischen|von|tra|fra|da|desde|de|от|с|между|tussen|van)\s+"
+        rf"(?:about |around |roughly )?({FIGURE})\s+"
+        rf"(?:and|to|through|up to|y|a|et|à|und|bis|e|до|и|по|hasta|en|tot)\s+({FIGURE})",
+        rf"({FIGURE})\s*(?:-|~|…|\.{{2,3}}|/|to|through|till|until|up to|bis|à|a|до|tot|"
+        r"至|到|から)\s*"
         rf"({FIGURE})",
         rf"[\[(]\s*({FIGURE})\s*[,;]\s*({FIGURE})\s*[\])]",
-        rf"(?:\bat least|≥|>=)\s*({FIGURE})[^.\d]{{0,30}}(?:\bat most|\bno more than|\bup to|≤|<=)"
+        rf"(?:\bat least|\bno (?:fewer|less) than|≥|>=)\s*({FIGURE})[^.\d]{{0,30}}(?:\bat most|"
+        rf"\bno more than|\bup to|≤|<=)"
         rf"\s*({FIGURE})",
         rf"\b(?:min(?:imum)?|lowest|low|lower(?: bound)?)\W+(?:is |of )?({FIGURE})[^\d]{{1,40}}"
         rf"({FIGURE})",
@@ -85,29 +122,95 @@ def parse_number(text: str) -> int | None:
 
     >>> [parse_number(text) for text in ("about 20", "twenty-one", "1,200 birds", "20 or 21")]
     [20, 21, 1200, None]
+    >>> parse_number("21 apples: 7 above, 8 in the middle, 6 below.")
+    21
     """
-    text = _counted(text)
-    if _ranges(text):
+    counted = _counted(text)
+    if not counted or _ranges(counted) or _VAGUE.search(counted):
         return None
-    return _only(text) if text else None
+    found = _only(counted)
+    return 0 if found is None and _says_none(unwrapped(plain(text)), counted) else found
+
+
+_VAGUE = re.compile(
+    r"\b(?:(?<!one )(?<!no )(?<!once )more(?! (?:than|precisely|exactly|accurately|likely))|"
+    r"another|maybe \d+$|others)\b",
+    re.I,
+)
+"""Words that leave open how many there are besides."""
 
 
 def _only(text: str) -> int | None:
-    numbers = set(_numbers(text))
-    if len(numbers) == 1:
-        number = numbers.pop()
+    numbers = list(_numbers(text))
+    distinct = set(numbers)
+    if len(distinct) == 1:
+        number = -1 if _LABELLED.search(text) or _ALIKE_PARTS.search(text) else numbers[0]
         return number if number >= 0 else None
     if not numbers:
-        none = re.match(r"^\W*(?:none|no|nothing|there (?:are|is) (?:no|none))\b", text, re.I)
-        return 0 if none and not re.search(r"\d", text) else None
+        return None
     totals = [match for match in _TOTAL.finditer(text) if not _is_open(text, match)]
     if totals:
         return figure_value(totals[-1][1] or totals[-1][2])
+    if -1 in distinct:
+        return None
+    return _summed(numbers) or _without_asides(text) or _of_sentences(text)
+
+
+_LABELLED = re.compile(
+    r"\b(?:top|middle|bottom|left|right|front|back|upper|lower|centre|center|first|second|third)"
+    r"(?: \w+)?\s*:\s*\d",
+    re.IGNORECASE,
+)
+_ALIKE_PARTS = re.compile(rf"{FIGURE} [^.;:()\n]{{1,60}}(?:\band|,) {FIGURE} ")
+"""Two parts that happen to be of the same number: "9 white ones and 9 black ones"."""
+_PARTIAL = re.compile(
+    r"\b(?:on|at|in) the (?:left|right|top|bottom|front|back|middle|upper|lower)\b|\b(?:left|"
+    r"right) side\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"\([^()]{0,200}\)|,? (?:including|with|of which|\d+ of (?:them|which|these|"
+    r"those))\b[^.;\n]{0,200}|"
+    r"[:,] (?:arranged|made up|consisting|of which)\b[^.;\n]{0,200}",
+    re.IGNORECASE,
+)
+
+
+def _summed(numbers: list[int]) -> int | None:
+    """The number that the others add up to or multiply to, if it comes first or last."""
+    for whole, parts in ((numbers[0], numbers[1:]), (numbers[-1], numbers[:-1])):
+        if len(parts) > 1 and sum(parts) == whole:
+            return whole
+        if len(parts) == 2 and parts[0] * parts[1] == whole:
+            return whole
+    return None
+
+
+def _without_asides(text: str) -> int | None:
+    """The number that is left without what is said by the way."""
+    bare = _ASIDE.sub(" ", text)
+    numbers = set(_numbers(bare)) if bare != text else set()
+    return numbers.pop() if len(numbers) == 1 and -1 not in numbers else None
+
+
+def _of_sentences(text: str) -> int | None:
+    """The number of the first sentence, or else of the last; none if one tells only of a part."""
     sentences = split_sentences(text)
-    if len(sentences) < 2:
+    if len(sentences) < 2 or _PARTIAL.search(text) or _LABELLED.search(text):
         return None
     first = _only(sentences[0])
     return first if first is not None else _only(sentences[-1])
+
+
+def _says_none(text: str, counted: str) -> bool:
+    """Whether an answer without a figure says that there are none."""
+    if re.search(r"\d", counted) or _NUMBER_WORDS.search(counted):
+        return False
+    if re.search(r"\bnot (?:a single|even one)\b", text, re.IGNORECASE):
+        return True
+    if is_unsure(text, language_of(text)) or re.search(r"\bcount\b|\bnothing that\b", text, re.I):
+        return False
+    return len(split_sentences(text)) == 1 and denies_existence(text.strip(" \"'(["))
 
 
 def _is_open(text: str, match: re.Match[str]) -> bool:
@@ -161,11 +264,65 @@ def _ranges(text: str) -> list[tuple[int, int]]:
 
 
 def _counted(text: str) -> str:
-    """The text with its numbers in figures, without those that count nothing or are denied."""
-    text = unwrapped(plain(text))
-    text = _NOT_A_COUNT.sub(" ", text)
-    text = DENIED.sub(" ", text)
-    return _NUMBER_WORDS.sub(lambda match: str(_word_value(match[0])), text)
+    """The text with its numbers in figures, without those that count nothing, are denied or were
+    taken back."""
+    text = _ABBREVIATED.sub(lambda match: match[0].replace(".", ""), unwrapped(plain(text)))
+    text = _thousands(text)
+    text = _NOT_A_COUNT.sub(" ", _UNCOUNTED.sub(" ", text))
+    text = _OF_DOZENS.sub(_dozens, text)
+    text = _NUMBER_WORDS.sub(lambda match: str(_word_value(match[0])), in_figures(text))
+    return DENIED.sub(" ", _last_said(text))
+
+
+_ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|approx|ca|vs|incl)\.", re.IGNORECASE)
+
+
+def _last_said(text: str) -> str:
+    """What follows the last words that take something back, if that has a number."""
+    for pattern in (TAKEN_BACK, AT_FIRST):
+        figures = [match.start() for match in re.finditer(r"\d", text)]
+        cuts = [match.end() for match in pattern.finditer(text)]
+        cuts = [cut for cut in cuts if figures and figures[0] < cut <= figures[-1]]
+        text = text[cuts[-1] :] if cuts else text
+    asked = [part for part in split_sentences(text) if not part.endswith("?")]
+    return " ".join(asked) if "?" in text else text
+
+
+_GROUPED = re.compile(
+    r"(?<![\d.,])([1-9]\d{0,2})((?:([ '])\d{3})(?:\3\d{3})*)(?=[^\S\n][^\W\d_]|'|$)(?![.,]?\d)"
+)
+_DOTTED = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:\.\d{3})+)(?=[^\S\n][^\W\d_])")
+_LARGE = re.compile(
+    r"(?<![\d.,])(\d{1,6}(?:\.\d{1,3})?) ?(k\b|thousand\b|million\b)", re.IGNORECASE
+)
+
+
+def _thousands(text: str) -> str:
+    """Without separators: "3 000 people", "1'200"; a point is one only if it is not English."""
+    text = _GROUPED.sub(_ungrouped, text)
+    if _DOTTED.search(text) and not _is_english(text):
+        text = _DOTTED.sub(lambda match: match[1].replace(".", ""), text)
+    return _LARGE.sub(_multiplied, re.sub(r"(?<=\d)-?ish\b", "", text))
+
+
+def _ungrouped(match: re.Match[str]) -> str:
+    bare_space = match[3] == " " and match.end() == len(match.string)
+    return match[0] if bare_space else re.sub(r"[ ']", "", match[0])
+
+
+def _is_english(text: str) -> bool:
+    return text.isascii() and language_of(text).code == "en"
+
+
+def _multiplied(match: re.Match[str]) -> str:
+    size = 1_000_000 if match[2].casefold() == "million" else 1000
+    value = float(match[1]) * size
+    return str(int(value)) if value == int(value) else match[0]
+
+
+def _dozens(match: re.Match[str]) -> str:
+    low, high = (_word_value(match[k]) * 12 for k in (1, 2))
+    return f"{low} or {high}" if " or " in match[0] else f"{low}-{high}"
 
 
 def _word_value(words: str) -> int:
@@ -173,10 +330,13 @@ def _word_value(words: str) -> int:
     >>> _word_value("one thousand two hundred and five"), _word_value("half a dozen")
     (1205, 6)
     """
-    if words.casefold() == "half a dozen":
+    words = re.sub(r"^(?:a |only )(?=couple|single|pair)", "", words.casefold()).replace(" of", "")
+    if words.startswith("half"):
         return 6
-    total = part = 0
-    for word in re.split(r"[\s,-]+", words.casefold()):
+    if "baker" in words:
+        return 13
+    total, part = 6 * words.endswith(" and a half"), 0
+    for word in re.split(r"[\s,-]+", words.removesuffix(" and a half")):
         if word == "hundred":
             part = max(1, part) * 100
         elif word == "dozen":

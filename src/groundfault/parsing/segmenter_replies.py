@@ -21,7 +21,7 @@ import re
 
 from groundfault.records import Outcome
 
-__all__ = ["outcome_of_text"]
+__all__ = ["denies_presence", "outcome_of_text"]
 
 _PICTURE = r"(?:image|picture|photo(?:graph)?|scene|frame|view|visual|depiction|shot|illustration)"
 _BE = r"(?:is|are|was|were|be|being)"
@@ -50,6 +50,7 @@ _NOTHING = re.compile(
 _DENIALS = [
     # "No.", "No, …", "No zebra …", "None", "Nothing …" at the start of a sentence
     rf"(?:^|[.!?:;]\s+)(?:sorry,? (?:but )?)?(?:no|nope|none|nothing|missing)\b{_NO_DENIAL}",
+    r"(?:^|[.!?]\s+)(?:while|though|although|since|as) no\b",
     # there is no …, there are not …, there seems to be nothing …
     rf"\bthere(?:'s| {_BE}| (?:seems?|appears?) to be)(?: {_NOT}|{_NOT})?(?: \w+)?"
     rf" ?\b(?:no|not|none|nothing|never|any|an absence)\b{_NO_DENIAL}",
@@ -69,6 +70,7 @@ _DENIALS = [
     # absent, missing, lacking, nowhere
     r"(?<!not )(?<!n't )\b(?:absent|absence|nowhere|devoid|nonexistent|non-existent)\b",
     rf"\b{_PICTURE}\b{_FEW}(?:lack(?:s|ing)?|void|missing)\b",
+    r"\b(?:i|we)(?:'m|'re| am| are) (?:\w+ly )?missing\b",
     rf"\b(?:{_BE}|'s|'re) (?:\w+ly )?missing\b(?! (?:a|an|its|his|her|their|one|some|the)\b)",
     r"\b(?:seems?|appears?) (?:to be )?missing\b",
     # finds no …, shows nothing, turned up empty
@@ -79,6 +81,15 @@ _DENIALS = [
     r"(?:is|are|was|were|in|here|there|can|could)| (?:sign|trace|evidence|instance|such))\b",
 ]
 _DENIAL = re.compile("|".join(f"(?:{denial})" for denial in _DENIALS))
+
+
+def denies_presence(said: str) -> bool:
+    """Whether words in lower case say that something is not there.
+
+    >>> denies_presence("the zebra is missing"), denies_presence("the zebra is on the left")
+    (True, False)
+    """
+    return bool(_DENIAL.search(said))
 
 
 def outcome_of_text(text: str, n_masks: int) -> Outcome:
@@ -104,4 +115,4 @@ def outcome_of_text(text: str, n_masks: int) -> Outcome:
         said = answer.group(1).strip()
         if _NOTHING.fullmatch(said):
             return Outcome.ABSTAINED
-    return Outcome.ABSTAINED if _DENIAL.search(said) else Outcome.UNPARSED
+    return Outcome.ABSTAINED if denies_presence(said) else Outcome.UNPARSED

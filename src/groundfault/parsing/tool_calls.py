@@ -31,6 +31,7 @@ __all__ = [
     "SegmentPhrase",
     "SelectMasks",
     "normalise_phrase",
+    "parse_published",
     "parse_reply",
     "split_call",
     "write_calls",
@@ -103,6 +104,58 @@ class ParsedReply(NamedTuple):
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     parameters: dict[str, Any] = {}
+
+
+def parse_published(text: str, allowed: Collection[str] = tuple(TOOLS)) -> ParsedReply:
+    """The first call in a reply as the CAFE authors' loop executes it: what follows it is ignored,
+    quotes may be single, further keys and numbers that do not exist do not matter. What makes
+    their loop end with an exception (numbers that are words, say) is a problem to be corrected.
+
+    >>> parse_published("<tool>{'name': 'report_no_mask'}</tool><tool>{}</tool> Done.").call
+    ReportNoMask()
+    >>> parse_published('<tool>{"name": "select_masks_and_return"}</tool>').call
+    SelectMasks(final_answer_masks=[])
+    """
+    before, closed, _ = text.partition("</tool>")
+    thoughts, words = _cut_out(before, "<think>", "</think>")
+    thought = thoughts[0].strip() if thoughts else words.partition("<tool>")[0].strip()
+    _, opened, content = before.partition("<tool>")
+    if not (opened and closed):
+        return ParsedReply(thought, "", InvalidCall(f"There is no tool call in it: {_FORM}."))
+    return ParsedReply(thought, *_parse_published_call(content, allowed))
+
+
+def _parse_published_call(content: str, allowed: Collection[str]) -> tuple[str, Call | InvalidCall]:
+    try:
+        found = json.loads(re.sub(r"}\s*}", "}}", content.strip().replace("'", '"')))
+        name, parameters = found.get("name", ""), found.get("parameters", {})
+        if name not in allowed:
+            shown = _printable(str(name))[:40]
+            problem = f"There is no tool '{shown}'. The tools are {', '.join(allowed)}."
+            return "", InvalidCall(problem)
+        if name == "segment_phrase":
+            phrase = msgspec.convert(parameters.get("text_prompt", ""), str)
+            phrase = phrase.encode("utf-8", "ignore").decode()  # half a surrogate is no character
+            call: Call = SegmentPhrase(phrase)
+            missing = "" if phrase else "text_prompt"
+        elif name == "examine_masks":
+            call = ExamineMasks(_numbers(parameters.get("mask_indices", [])))
+            missing = "" if call.mask_indices else "mask_indices"
+        elif name == "select_masks_and_return":
+            call, missing = SelectMasks(_numbers(parameters.get("final_answer_masks", []))), ""
+        else:
+            call, missing = ReportNoMask(), ""
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return "", InvalidCall(f"The tool call cannot be read: {_FORM}.")
+    return name, InvalidCall(f"{name} needs {missing}.") if missing else call
+
+
+def _numbers(given: Any) -> list[int]:
+    """Whole numbers, those far beyond any result brought into bounds."""
+    found = msgspec.convert(given, list[int])
+    if len(found) > MOST_INDICES:
+        raise ValueError(f"over {MOST_INDICES} numbers")
+    return [max(-LARGEST_INDEX, min(LARGEST_INDEX, number)) for number in found]
 
 
 def parse_reply(

@@ -5,20 +5,39 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["DENIED", "has_words", "is_refusal", "listed", "plain", "split_sentences", "unwrapped"]
+__all__ = [
+    "AT_FIRST",
+    "DENIED",
+    "TAKEN_BACK",
+    "has_words",
+    "is_refusal",
+    "plain",
+    "split_sentences",
+    "stem",
+    "tokens",
+    "unwrapped",
+]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+|(?<=[。！？])|\n+")
-_LIST_MARK = re.compile(r"(?m)^(\W*[A-Za-z0-9])\.[ \t]")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？؟।])|\n+")
+_LIST_MARK = re.compile(r"(?m)^([^\w\n]{0,9}[A-Za-z0-9])\.[ \t]")
 DENIED = re.compile(
     r"(?:\bnot|n't|\brather than|\binstead of|\bneither|\bnor|\bunlike|\bother than)\s+"
     r"[^,.;:!?\n]*?(?=\s+but\b|[,.;:!?\n]|$)",
     re.IGNORECASE,
 )
 """A part of a sentence that denies what it names: "not red", "rather than two"."""
-
-
-def listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+TAKEN_BACK = re.compile(
+    r"\b(?:(?:no,? )?wait|actually|sorry|correction|i mean(?:t)?|scratch that|make (?:that|it)|"
+    r"let me "
+    r"re\w+|on (?:closer|second|further) \w+)\b|(?<=\d), no,|(?:\.{2,}|…|—|-) ?no,|\bno, ",
+    re.IGNORECASE,
+)
+AT_FIRST = re.compile(
+    r"\b(?:first|initially|at first|earlier|i said|i thought|i was going to|looked "
+    r"like)\b[^.!?\n]{0,80}?\b(?:but|"
+    r"however|then)\b",
+    re.IGNORECASE,
+)
 
 
 def has_words(text: str) -> bool:
@@ -26,17 +45,33 @@ def has_words(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Compatible characters, straight quotes, one kind of dash between numbers."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'")
-    text = re.sub(r"[^\S\n]+", " ", re.sub(r"\n\s*", "\n", text))
-    text = text.replace("“", '"').replace("”", '"').replace("\u00ad", "").replace("\u200b", "")
-    return re.sub(r"\s*[‐‑‒–—−]\s*(?=\d)|(?<=\d)\s*\.{2,3}\s*(?=\d)", "-", text)
+    """Compatible characters, straight quotes, Western figures, one kind of dash between numbers."""
+    text = unicodedata.normalize("NFKC", text)
+    if not text.isascii():
+        text = text.translate(_ALIKE)
+        text = _FOREIGN_FIGURE.sub(lambda found: str(unicodedata.digit(found[0])), text)
+    text = re.sub(r"[^\S\n]+", " ", re.sub(r"\n\s+", "\n", text))
+    text = re.sub(r"[‐‑‒–—−](?=\d)", "-", text)
+    return re.sub(r"(?<=\d) ?(?:[‐‑‒–—−-]|\.{2,3}) ?(?=\d)", "-", text)
+
+
+_ALIKE = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00ad": "", "\u200b": "", "\ufe0f": "", "〜": "~"}
+)
+_FOREIGN_FIGURE = re.compile(r"(?![0-9])\d")
+_TABLE_RULE = re.compile(r"(?m)^[ \t]*\|?[ \t:|-]*--[ \t:|-]*$")
+_TAG = re.compile(r"</?(?:b|i|u|p|br|em|strong|span|div|code|li|ul|ol|h[1-6])\b[^<>]{0,80}>", re.I)
 
 
 def unwrapped(text: str) -> str:
-    """Without Markdown and LaTeX marks."""
+    """Without Markdown, HTML and LaTeX marks; the cells of a table stand on lines of their own."""
     text = re.sub(r"\\(?:text|mathrm|mathbf|textbf)\{([^{}]*)\}", r"\1", text)
-    text = re.sub(r"(?m)^\s*(?:[#>]+|[-*•]\s)\s*", "", text)
+    if "|" in text:
+        text = _TABLE_RULE.sub("", text)
+        text = re.sub(r"(?m)^[ \t]*\||\|[ \t]*$|[ \t]*\|[ \t]*", "\n", text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    text = re.sub(r"(?m)^[ \t]*(?:[#>]+|[-*•+][ \t])[ \t]*", "", text)
     return re.sub(r"[*_`$]{1,3}(?=\S)|(?<=\S)[*_`$]{1,3}", "", text).strip()
 
 
@@ -44,6 +79,40 @@ def split_sentences(text: str) -> list[str]:
     text = _LIST_MARK.sub(r"\1) ", text)
     parts = (part.strip() for part in _SENTENCE_END.split(text))
     return [part for part in parts if has_words(part)]
+
+
+_TOKEN = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)*|,")
+_STEMS = {
+    "people": "person", "men": "man", "women": "woman", "children": "child", "feet": "foot",
+    "mice": "mouse", "geese": "goose", "teeth": "tooth", "knives": "knife", "leaves": "leaf",
+    "shelves": "shelf", "wolves": "wolf", "loaves": "loaf", "cacti": "cactus", "ca": "can",
+}  # fmt: skip
+
+
+def tokens(text: str) -> list[str]:
+    """The words, figures and commas of a text, in small letters."""
+    return _TOKEN.findall(text.casefold())
+
+
+def stem(word: str) -> str:
+    """An English word without its ending, so that forms of one word are equal.
+
+    >>> [stem(word) for word in ("lamps", "wearing", "wears", "boxes", "sitting", "red", "berries")]
+    ['lamp', 'wear', 'wear', 'box', 'sit', 'red', 'berry']
+    """
+    word = _STEMS.get(word, word).removesuffix("'s")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        word = word[:-2]
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        cut = word.removesuffix(ending)
+        if cut != word and len(cut) > 2 and re.search("[aeiouy]", cut):
+            doubled = cut[-1] == cut[-2] and cut[-1] not in "lsz"
+            return cut[:-1] if doubled else cut.removesuffix("e")
+    return word.removesuffix("e") if len(word) > 3 else word
 
 
 _REFUSAL = re.compile(

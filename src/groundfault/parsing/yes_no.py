@@ -1,228 +1,320 @@
-"""Yes or no, in any wording and many languages; what cannot be told for sure is None."""
+"""Yes or no, in any wording and many languages; what cannot be told for sure is None.
+
+An answer is cut into sentences and these into parts. Each part makes at most one claim: by a word
+that answers on its own ("yes", "absolutely not", "✅"), or by what it states about the question
+(`statements`). The rules of putting claims together, in this order:
+
+1. A part that only supposes ("at first I thought no", "some would say yes") makes no claim.
+2. "Wait", "correction" and the like take back what was claimed before.
+3. Claims by word outweigh statements, but if any two claims disagree, the answer is not read.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from groundfault.parsing.wording import (
-    has_words,
-    is_refusal,
-    listed,
-    plain,
-    split_sentences,
-    unwrapped,
+from groundfault.parsing.questions import Asked, asked_by
+from groundfault.parsing.statements import (
+    OPENERS,
+    YesNo,
+    denies_existence,
+    is_unsure,
+    stated,
 )
+from groundfault.parsing.vocabulary import LANGUAGES, MARKS, language_of, listed
+from groundfault.parsing.wording import has_words, is_refusal, plain, split_sentences, unwrapped
 
-__all__ = ["YesNo", "denies", "parse_yes_no"]
+__all__ = ["YesNo", "denies", "parse_yes_no", "parse_yes_no_as_pope"]
 
-YesNo = Literal["yes", "no"]
-
-_YES_WORDS = listed(
-    "yes yep yeah yup yea yess aye affirmative absolutely certainly definitely indeed sure "
-    "correct true right exactly precisely agreed "
-    "oui ja jawohl si sí sim sì да da tak ano igen kyllä joo evet ναι ya có vâng áno jes כן نعم "
-    "हाँ हां"
+_YES = listed(" ".join(each.yes for each in LANGUAGES.values() if each.spaced))
+_NO = listed(" ".join(each.no for each in LANGUAGES.values() if each.spaced))
+_AGREE = listed(
+    "correct true right exactly precisely agreed accurate sure absolutely certainly definitely "
+    "indeed "
+    "undoubtedly surely course"
 )
-_NO_WORDS = listed(
-    "no nope nah nay negative never incorrect false wrong untrue neither none "
-    "non nein nö não nao нет nie ne nem ei hayır hayir όχι nej nei nee không tidak לא لا नहीं"
+"""Yes if they stand alone."""
+_DISAGREE = listed("incorrect false wrong untrue inaccurate never neither none negative hardly")
+_FILLER = listed(
+    "so thus hence therefore well ok okay hmm um oh ah then overall and but in conclusion "
+    "short summary"
+    " finally fact actually answer final i would d say think believe guess it seems appears likely"
+    " probably most clearly obviously unfortunately regrettably honestly my the is be must to "
+    "have a an"
+    " that this question which means it's i'd i'm am afraid that's really at all of quite "
+    "simply just"
+    " very sir please entirely statement description claim sentence great case as you you're yes,"
+    " was were definitive here for will response sorry mean meant wait"
 )
-_SCRIPT_NO = ("不", "没", "沒", "否", "いいえ", "違", "아니", "아뇨", "ไม่")
-_SCRIPT_YES = (
-    "是",
-    "对",
-    "對",
-    "有",
-    "可以",
-    "はい",
-    "ええ",
-    "そう",
-    "네",
-    "예",
-    "ใช่",
-    "正确",
-    "正確",
-)
-
-_OPENERS = re.compile(
-    r"^(?:(?:so|thus|hence|therefore|well|ok(?:ay)?|hmm+|um+|oh|ah|then|overall|and|but|"
-    r"in (?:conclusion|short|summary)|to (?:conclude|summari[sz]e)|finally|in fact|actually|"
-    r"(?:a|answer)(?=:)|i(?: would|'d) (?:say|answer)|i (?:think|believe|guess)|"
-    r"it (?:seems|appears|looks)(?: to me)?(?: that| like| as if)?|"
-    r"(?:most )?(?:likely|probably)|clearly|obviously|unfortunately|honestly|"
-    r"(?:based|judging|going) (?:on|by|from)[^,.]*|looking [^,.]*|"
-    r"(?:in|from|for) (?:the|this|that|both|these|each) [^,.]{1,60}|as (?:far as|seen|shown)[^,.]*)"
-    r"\s*[,:;.\-–—]*\s*)+",
+_ASSURANCE = re.compile(
+    r"\b(?:without (?:a |any )?(?:shadow of a )?doubt|(?:absolutely |there is |there's )?no doubt"
+    r"(?: about (?:it|that))?|no question(?: about (?:it|that))?|beyond (?:a |any )?doubt|100 ?%|"
+    r"for sure|hands down)(?=\W|$)",
     re.IGNORECASE,
 )
-_UNSURE = re.compile(
-    r"\b(?:maybe|perhaps|possibly|not (?:entirely |quite |completely |really )?(?:sure|certain|"
-    r"clear)|unsure|uncertain|unclear|no (?:idea|clue|comment|way (?:to|of))|hard to (?:say|tell)|"
-    r"(?:difficult|impossible) to (?:say|tell|determine|know)|"
-    r"(?:can ?not|can't|could not|couldn't|unable to) (?:be )?(?:say|said|tell|told|determined?|"
-    r"confirm(?:ed)?|verif(?:y|ied)|know|known|answer(?:ed)?|be sure)|(?:do not|don't) know|"
-    r"yes and no|yes or no|yes\s*/\s*no|both yes|might|could go either|50/50|it depends|"
-    r"depends on)\b",
+_NO_PHRASE = re.compile(
+    "|".join(
+        (
+            r"(?:i )?(?:do not|don't|wouldn't|would not) (?:think|believe|say) so",
+            r"i (?:highly |very much )?doubt (?:it|that|so)",
+            r"(?:that's|that is|it's|it is|this is) not (?:so|the case)",
+            r"(?:it |that |this )?(?:doesn't|does not) (?:look|seem|appear) (?:like it|so|that "
+            r"way)",
+            r"not (?:really|exactly|at all|quite|true|correct|so|the case|that i can see)",
+            r"not as far as [\w ]{1,40}|not in (?:this|the) [\w ]{1,30}|none that i can see",
+            r"far from it|by no means|nothing of the sort|on the contrary|no way|no such \w+",
+            r"not even (?:close|one)",
+        )
+    ),
     re.IGNORECASE,
 )
-_YES_PHRASES = re.compile(
-    r"^(?:of course(?! not)|without (?:a )?doubt|no doubt|no question|"
-    r"(?:i )?(?:think|believe|guess|would say) so|(?:that|this|it|which)(?: is|'s) "
-    r"(?:indeed |absolutely |quite |entirely )?(?:true|correct|right|so|accurate|the case)\b|"
-    r"that's (?:true|correct|right)|"
-    r"the (?:statement|description|claim|sentence) is (?:true|correct|right|accurate))",
+_YES_PHRASE = re.compile(
+    "|".join(
+        (
+            r"(?:i )?(?:think|believe|guess|suppose|would say) so",
+            r"(?:(?:it|that) )?(?:seems|appears|looks) (?:so|that way|like it)",
+            r"(?:it )?(?:sure|certainly|definitely) (?:does|is|do|are)",
+            r"you bet|that(?:'s| is) (?:so|the case)|so it is",
+        )
+    ),
     re.IGNORECASE,
 )
-_NO_PHRASES = re.compile(
-    r"^(?:(?:absolutely|definitely|certainly|of course|surely|probably|most likely|clearly|"
-    r"obviously|apparently|i think|i'm afraid|i am afraid|i guess) not\b|not (?:really|exactly|"
-    r"at all|quite|true|correct|so|the case|that i can see|as far as)|"
-    r"(?:i )?(?:do not|don't|wouldn't|would not) (?:think|believe|say) so|far from it|"
-    r"(?:that|this|it|which)(?: is|'s)? ?(?:simply |just )?(?:not|isn't) "
-    r"(?:entirely |quite )?(?:true|correct|right|so|accurate|the case)\s*[.!,;]?\s*$|"
-    r"(?:that|this|it)(?: is|'s) (?:false|wrong|incorrect|untrue|inaccurate)|"
-    r"the (?:statement|description|claim|sentence) is (?:false|wrong|incorrect|inaccurate|"
-    r"not (?:true|correct|right|accurate))|not$)",
+_TAKES_BACK = re.compile(
+    r"^\W*(?:(?:yes|no|oh|hmm+|but|and|uh|well|or),? )*(?:wait|hold on|scratch that|correction|"
+    r"let me "
+    r"(?:look|check|re\w*|correct|think)|i was wrong|i made a mistake|on second thoughts?|i "
+    r"take (?:it|"
+    r"that) back|strike that|i stand corrected)\b",
     re.IGNORECASE,
 )
-_BE = r"(?:is|are|was|were)"
-_DO = r"(?:is|are|was|were|does|do|did|has|have)"
-_DENIALS = (
-    rf"there (?:{_BE}|'s)(?:n't| not\b| nothing\b| none\b| no\b(?! (?:doubt|question|way|longer)))",
-    r"there's no\b(?! (?:doubt|question|way))",
-    r"there (?:does not|doesn't|do not|don't) (?:appear|seem)\b",
-    r"(?:i|one|you|we) (?:can ?not|can't|do not|don't|could not|couldn't) (?:actually |really )?"
-    r"(?:see|find|spot|detect|identify|observe|notice|make out)\b(?! (?:well|clearly|much|enough))",
-    r"(?:i am|i'm) (?:unable|not able) to (?:see|find|spot)\b",
-    r"(?:i|we) (?:see|find|spot|detect|notice|observe) (?:no|none|nothing)\b",
-    r"no (?!doubt|question|idea|clue|comment|way|image|picture|photo|problem|worries)[a-z-]+",
-    r"(?:nothing|none|neither|nowhere|nobody)\b",
-    rf"(?:the|this|that|these|those|it|they|he|she|both|each|its|an?)\b[^.,;:]{{0,60}}?"
-    rf"(?:\b{_DO} not\b|\b(?:{_DO}|ca)n't\b|\bcannot be (?:seen|found)\b|\blacks?\b"
-    rf"|\b(?:contains?|shows?|has|have|had) (?:no|nothing)\b|\b{_BE} (?:absent|missing|nowhere)\b)",
-)
-_DENIAL = re.compile("|".join(_DENIALS), re.IGNORECASE)
-_IT_IS_NOT_THAT = re.compile(
-    r"^it (?:is|'s) (?:(not) )?(?:true|correct|right|the case|so) that\s+(.*)|"
-    r"^it isn't (true|correct|right|the case|so) that\s+(.*)|"
-    r"^it (?:is|'s) (false|wrong|incorrect|untrue)(?: to say)? that\s+(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_EXISTS = re.compile(r"^there (?:is|are)\b(?! no\b| not\b|n't)", re.IGNORECASE)
-_ELLIPSIS = re.compile(
-    r"^(?:(?:yes,? )?(?:it|there|they|that|he|she|i|we|you) (?:is|are|does|do|did|was|were|has|"
-    r"have|can))\s*(not|n't)?\s*[.!]?$|^(?:it|there|they|that|he|she|i|we|you) "
-    r"(isn't|aren't|doesn't|don't|didn't|wasn't|weren't|hasn't|haven't|can't|cannot)\s*[.!]?$",
+_REVISES = re.compile(
+    r"^\W*(?:(?:oh|hmm+|but|and|uh|well),? )*(?:actually|sorry|my apologies|apologies|i mean|i "
+    r"meant|or "
+    r"rather|looking (?:closer|again|more closely)|on (?:closer|further|a closer) \w+|hmm+)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.UNICODE)
+_SUPPOSES = re.compile(
+    r"\b(?:at first|initially|first (?:answer|guess|thought|glance|sight|impression)|i "
+    r"(?:first |had )?"
+    r"thought|i was going to|i expected|one might|some (?:would|might|may|people)|others|you might|"
+    r"earlier i|i said)\b",
+    re.IGNORECASE,
+)
+_OFFERS = re.compile(
+    r"\b(?:let me|i can (?:help|assist|do)|i(?:'ll| will| would be|'d be)|happy to|glad to|"
+    r"here is (?:the|"
+    r"my))\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"[,;:，；：、،]+|\s[-–—→]+\s|[—–→]|\.{2,}|…|(?=\b(?:but|wait)\b)|[\"()\[\]{}]")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_AFTER_NO = listed(
+    "there it i the this that they he she we you not because since as in sir ma'am nothing "
+    "neither is "
+    "are both indeed based absolutely of wait no yes its"
+)
+"""What follows "no" where that is an answer of its own: "No there isn't", but "No dogs"."""
+_ALTERNATIVE = re.compile(
+    r"\byes\W+(?:(?:and|or)\W+)?(?:also\W+)?no\b|\bno\W+(?:or|and)\W+yes\b", re.I
+)
 
 
-def parse_yes_no(text: str, *, negated: bool = False) -> YesNo | None:
+def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) -> YesNo | None:
     """Yes, no, or None if it cannot be told.
 
-    An answer without either word is read by what it denies: "There is no dog" means no where the
-    question asks for a dog, and yes where it asks whether there is none (`negated`).
+    An answer without either word is read by what it states about the question, or, where that is
+    not known, by what it denies: "There is no dog" means no where the question asks for a dog, and
+    yes where it asks whether there is none (`negated`; told by the question if it is None).
 
     >>> parse_yes_no("Yes."), parse_yes_no("Nein, da ist nichts."), parse_yes_no("Maybe.")
     ('yes', 'no', None)
     >>> parse_yes_no("There is no dog."), parse_yes_no("There is no dog.", negated=True)
     ('no', 'yes')
+    >>> parse_yes_no("There is a dog.", question="Is there a cat?") is None
+    True
     """
-    text = unwrapped(plain(text)).strip(" \t\n\"'([{<.:;,-–—✓✗✔✘")
+    asked = asked_by(question) if has_words(question) else None
+    if negated is None:
+        negated = asked is not None and asked.negated
+    text = _without_question(unwrapped(plain(text)), question)
+    text = _DRAWN_OUT.sub(r"\1\2", text)
+    text = "".join(f" {MARKS[char]}. " if char in MARKS else char for char in text)
+    text = _unquoted(text.lstrip(" \t\n([{<.:;,-–—").rstrip())
     if not has_words(text) or is_refusal(text):
         return None
-    if text in ("Y", "y", "N", "n"):
-        return "yes" if text in "Yy" else "no"
-    return _led_by(text) or _interjected(text) or _stated(text, negated)
+    if text.strip(" .\"'") in ("Y", "y", "N", "n"):
+        return "yes" if "y" in text.casefold() else "no"
+    return _together(text, asked, negated)
 
 
-def _led_by(text: str) -> YesNo | None:
-    """By its first words."""
-    bare = _OPENERS.sub("", text).lstrip(" \"'(,:") or text
-    for form in (text, bare):
-        if form.startswith(_SCRIPT_NO):
-            return "no"
-        if form.startswith(_SCRIPT_YES):
-            return "no" if re.match(r"^有?没|^有沒", form) else "yes"
-        if _UNSURE.match(form) or re.match(r"^yes\b\W+(?:and|or|/)\W*no\b", form, re.IGNORECASE):
+_DRAWN_OUT = re.compile(r"\b(?:(yes)s+|(no)o+)\b", re.IGNORECASE)
+
+
+def _unquoted(text: str) -> str:
+    """Without quotation marks around all of it."""
+    found = re.fullmatch(r"([\"'])([^\"]*)\1\.?", text)
+    return found[2] if found else text
+
+
+def _without_question(text: str, question: str) -> str:
+    """Without the question, which some models say again before they answer it."""
+    again = plain(question).strip()
+    return text.replace(again, " ") if len(again) > 3 else text
+
+
+def _together(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
+    """The one reading that all claims of an answer agree on."""
+    words: list[YesNo] = []
+    statements: list[YesNo] = []
+    weak, revised = True, False
+    for sentence in _assertions(text):
+        if _ALTERNATIVE.search(sentence) and not _corrected(sentence):
             return None
-        if _NO_PHRASES.match(form):
-            return "no"
-        if _YES_PHRASES.match(form):
-            return "yes"
-        word = _WORD.match(form)
-        if word is None:
-            continue
-        rest = form[word.end() :]
-        first = word[0].casefold()
-        if first in _YES_WORDS and _stands_alone(first, rest):
-            return "no" if re.match(r"\s+not\b", rest, re.IGNORECASE) else "yes"
-        if first in _NO_WORDS and _stands_alone(first, rest):
-            return "no"
-    return None
+        by_word = False
+        for part in _parts(sentence):
+            if back := _TAKES_BACK.match(part):
+                words, statements, part = [], [], part[back.end() :]
+            revised = revised or bool(words and _REVISES.match(part))
+            claims, is_weak = _claimed(part)
+            if revised and claims and not set(claims) <= set(words):
+                words, statements, revised = [], [], False
+            weak = is_weak if claims and not words else weak
+            words += claims
+            by_word = by_word or bool(claims)
+            if words and _DOUBT.fullmatch(part):
+                return None
+        if asked is None and words and not by_word:
+            continue  # there is no telling what the rest is about
+        claim = _statement(sentence, asked, negated)
+        if claim is not None:
+            if revised and claim not in words:
+                words, statements, revised = [], [], False
+            statements.append(claim)
+    if weak and len(words) == 1 and _OFFERS.search(text):
+        words = []
+    said = {*words, *statements}
+    return said.pop() if len(said) == 1 else None
 
 
-_ALONE = re.compile(
-    r"^\s*$|^\s*[,.!?;:)\]\"'\-–—/\n]|^\s+(?:there|it|i|the|this|that|they|he|she|we|you|not|"
-    r"because|since|as|in|sir|ma'am|nothing|neither|way|is|are|both|indeed|based|absolutely|of|a)\b",
+MOST_SENTENCES = 200
+_DOUBT = re.compile(
+    r"(?:but )?i(?:'m| am) not (?:really |entirely )?(?:sure|certain)\W*|i (?:do not|don't) "
+    r"know\W*",
+    re.I,
+)
+_QUOTED = re.compile(r'"[^"\n]{1,200} [^"\n]{1,200}"')
+
+
+def _assertions(text: str) -> list[str]:
+    """The sentences that assert something: no questions, and nothing quoted."""
+    sentences = split_sentences(_QUOTED.sub(" ", text))[:MOST_SENTENCES]
+    return [s for s in sentences if not s.rstrip("\"') ").endswith(("?", "？", "؟"))]
+
+
+def _statement(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:
+    """What a sentence states, its words that answer left out."""
+    if _SUPPOSES.search(sentence):
+        return None
+    bare = _LEADING.sub("", _assured(sentence))
+    parts = [part for part in re.split(r"[;:]|[—–]| - ", bare) if has_words(part)]
+    said = {stated(part, asked, negated) for part in parts} - {None}
+    return said.pop() if len(said) == 1 else None
+
+
+_LEADING = re.compile(
+    r"^\W*(?:(?:yes|no|yep|yeah|yup|nope|nah|correct|right|true|false|indeed|absolutely|certainly|"
+    r"definitely|sure|wait|actually|sorry|oh|hmm+|well|efectivamente|верно|да|нет|sí|si|oui|non|ja|nein|"
+    r"sim|não|sì|نعم|لا)(?:\s*[,.;:!،—–-]+\s*|\s+(?=(?:there|it|the|this|i|we|he|she|they)\b)))+",
     re.IGNORECASE,
 )
-_UNCOMMITTED = re.compile(r"^\s*[,.!;:\-–—]*\s*(?:and|or|/|but also)\s*(?:yes|no)\b", re.IGNORECASE)
 
 
-def _stands_alone(word: str, rest: str) -> bool:
-    """Whether a first word is an answer, not the start of another: "No dogs", "Right side"."""
-    if _UNCOMMITTED.match(rest):
-        return False
-    if word in ("yes", "yep", "yeah", "oui", "да", "нет", "nein", "nope", "évidemment"):
-        return True
-    if word in ("right", "none", "neither", "never", "wrong", "sure", "true", "false"):
-        return re.match(r"^\s*(?:$|[,.!;:)\"'\n])", rest) is not None
-    return _ALONE.match(rest) is not None
+def _corrected(sentence: str) -> bool:
+    return (
+        re.search(r"\b(?:wait|actually|sorry|correction|i mean|but)\b", sentence, re.I) is not None
+    )
 
 
-def _interjected(text: str) -> YesNo | None:
-    """By the only one of the words yes and no that is used as an answer somewhere in it."""
-    if _UNSURE.search(text):
-        return None
-    said = {
-        word[1].casefold()
-        for word in re.finditer(
-            r"(?:^|[,.:;!?\"'(\-–—]\s*|\b(?:is|say|answer|but)\s+)(yes|no)(?=\s*(?:$|[,.:;!\"')]))",
-            text,
-            re.IGNORECASE,
-        )
-    }
-    if len(said) != 1:
-        return None
-    return "yes" if said == {"yes"} else "no"
+def _parts(sentence: str) -> list[str]:
+    return [part.strip() for part in _PART.split(_assured(sentence)) if part and has_words(part)]
 
 
-def _stated(text: str, negated: bool) -> YesNo | None:
-    """By what its first sentence states or denies."""
-    sentences = split_sentences(text)
-    first = _OPENERS.sub("", sentences[0]).strip() or sentences[0]
-    if _UNSURE.search(first):
-        return None
-    short = _ELLIPSIS.match(first)
-    if short is not None:
-        if negated:
-            return None  # "It is not": not true, or not there?
-        return "no" if short[1] or short[2] else "yes"
-    framed = _IT_IS_NOT_THAT.match(first)
-    if framed is not None:
-        content = next(part for part in (framed[2], framed[4], framed[6]) if part is not None)
-        denied = bool(framed[1] or framed[3] or framed[5])
-        if _DENIAL.match(content):
-            return _by_polarity(not denied, negated)
-        return _by_polarity(denied, negated) if not negated or _EXISTS.match(content) else None
-    return _by_polarity(True, negated) if _DENIAL.match(first) else None
+def _assured(sentence: str) -> str:
+    """Without "without a doubt" and the like, which are a yes if nothing else is said."""
+    rest = _ASSURANCE.sub(" ", sentence)
+    return rest if has_words(rest) else "yes"
 
 
-def _by_polarity(denies: bool, negated: bool) -> YesNo:
-    return "yes" if denies == negated else "no"
+def _claimed(part: str) -> tuple[list[YesNo], bool]:
+    """What a part claims by words that answer on their own, and whether by weak ones alone."""
+    language = language_of(part)
+    part = part.strip(" .!。！\"'*")
+    bare = OPENERS.sub("", part).strip() or part
+    if _NO_PHRASE.fullmatch(bare) or _NO_PHRASE.fullmatch(part):
+        return ["no"], False
+    if _YES_PHRASE.fullmatch(bare) or _YES_PHRASE.fullmatch(part):
+        return ["yes"], False
+    if _SUPPOSES.search(part) or is_unsure(part, language):
+        return [], False
+    if not language.spaced:
+        yes, no = part in listed(language.yes), part in listed(language.no)
+        return (["yes"] if yes else ["no"] if no else []), False
+    words = [word.casefold() for word in _WORD.findall(part)]
+    content = [word for word in words if word not in _FILLER]
+    if not content:
+        return [], False
+    if all(word in _ANSWERING for word in content):
+        return _sequence(content, of_answer="answer" in words)
+    first = content[0]
+    following = next(iter(words[words.index(first) + 1 :]), "")
+    if first in _STRONG:
+        return ["yes" if first in _YES else "no"], False
+    if first == "no" and following in _AFTER_NO:
+        return ["no"], False
+    return [], False
+
+
+_STRONG = listed("yes yep yeah yup oui nein nope nah sim não да evet")
+_ANSWERING = _YES | _NO | _AGREE | _DISAGREE | {"not"}
+_INTENSE = listed(
+    "absolutely certainly definitely indeed undoubtedly surely course exactly precisely"
+)
+
+
+def _sequence(words: list[str], *, of_answer: bool) -> tuple[list[YesNo], bool]:
+    """What words say of which each answers: "absolutely not", "not true", "yes no"."""
+    claims: list[YesNo] = []
+    weak, denied = True, False
+    for word in words:
+        if word == "not":
+            denied = True
+        elif word in _YES or word in _NO:
+            claims.append("yes" if (word in _YES) != denied else "no")
+            weak = denied = False
+        elif word in _DISAGREE:
+            claims.append("yes" if denied else "no")
+            weak = denied = False
+        elif word not in _INTENSE:
+            if of_answer and not denied:
+                continue  # "the correct answer" answers nothing
+            claims.append("no" if denied else "yes")
+            denied = False
+    if denied:
+        return [*claims, "no"], False
+    if not claims and _INTENSE & set(words):
+        return ["yes"], True
+    return claims, weak
+
+
+def parse_yes_no_as_pope(text: str) -> YesNo:
+    """By the rule of POPE's own script: no if the first sentence has the word "No", "no" or "not",
+    and yes otherwise, whatever else it says.
+
+    >>> [parse_yes_no_as_pope(text) for text in ("There is a cat.", "No, a dog.", "I can't tell.")]
+    ['yes', 'no', 'yes']
+    """
+    words = text.partition(".")[0].replace(",", "").split(" ")
+    return "no" if {"No", "no", "not"} & set(words) else "yes"
 
 
 def denies(text: str) -> bool:
@@ -231,5 +323,4 @@ def denies(text: str) -> bool:
     >>> denies("Nothing at all."), denies("I can't see a dog there."), denies("A brown dog.")
     (True, True, False)
     """
-    text = _OPENERS.sub("", unwrapped(plain(text)).strip(" \t\n\"'(")).strip()
-    return bool(_DENIAL.match(text)) or bool(re.match(r"^(?:no|neither|none)\b", text, re.I))
+    return denies_existence(unwrapped(plain(text)).strip(" \t\n\"'("))

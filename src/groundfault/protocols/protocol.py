@@ -22,9 +22,24 @@ from groundfault.records import Benchmark, Prediction
 if TYPE_CHECKING:
     Settings = Mapping[str, object]
 
-__all__ = ["Protocol"]
+__all__ = ["Protocol", "SideBySide"]
 
 _DEFAULTS: Settings = MappingProxyType({})
+
+
+class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
+    """Metrics under several conventions, shown one below another. `METRIC_WAY` is the name of a
+    metric under one of them."""
+
+    title: str
+    about: str
+    metrics: tuple[str, ...]
+    ways: dict[str, str]
+    """Convention → what it does."""
+    rows: tuple[str, ...] = ("Overall",)
+    """Of the result table."""
+    where: str
+    """The metric that says whether they differ: above 0."""
 
 
 class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -35,6 +50,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What reports call a set that has no title of its own."""
     answers: Literal["masks", "words"] = "masks"
     """What models are asked for."""
+    judged: bool = False
+    """Whether a judge may decide about words that come with masks."""
     families: tuple[str, ...]
     """The metric families of its results."""
     settings: dict[str, object] = {}
@@ -76,6 +93,12 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The heading above them."""
     slices: dict[str, str] = {}
     """Row of the table → what it stands for."""
+    side_by_side: SideBySide | None = None
+    """Metrics that are given under several conventions."""
+    bounded: tuple[str, ...] = ()
+    """The metrics whose bounds a table tells, where that is not the first headline."""
+    doubtful: str = "failed items"
+    """What bounds are about."""
     published_note: str = ""
     """What a reader of published rows must know besides."""
     cells: dict[str, str] = {}

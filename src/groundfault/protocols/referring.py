@@ -1,8 +1,11 @@
-"""Referring expressions, some with a false premise (FP-RefCOCO): See and Segment.
+"""Referring expressions, some with a false premise (FP-RefCOCO): See, Say and Segment.
 
 Several masks of one query are one answer: the union of those with score ≥ t. A record of a results
 file without a score is used at t = 0 only. A query without any prediction counts as an abstention.
 The case (ref, or pairs made from one another) is resampled, not the query.
+
+Say is about what answers say beside their masks: of a false premise that is rejected, the words are
+read by rule, and by a judge where predictions have verdicts.
 """
 
 from __future__ import annotations
@@ -29,9 +32,10 @@ from groundfault.matching.intake import (
     parts,
 )
 from groundfault.metrics import columns_of, false_premise
+from groundfault.parsing.corrections import Correction, read_correction
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Scored
-from groundfault.records import Benchmark, Item, Prediction, Region
+from groundfault.protocols.scored import Scored, by_split
+from groundfault.records import Benchmark, Item, Prediction, Region, Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +55,8 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
     outcome, n_silent = answers.intake.outcomes()
     areas = _Areas.of(items, answers.masks)
     failed = outcome == FAILED
+    rejected = (areas.predicted_px == 0) & (outcome != UNPARSED) & ~failed
+    words = answers.words(rejected)
     scores = false_premise.score(
         areas.present,
         areas.truth_px,
@@ -58,9 +64,10 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
         areas.intersection_px,
         unparsed=outcome == UNPARSED,
         failed=failed,
+        words=words,
     )
     imputed: tuple[Floats, ...] = ()
-    if failed.any():
+    if failed.any() or words.unjudged.any():
         imputed = tuple(
             false_premise.contributions(
                 false_premise.impute(scores, failed, areas.truth_px, areas.image_px, right=right)
@@ -76,11 +83,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
         contributions=false_premise.contributions(scores),
         contribution_names=columns_of(false_premise.FAMILY),
         case=np.array([case_number[item.case_id] for item in items], np.int64),
-        rows={
-            "Overall": np.ones(len(items), bool),
-            "true": areas.present,
-            "false": ~areas.present,
-        },
+        rows=_rows(benchmark, items, areas.present),
         outcomes=outcomes,
         imputed=imputed,
         notes=(
@@ -91,8 +94,18 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
     )
 
 
+def _rows(
+    benchmark: Benchmark, items: Sequence[Item], present: NDArray[np.bool_]
+) -> dict[str, NDArray[np.bool_]]:
+    """All queries, the true and the false ones, and those of each split if there are several."""
+    rows = {"Overall": np.ones(len(items), bool), "true": present, "false": ~present}
+    split = {case.id: case.tags.get("split", "") for case in benchmark.cases}
+    splits = np.array([split[item.case_id] for item in items])
+    return rows | by_split({"Overall": rows["Overall"]}, splits)
+
+
 class _Answers:
-    """One mask per query, made from its predictions as they arrive."""
+    """One mask per query, made from its predictions as they arrive, and what was said."""
 
     def __init__(self, items: Sequence[Item], t: float) -> None:
         self.t = t
@@ -105,6 +118,9 @@ class _Answers:
         self.n_used = np.zeros(len(items), np.int64)
         self.highest = np.full(len(items), np.nan)
         self.n_unscored = 0
+        self.said: dict[int, list[str]] = {}
+        self.verdict: dict[int, Verdict | None] = {}
+        self.is_judged = False
 
     def add(self, prediction: Prediction) -> None:
         """Take in a prediction, or a part of one."""
@@ -118,6 +134,11 @@ class _Answers:
         intake.note_outcome(prediction, place, code if code != OK or n else ABSTAINED)
         for k in range(n if code == OK else 0):
             self._take(prediction, k, place)
+        if prediction.text and prediction.text not in self.said.setdefault(place, []):
+            self.said[place].append(prediction.text)
+        if prediction.judge:
+            self.is_judged = True
+            self.verdict[place] = prediction.verdict
 
     def _take(self, prediction: Prediction, k: int, place: int) -> None:
         """Add a mask to its query's."""
@@ -146,9 +167,35 @@ class _Answers:
         self.intake.n_outside_unit += not 0 <= score <= 1
         return score
 
+    def text(self, place: int) -> str:
+        """What was said about a query."""
+        return "\n".join(self.said.get(place, ()))
+
+    def words(self, rejected: NDArray[np.bool_]) -> false_premise.Words:
+        """What the answers say about false premises, of which it counts where they reject them."""
+        items = self.intake.items
+        found = false_premise.Words.none(len(items))
+        if not any(self.said.values()):
+            return found
+        for place, item in enumerate(items):
+            if item.present or item.answer is None:
+                continue
+            found.sayable[place] = True
+            found.judged[place] = self.is_judged
+            text = self.text(place)
+            if not rejected[place] or not text:
+                continue
+            found.named[place], found.exact[place] = _read(text, item)
+            found.unjudged[place] = self.is_judged and self.verdict.get(place) not in _DECIDED
+            found.judged[place] &= not found.unjudged[place]
+            found.judged_right[place] = self.verdict.get(place) == "right"
+        return found
+
     def notes(self) -> list[str]:
         """What is unusual about the file."""
         notes = [*self.intake.notes()]
+        if not any(self.said.values()) and any(_says(item) for item in self.intake.items):
+            notes.append("No answer has words, so Say is undefined.")
         if self.n_unscored:
             notes.append(f"{self.n_unscored} predictions have no score; their masks were used.")
         several = int((self.n_used > 1).sum())
@@ -157,6 +204,19 @@ class _Answers:
                 f"{several} queries have several masks with score ≥ {self.t}: the union is scored."
             )
         return notes
+
+
+_DECIDED = ("right", "wrong")
+
+
+def _says(item: Item) -> bool:
+    """Whether it is known what is there instead of what an item describes."""
+    return item.answer is not None and not item.present
+
+
+def _read(text: str, item: Item) -> Correction:
+    assert item.answer is not None  # asked only of such items
+    return read_correction(text, item.query, item.answer.reference)
 
 
 class _Areas(msgspec.Struct, frozen=True, eq=False):
@@ -248,7 +308,16 @@ def _query_table(
         "union_px": if_counted(scores.union_px),
         "iou": if_counted(scores.iou),
         "target_iou": [None if math.isnan(value) else value for value in areas.target_iou.tolist()],
+        "there_is": [item.answer.reference if item.answer else "" for item in items],
+        "said": [answers.text(place) for place in range(len(items))],
+        "named": _where(scores.words.sayable & scores.counted, scores.words.named),
+        "named_exactly": _where(scores.words.sayable & scores.counted, scores.words.exact),
+        "named_by_judge": _where(scores.words.judged & scores.counted, scores.words.judged_right),
     }
+
+
+def _where(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> list[bool | None]:
+    return [bool(v) if k else None for k, v in zip(known, values, strict=True)]
 
 
 def _contribute(
@@ -263,19 +332,25 @@ PROTOCOL = Protocol(
     families=("premise",),
     settings={"t": 0.0},
     contribute=_contribute,
-    headlines=("See", "See_true", "See_false", "Segment", "gIoU"),
+    headlines=("See", "See_true", "See_false", "Say", "Segment", "gIoU"),
     main="See",
-    right_or_wrong={"existence right": ("existence_correct", bool)},
+    judged=True,
+    right_or_wrong={
+        "existence right": ("existence_correct", bool),
+        "correction named": ("named", bool),
+    },
     asked=(
         "Each query describes an object. Some descriptions are false: nothing in the picture "
-        "fits. The model should mark what is there and reject what is not."
+        "fits. The model should mark what is there, reject what is not, and say what is there "
+        "instead."
     ),
     told="See",
     sentence="is right about existence for {value} of queries {interval}",
-    bars=("See", "See_true", "See_false", "Segment", "gIoU"),
+    bars=("See", "See_true", "See_false", "Say", "Segment", "gIoU"),
     cells={
         "false premise accepted": "a mask for something that is not there",
         "true premise rejected": "no mask for something that is there",
         "poor mask": "existence right, mask poor",
+        "not named": "rejected, without saying what is there",
     },
 )

@@ -10,6 +10,7 @@ import numpy as np
 from groundfault.errors import UsageError
 from groundfault.metrics import columns_of
 from groundfault.metrics import yes_no as metric
+from groundfault.parsing.yes_no import parse_yes_no_as_pope
 from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
 from groundfault.protocols.words import expected
@@ -56,8 +57,12 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         for entry, truth, row in ends:
             if row is not None and row.outcome is not Outcome.FAILED:
                 sums[entry, metric.column(truth, row.parsed)] += 1
+                as_pope: str | None = parse_yes_no_as_pope(row.text)
             elif failed_as is not None:
-                sums[entry, metric.column(truth, failed_as(truth))] += 1
+                sums[entry, metric.column(truth, as_pope := failed_as(truth))] += 1
+            else:
+                continue
+            sums[entry, metric.column_as_pope(truth, as_pope or "yes")] += 1
         return sums
 
     failed = outcomes[Outcome.FAILED]
@@ -95,7 +100,7 @@ PROTOCOL = Protocol(
     answers="words",
     families=("pope",),
     contribute=lambda benchmark, predictions, settings: score(benchmark, predictions),
-    headlines=("F1", "accuracy", "precision", "recall", "yes_ratio", "unparsed_rate"),
+    headlines=("F1", "F1_pope", "accuracy", "precision", "recall", "yes_ratio", "unparsed_rate"),
     main="F1",
     asked=(
         "Each picture is asked about in yes/no questions: is there such a thing? Half of the "

@@ -40,6 +40,8 @@ __all__ = [
 ALL_MODELS = "(all models)"
 """Stands as the model where a table gives one number for all its models together."""
 
+SIZES = ("S", "M", "L")
+"""Settings that are sizes of objects."""
 _KEYS = ("group", "model", "row", "setting")
 
 
@@ -78,12 +80,20 @@ class PublishedRow:
     printed: Mapping[str, str]
     """The same cells as the paper prints them; empty where it prints nothing."""
 
+    @property
+    def table_row(self) -> str:
+        """The row of our own tables that it can stand beside, as "referring S"; "" where there is
+        none: ours do not have a row per mode."""
+        if not self.setting:
+            return self.row
+        return f"{self.row} {self.setting}" if self.setting in SIZES else ""
+
 
 def sources() -> tuple[Source, ...]:
     """Every table that is stored, in the order of the papers.
 
     >>> [source.table for source in sources()][:3]
-    ['cafe/table2', 'cafe/table3', 'halluseg/poster']
+    ['cafe/statistics', 'cafe/table2', 'cafe/table3']
     """
     return tuple(source for source, _ in _catalogue().values())
 

@@ -140,6 +140,8 @@ class Check:
     tolerance: float | None
     verdict: Verdict
     note: str = ""
+    off: float | None = None
+    """How far the published number is from what the claim allows; 0 where a bound holds."""
 
 
 def derive(formula: Callable[..., Rounded], *cells: Cell) -> Rounded | None:
@@ -150,12 +152,17 @@ def derive(formula: Callable[..., Rounded], *cells: Cell) -> Rounded | None:
 
 def equal(claim: Claim, cell: Cell, derived: Rounded | None, note: str = "") -> Check:
     """The cell is the derived number."""
-    return _check(claim, cell, derived, lambda gap, tolerance: abs(gap) <= tolerance, note)
+    return _check(claim, cell, derived, abs, note)
 
 
 def at_most(claim: Claim, cell: Cell, bound: Rounded | None, note: str = "") -> Check:
     """The cell is no larger than the bound."""
-    return _check(claim, cell, bound, lambda gap, tolerance: gap <= tolerance, note)
+    return _check(claim, cell, bound, lambda gap: max(0.0, gap), note)
+
+
+def at_least(claim: Claim, cell: Cell, bound: Rounded | None, note: str = "") -> Check:
+    """The cell is no smaller than the bound."""
+    return _check(claim, cell, bound, lambda gap: max(0.0, -gap), note)
 
 
 def between(claim: Claim, cell: Cell, ends: Sequence[Rounded], note: str = "") -> Check:
@@ -172,16 +179,17 @@ def _check(
     claim: Claim,
     cell: Cell,
     derived: Rounded | None,
-    holds: Callable[[float, float], bool],
+    off_by: Callable[[float], float],
     note: str,
 ) -> Check:
     published = cell.number
     tolerance: float | None = None
+    off: float | None = None
     verdict: Verdict = "undecidable"
     if published is not None and derived is not None:
         tolerance = published.error + derived.error
-        ok = holds(published.value - derived.value, tolerance + FLOAT_SLACK)
-        verdict = "agrees" if ok else "disagrees"
+        off = off_by(published.value - derived.value)
+        verdict = "agrees" if off <= tolerance + FLOAT_SLACK else "disagrees"
     return Check(
         claim=claim.name,
         source_table=cell.table,
@@ -194,4 +202,5 @@ def _check(
         tolerance=tolerance,
         verdict=verdict,
         note=note,
+        off=off,
     )

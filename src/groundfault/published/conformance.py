@@ -15,12 +15,20 @@ from groundfault.published.checking import Cells, Check, Claim
 from groundfault.published.reactbench_checks import reactbench_checks
 from groundfault.published.reactbench_claims import CLAIMS as REACTBENCH_CLAIMS
 from groundfault.published.reactbench_claims import SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3
+from groundfault.published.segmentation_checks import (
+    CAFE_PARTS,
+    CAFE_PROMPTS,
+    CAFE_SHARES,
+    implied_sizes,
+    segmentation_checks,
+)
 from groundfault.published.segmentation_checks import CLAIMS as SEGMENTATION_CLAIMS
-from groundfault.published.segmentation_checks import segmentation_checks
 
 __all__ = ["CLAIMS", "Check", "checks", "conformance_markdown"]
 
 CLAIMS: tuple[Claim, ...] = SEGMENTATION_CLAIMS + REACTBENCH_CLAIMS
+STATISTICS = (CAFE_PARTS, CAFE_SHARES, CAFE_PROMPTS)
+"""Claims of which the page shows every check."""
 SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
 """Three readings of one column; the page shows them in one table."""
 
@@ -43,7 +51,8 @@ NOT_CHECKED = """\
 
 - ΔIoU = IoU_fact - IoU_textual and ΔIoU = IoU_fact - IoU_visual: neither the poster nor the
   supplement prints an IoU.
-- CAFE's overall pmF1: it is not a mean of the subsets' values."""
+- CAFE's overall pmF1: it is not a mean of the subsets' values.
+- HalluSegBench's limits of small, medium and large objects: no document gives them."""
 
 
 def checks(rows: Iterable[PublishedRow] | None = None) -> tuple[Check, ...]:
@@ -61,7 +70,7 @@ def conformance_markdown(checks: Sequence[Check]) -> str:
         if claim not in SCORE_CLAIMS
         and (failed := [c for c in checks if c.claim == claim.name and c.verdict == "disagrees"])
     ]
-    sections += [_react_score(checks), NOT_CHECKED, _notes()]
+    sections += [_react_score(checks), _statistics(checks), _implied_sizes(), NOT_CHECKED, _notes()]
     return "\n\n".join(sections) + "\n"
 
 
@@ -75,12 +84,54 @@ def _summary(checks: Sequence[Check]) -> str:
                 str(counts[claim.name, verdict])
                 for verdict in ("agrees", "disagrees", "undecidable")
             ),
+            _farthest(check for check in checks if check.claim == claim.name),
             claim.rule,
         )
         for claim in CLAIMS
     ]
-    header = ("claim", "table", "agree", "disagree", "undecidable", "how")
+    header = ("claim", "table", "agree", "disagree", "undecidable", "farthest off", "how")
     return "## Summary\n\n" + _table(header, lines)
+
+
+def _farthest(checks: Iterable[Check]) -> str:
+    """The largest distance from what a claim allows, with the tolerance there."""
+    known = [(check.off, check.tolerance) for check in checks if check.off is not None]
+    if not known:
+        return ""
+    off, tolerance = max(known, key=lambda each: (each[0] or 0.0) - (each[1] or 0.0))
+    return f"{_short(off or 0.0)} (± {_short(tolerance or 0.0)})"
+
+
+def _short(value: float) -> str:
+    """Two digits; of large numbers all before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{round(value, 9):.2g}"
+
+
+def _statistics(checks: Sequence[Check]) -> str:
+    """Every number of CAFE's section 4.1 that follows from others, and how far it is off."""
+    names = [claim.name for claim in STATISTICS]
+    lines = [
+        (
+            check.metric.removesuffix("_count"),
+            check.note or "=",
+            *(_plain(value) for value in (check.published, check.derived, check.off)),
+            check.verdict,
+        )
+        for check in checks
+        if check.claim in names
+    ]
+    header = ("number", "is", "published", "derived", "off by", "verdict")
+    return (
+        "## CAFE: the data set in numbers\n\nSection 4.1, Figure 3 and the rate of retention in "
+        f"Appendix A.1: what follows from other numbers there.\n\n{_table(header, lines)}"
+    )
+
+
+def _plain(value: float | None) -> str:
+    """A count as it is, a share with at most three places."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{round(value, 3):,}"
 
 
 def _disagreements(claim: Claim, failed: Sequence[Check]) -> str:
@@ -95,6 +146,22 @@ def _disagreements(claim: Claim, failed: Sequence[Check]) -> str:
     ]
     header = ("table", "where", "published", "derived", "tolerance", "note")
     return f"## {claim.name}\n\n{claim.finding}\n\n{_table(header, lines)}"
+
+
+def _implied_sizes() -> str:
+    """How many objects are small, medium and large, if the tables are about the same runs."""
+    cells = Cells(published_rows())
+    lines = []
+    for task in ("referring", "reasoning"):
+        shares, miss = implied_sizes(cells, task)
+        lines.append((task, *(f"{100 * share:.0f} %" for share in shares), f"{miss:.4f}"))
+    header = ("task", "small", "medium", "large", "mean miss")
+    return (
+        "## HalluSegBench: how many objects are small, medium and large?\n\nThe limits are not "
+        "published. These shares turn the supplementary Tables 4 and 5 into the main table with "
+        "the smallest mean distance over all models and metrics but those of Seg-Zero and "
+        f"RobustSeg, whose tables do not fit each other.\n\n{_table(header, lines)}"
+    )
 
 
 def _react_score(checks: Sequence[Check]) -> str:

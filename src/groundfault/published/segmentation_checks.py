@@ -14,16 +14,20 @@ from groundfault.published.checking import (
     Check,
     Claim,
     Rounded,
+    at_least,
     at_most,
     between,
     derive,
     equal,
+    total,
     weighted_mean,
 )
 
 CAFE_PAIRS = cafe.PUBLISHED_CASES
 """Number of pairs per edit type (CAFE, section 4.1); together 2,146."""
 
+DISAGREEING = ("Seg-Zero", "RobustSeg")
+"""Models whose main and size tables do not fit each other."""
 HALLUSEG_METRICS = ("dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact")
 
 FPR_PARTS = Claim(
@@ -39,6 +43,21 @@ CGF1_PRODUCT = Claim(
     "CAFE: cgF1 = pmF1 · IL_MCC",
     "IL_MCC does not depend on the IoU threshold, so the mean over thresholds of the product is "
     "exactly the product with the mean pmF1; only rounding is left.",
+)
+CAFE_PARTS = Claim(
+    "CAFE: samples add up",
+    "Section 4.1: the samples by source (COCO, SA-Co/Gold, LVIS) and those by edit type (SM, CC, "
+    "OC) add up to all samples.",
+)
+CAFE_SHARES = Claim(
+    "CAFE: shares from their counts",
+    "Section 4.1 and Appendix A.1: pairs of prompts that occur once among all pairs of prompts, "
+    "and samples kept among raw edits, in percent.",
+)
+CAFE_PROMPTS = Claim(
+    "CAFE: prompts, pairs and samples fit each other",
+    "Section 4.1: there are at least as many pairs of prompts as prompts of either kind, and at "
+    "most all combinations; pairs that occur more than once take at least two samples each.",
 )
 CAFE_GAIN = Claim(
     "CAFE: printed gains over SAM 3",
@@ -62,6 +81,23 @@ CAFE_BOUNDS = Claim(
 CCMS_RATIO = Claim(
     "HalluSegBench: CCMS = CMS_fact / CMS_counterfact",
     "Ratio of the two printed means.",
+)
+MAIN_POSTER = Claim(
+    "HalluSegBench: the main table repeats the poster",
+    "Six models stand in both, under referring.",
+)
+MAIN_RANGE = Claim(
+    "HalluSegBench: main table inside the sizes of the supplement",
+    "A mean over all sizes lies between the means for small, medium and large objects "
+    "(supplementary Table 4 for referring, Table 5 for reasoning).",
+    "Seg-Zero's dIoU_textual and RobustSeg's CMS_fact, both referring, lie outside of all three "
+    "sizes; the 70 other means lie inside.",
+)
+COPIED = Claim(
+    "HalluSegBench: no two metrics of a model share their numbers",
+    "In the supplementary Tables 4 and 5, two metrics of a model may agree to four places for one "
+    "size by chance, not for more. Published is for how many sizes they do.",
+    "In Table 4, Seg-Zero's CMS_fact for M and L repeats its dIoU_textual for M and L.",
 )
 POSTER_RANGE = Claim(
     "HalluSegBench: poster inside the sizes of the supplement",
@@ -87,6 +123,9 @@ POOLED_RANGE = Claim(
 )
 
 CLAIMS = (
+    CAFE_PARTS,
+    CAFE_SHARES,
+    CAFE_PROMPTS,
     FPR_PARTS,
     UFPR_FROM_SUBSETS,
     CAFE_OVERALL,
@@ -95,6 +134,9 @@ CLAIMS = (
     CAFE_MCC,
     CAFE_GAIN,
     CCMS_RATIO,
+    MAIN_POSTER,
+    MAIN_RANGE,
+    COPIED,
     POSTER_RANGE,
     POSTER_MIX,
     INTERVAL,
@@ -104,15 +146,46 @@ CLAIMS = (
 
 def segmentation_checks(cells: Cells) -> Iterator[Check]:
     """Every check of CAFE and HalluSegBench."""
+    yield from _statistics(cells)
     for model in cells.models("cafe/table3"):
         yield from _false_positives(cells, model)
     for model in cells.models("cafe/table2"):
         yield from _concept_segmentation(cells, model)
     for model in cells.models("halluseg/poster"):
         yield from _poster(cells, model)
+    for model in cells.models("halluseg/main"):
+        yield from _main_table(cells, model)
     for metric in HALLUSEG_METRICS:
         yield _poster_mix(cells, metric)
         yield from _interval(cells, metric)
+
+
+def _statistics(cells: Cells) -> Iterator[Check]:
+    """CAFE's section 4.1 and its rate of retention."""
+
+    def cell(name: str) -> Cell:
+        return cells.get("cafe/statistics", ALL_MODELS, "Overall", name)
+
+    def count(name: str) -> Cell:
+        return cell(f"{name}_count")
+
+    def percent(part: Rounded, whole: Rounded) -> Rounded:
+        return (part / whole).times(100)
+
+    samples, pairs, single = count("samples"), count("pair_types"), count("single_pair_types")
+    for parts, note in ((("COCO", "SACo", "LVIS"), "by source"), (CAFE_PAIRS, "by edit type")):
+        whole = derive(lambda *n: total(n), *map(count, parts))
+        yield equal(CAFE_PARTS, samples, whole, note)
+    yield equal(CAFE_SHARES, cell("single_pair_types_share"), derive(percent, single, pairs))
+    yield equal(CAFE_SHARES, cell("retained_share"), derive(percent, samples, count("raw")))
+    positive, misleading = count("positive_prompts"), count("misleading_prompts")
+    for prompts in (positive, misleading):
+        yield at_most(CAFE_PROMPTS, prompts, pairs.number, "at most the pairs of prompts")
+    most = derive(Rounded.__mul__, positive, misleading)
+    yield at_most(CAFE_PROMPTS, pairs, most, "at most all combinations")
+    # single pairs take one sample each, the others two or more: 2·pairs - single ≤ samples
+    fewest = derive(lambda s, p: p.times(2) - s, samples, pairs)
+    yield at_least(CAFE_PROMPTS, single, fewest, "at least, as the others take two samples each")
 
 
 def _false_positives(cells: Cells, model: str) -> Iterator[Check]:
@@ -163,6 +236,57 @@ def _concept_segmentation(cells: Cells, model: str) -> Iterator[Check]:
         yield equal(CAFE_GAIN, gain, derive(Rounded.__sub__, ours, sam3))
 
 
+def _main_table(cells: Cells, model: str) -> Iterator[Check]:
+    tables = {"referring": "halluseg/supp-table4", "reasoning": "halluseg/supp-table5"}
+    in_poster = model in cells.models("halluseg/poster")
+    for task, table in tables.items():
+        for metric in HALLUSEG_METRICS:
+            mean = cells.get("halluseg/main", model, task, metric)
+            if in_poster and task == "referring":
+                poster = cells.get("halluseg/poster", model, task, metric)
+                yield equal(MAIN_POSTER, mean, poster.number)
+            yield between(MAIN_RANGE, mean, _by_size(cells, table, model, task, metric))
+        for first, second in combinations(HALLUSEG_METRICS, 2):
+            sides = (_by_size(cells, table, model, task, metric) for metric in (first, second))
+            shared = sum(a == b for a, b in zip(*sides, strict=False))
+            cell = Cell(table, model, task, "", f"{first} = {second}", Rounded(float(shared)))
+            yield at_most(COPIED, cell, Rounded(1.0))
+
+
+def _by_size(cells: Cells, table: str, model: str, row: str, metric: str) -> list[Rounded]:
+    """What a table prints for small, medium and large objects."""
+    sizes = (cells.get(table, model, row, metric, size).number for size in "SML")
+    return [number for number in sizes if number is not None]
+
+
+def implied_sizes(cells: Cells, task: str) -> tuple[tuple[float, float, float], float]:
+    """The shares of small, medium and large objects that give the main table from the sizes of the
+    supplement with the smallest mean distance, and that distance."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    table = {"referring": "halluseg/supp-table4", "reasoning": "halluseg/supp-table5"}[task]
+    lines = [
+        (cells.get("halluseg/main", model, task, metric).number, *sizes)
+        for model in cells.models("halluseg/main")
+        if model not in DISAGREEING
+        for metric in HALLUSEG_METRICS
+        if len(sizes := _by_size(cells, table, model, task, metric)) == 3
+    ]
+    values = np.array([[n.value for n in line if n is not None] for line in lines])
+    mean, sizes_, n = values[:, 0], values[:, 1:], len(values)
+    slack = np.eye(n)
+    found = linprog(
+        np.r_[0.0, 0.0, 0.0, np.ones(n)],  # the distances, one for every line
+        np.block([[sizes_, -slack], [-sizes_, -slack]]),
+        np.r_[mean, -mean],
+        np.r_[1.0, 1.0, 1.0, np.zeros(n)][None],
+        [1.0],
+    )
+    small, medium, large = (float(share) for share in found.x[:3])
+    return (small, medium, large), float(found.fun) / n
+
+
 def _poster(cells: Cells, model: str) -> Iterator[Check]:
     poster = {
         metric: cells.get("halluseg/poster", model, "referring", metric)
@@ -171,11 +295,8 @@ def _poster(cells: Cells, model: str) -> Iterator[Check]:
     ratio = derive(Rounded.__truediv__, poster["CMS_fact"], poster["CMS_counterfact"])
     yield equal(CCMS_RATIO, poster["CCMS"], ratio)
     for metric in HALLUSEG_METRICS:
-        sizes = (
-            cells.get("halluseg/supp-table4", model, "referring", metric, size).number
-            for size in "SML"
-        )
-        yield between(POSTER_RANGE, poster[metric], [n for n in sizes if n is not None])
+        sizes = _by_size(cells, "halluseg/supp-table4", model, "referring", metric)
+        yield between(POSTER_RANGE, poster[metric], sizes)
 
 
 def _poster_mix(cells: Cells, metric: str) -> Check:

@@ -13,6 +13,7 @@ from groundfault.analysis.exam import CotEffect, PositionBias
 from groundfault.benchmarks.reactbench import LAYOUT
 from groundfault.judges.card import JudgeCard
 from groundfault.judges.causes import CAUSES, LABELS
+from groundfault.judges.reader import ReaderCard
 from groundfault.metrics import Metric
 from groundfault.published import published_rows
 from groundfault.records import Estimate, Summary
@@ -450,5 +451,27 @@ def judge_table(card: JudgeCard) -> Table:
         ["", "n", "agreement", "precision", "recall", "specificity", "κ", "α", "undecided"],
         rows,
         title=f"Judge {card.judge} against labelled answers",
+        notes=notes,
+    )
+
+
+def reader_table(card: ReaderCard) -> Table:
+    """How often answers are read as they are meant."""
+    readers = [("by rule", card.rules)]
+    if card.reader:
+        readers.append((f"and {card.reader}", card.with_reader))
+    rows = [
+        [name, reader, str(of.n), _percent(of.as_meant / of.n), str(of.unread), str(of.misread)]
+        for name in card.rules
+        for reader, found in readers
+        for of in [found[name]]
+    ]
+    notes = [f"labels: {card.labels}"] if card.labels else []
+    if card.prompt_hash:
+        notes.append(f"prompts: {card.prompt_hash[:12]}")
+    return Table(
+        ["", "read", "n", "as meant", "unread", "misread"],
+        rows,
+        title="Answers read against what they mean",
         notes=notes,
     )

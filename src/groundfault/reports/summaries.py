@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from groundfault.metrics import Metric
-from groundfault.protocols import Protocol, of_summary
+from groundfault.protocols import Protocol, SideBySide, of_summary
 from groundfault.records import Estimate, Summary
 from groundfault.reports.tables import Cell, Table
 
 if TYPE_CHECKING:
     from groundfault.published import PublishedRow
 
-__all__ = ["estimate_cell", "published_table", "summary_table"]
+__all__ = ["conventions_table", "estimate_cell", "published_table", "summary_table"]
 
 
 def estimate_cell(metric: Metric, estimate: Estimate) -> Cell:
@@ -48,6 +48,46 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
     return Table(columns, rows, title=summary.benchmark, notes=list(_notes(summary, protocol)))
 
 
+def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()) -> Table | None:
+    """Metrics under several conventions, one below another, of named results; None where the
+    conventions give the same. `rows` are those of the result table, else as the protocol says."""
+    first = next(iter(summaries.values()))
+    protocol = of_summary(first)
+    told = protocol.side_by_side
+    if told is None or not any(_conventions_differ(each, told) for each in summaries.values()):
+        return None
+    metrics = [protocol.metric(name) for name in told.metrics]
+    shown = rows or told.rows
+    body = []
+    for name, summary in summaries.items():
+        for row, content in summary.rows.items():
+            if not content.n_cases or row not in shown:
+                continue
+            for way in told.ways:
+                found = [content.metrics.get(f"{m.name}_{way}", Estimate(None)) for m in metrics]
+                cells = [_with_n(m, e) for m, e in zip(metrics, found, strict=True)]
+                label = " · ".join(filter(None, (name, row if len(shown) > 1 else "")))
+                body.append([label or row, way, *cells])
+    return Table(
+        ["", "absent masks", *map(_heading, metrics)],
+        body,
+        title=told.title,
+        notes=[told.about, *(f"{way}: {meaning}" for way, meaning in told.ways.items())],
+        left_columns=2,
+    )
+
+
+def _conventions_differ(summary: Summary, told: SideBySide) -> bool:
+    found = summary.rows["Overall"].metrics.get(told.where, Estimate(None))
+    return bool(found.value)
+
+
+def _with_n(metric: Metric, estimate: Estimate) -> Cell:
+    """The value with its interval and how many cases it is about."""
+    cell = estimate_cell(metric, estimate)
+    return Cell(cell.text, f"{cell.detail} n {estimate.n}".strip())
+
+
 def _heading(metric: Metric) -> str:
     """The metric's short name with which way is better."""
     return f"{metric.short} {metric.arrow}".rstrip()
@@ -75,14 +115,17 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     if summary.about:
         yield f"note: {summary.about}"
     yield from (f"note: {note}" for note in summary.notes)
-    main = protocol.metric(protocol.headlines[0] if protocol.headlines else "")
-    for row, bounds in summary.bounds.items():
-        low, high = bounds.get(main.name, (None, None))
-        if low is not None and high is not None:
-            yield (
-                f"{row} {main.name} lies between {main.text(low)} and {main.text(high)}, however "
-                "the failed items would have ended"
-            )
+    told = protocol.bounded or protocol.headlines[:1]
+    rows = ["Overall"] if protocol.bounded else list(summary.bounds)  # a line each
+    for row, bounds in ((row, summary.bounds.get(row, {})) for row in rows):
+        ends = [(protocol.metric(name), *bounds.get(name, (None, None))) for name in told]
+        parts = [
+            f"{metric.name} lies between {metric.text(low)} and {metric.text(high)}"
+            for metric, low, high in ends
+            if low is not None and high is not None and (low < high or not protocol.bounded)
+        ]
+        if parts:
+            yield (f"{row} {' and '.join(parts)}, however the {protocol.doubtful} would have ended")
 
 
 def _units(metrics: Sequence[Metric]) -> str:
@@ -106,7 +149,7 @@ def published_table(
     shown = [m for m in metrics if any(row.metrics.get(m.name) is not None for row in rows)]
     merged: dict[tuple[str, str], dict[str, float | None]] = {}
     for row in rows:
-        merged.setdefault((row.model, row.row), {}).update(
+        merged.setdefault((row.model, row.table_row), {}).update(
             {name: value for name, value in row.metrics.items() if value is not None}
         )
     body = [

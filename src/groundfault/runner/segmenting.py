@@ -261,6 +261,9 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
             raise ValueError(f"a score is not finite: {list(prediction.scores)}")
         if prediction.presence is not None and not 0.0 <= prediction.presence <= 1.0:
             raise ValueError(f"a presence of {prediction.presence} is not in 0–1")
+        qualities = tuple(map(float, prediction.qualities))
+        if len(qualities) not in (0, len(masks)):
+            raise ValueError(f"{len(masks)} masks and {len(qualities)} qualities")
     except (ValueError, TypeError, KeyError) as problem:
         [failure] = _failed([item], ValueError(f"the model's answer is unsound: {problem}"))
         return failure
@@ -272,7 +275,9 @@ def _checked(item: Item, prediction: Prediction, seconds: float) -> Prediction:
         boxes_xywh=prediction.boxes_xywh,
         text=prediction.text,
         reason=prediction.reason,
+        finish=prediction.finish,
         presence=prediction.presence,
+        qualities=qualities,
         seconds=seconds,
         category_ids=prediction.category_ids,
     )

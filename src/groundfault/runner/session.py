@@ -26,8 +26,8 @@ from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
 from groundfault.runner.work import Plan
 from groundfault.runs.identity import library_versions, picture_sizes
-from groundfault.runs.recorder import Recorder, Tally, tally, totals
-from groundfault.runs.resume import PICTURES, check_identity, resumed
+from groundfault.runs.recorder import Recorder, Tally, settle, tally, totals
+from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
 from groundfault.runs.run import Run, write_run
 
 __all__ = ["Pending", "Progress", "Ready", "Session", "Way", "folder_name", "predict"]
@@ -127,7 +127,8 @@ def predict(
         run = resumed(folder, run, resume=plan.resume, fresh=plan.fresh)
         if started is not None:
             started(run)
-        return Session(folder, run, asked, benchmark.images, progress).carry_out(way)
+        again = RETRIES[plan.ask_again]
+        return Session(folder, run, asked, benchmark.images, progress, again).carry_out(way)
 
 
 class Session:
@@ -140,11 +141,12 @@ class Session:
         asked: Benchmark,
         images: str | PathLike[str],
         progress: Callable[[Progress], None] | None,
+        again: Sequence[str] = (),
     ) -> None:
         self.folder, self.run, self.images = folder, run, images
         self.items = asked.items
         keys = [(item.id, mode) for item in asked.items for mode in run.modes or MASKS]
-        self.tally: Tally = tally(folder, keys)
+        self.tally: Tally = tally(folder, keys, again)
         self.pending: Pending = [
             (item, mode)
             for item in asked.items
@@ -156,6 +158,7 @@ class Session:
         self.usage: Callable[[], tuple[int, float | None]] = lambda: (0, None)
         """Tokens and cost of this session so far; set by a way that counts them."""
         self.last_session: dict[str, int] = {}
+        self._again = tuple(again)
         self._progress = progress
         self._recorder: Recorder | None = None
         self._earlier = self.tally.total
@@ -199,9 +202,16 @@ class Session:
             versions={**self.run.versions, **ready.versions},
             probe=ready.probe,
         )
+        if self._again:  # not before: a model that cannot be loaded answers nothing in their place
+            settle(self.folder, self._again)
+            self._again = ()
         for stale in ("summary.json", "cases.parquet"):
             (self.folder / stale).unlink(missing_ok=True)
         self._note("running")
+
+    def note_settings(self, **settings: object) -> None:
+        """Note how the run was carried out, where that is known only afterwards."""
+        self.run = msgspec.structs.replace(self.run, settings={**self.run.settings, **settings})
 
     def keep(self, predictions: Sequence[Prediction], *, n_images: int = 0) -> None:
         """Keep what came in."""

@@ -185,6 +185,8 @@ class InWords(NamedTuple):
 
         client.run(((question, partial(make, question)) for question in pending), keep)
         session.stopped = client.stopped
+        if client.changes:
+            session.note_settings(changed_parameters=dict(client.changes))
         session.last_session = {
             "requests": cost.requests,
             "tokens": cost.usage.tokens,

@@ -42,6 +42,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The response store; "" is the user's own."""
     fresh: bool = False
     """Ask again what the response store has."""
+    ask_again: str = ""
+    """Which answers of an earlier session are asked for again, besides those that failed: one of
+    `RETRIES`."""
 
     def noted(self) -> dict[str, object]:
         """What run.json says of it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -166,7 +166,7 @@ def _rewrite(
     old_ones = set(old_shards(folder))
     for path in shards(folder):
         old = path in old_ones
-        if only and not old and all(found.value != only for _, found, _ in read_outcomes(path)):
+        if only and not old and all(found.outcome != only for found in read_outcomes(path)):
             continue
         kept = change(list(read_shard(path)))
         if kept:
@@ -175,18 +175,23 @@ def _rewrite(
             path.unlink()
 
 
-def _answered(predictions: Iterable[Prediction]) -> list[Prediction]:
-    return [each for each in predictions if each.outcome is not Outcome.FAILED]
-
-
-def settle(folder: AnyPath) -> None:
-    """Bring a run that was cut short in order: its journal becomes a shard, what failed is
-    dropped so that it is asked again, and every prediction is stored once."""
+def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
+    """Bring a run that was cut short in order: its journal becomes a shard, what failed or has a
+    `finish` of those in `again` is dropped so that it is asked again, and every prediction is
+    stored once."""
     folder = Path(folder)
-    _rewrite(folder, _answered, only=Outcome.FAILED.value)
-    known = {key for path in shards(folder) for key, _, _ in read_outcomes(path)}
+
+    def answered(predictions: Iterable[Prediction]) -> list[Prediction]:
+        return [
+            each
+            for each in predictions
+            if each.outcome is not Outcome.FAILED and each.finish not in again
+        ]
+
+    _rewrite(folder, answered, only="" if again else Outcome.FAILED.value)
+    known = {found.key for path in shards(folder) for found in read_outcomes(path)}
     for journal in journals(folder):
-        kept = [each for each in _answered(journal.read()) if each.key not in known]
+        kept = [each for each in answered(journal.read()) if each.key not in known]
         if kept:
             _finish_shard(folder, shard_number(journal.path), kept)
     left = ("answers-*.parquet", "answers-*.journal", "predictions-*.journal")
@@ -218,13 +223,14 @@ class Tally(msgspec.Struct):
         return sum(self.outcomes.values())
 
 
-def tally(folder: AnyPath, wanted: Iterable[tuple[str, str]]) -> Tally:
-    """How what is wanted of a settled run ended so far."""
+def tally(folder: AnyPath, wanted: Iterable[tuple[str, str]], again: Collection[str] = ()) -> Tally:
+    """How what is wanted of a settled run ended so far, without those with a `finish` in `again`:
+    they are asked again."""
     names, found = set(wanted), Tally()
     for path in shards(folder):
-        for key, outcome, reason in read_outcomes(path):
-            if key in names:
-                found.add(key, outcome, reason)
+        for ended in read_outcomes(path):
+            if ended.key in names and ended.finish not in again:
+                found.add(ended.key, ended.outcome, ended.reason)
     return found
 
 

@@ -15,7 +15,16 @@ from groundfault.runs.recorder import clear, settle
 from groundfault.runs.run import RUN, Run, read_run
 from groundfault.runs.shards import shards
 
-__all__ = ["CHECKPOINTS", "LATE", "PICTURES", "PLACEMENT", "SERVER", "check_identity", "resumed"]
+__all__ = [
+    "CHECKPOINTS",
+    "LATE",
+    "PICTURES",
+    "PLACEMENT",
+    "RETRIES",
+    "SERVER",
+    "check_identity",
+    "resumed",
+]
 
 CHECKPOINTS = "checkpoints"
 PLACEMENT = "placement"
@@ -24,6 +33,10 @@ LATE = (CHECKPOINTS, PLACEMENT, SERVER)
 """The parts of a run's identity that are known when the model is loaded."""
 PICTURES = "pictures"
 """The setting that holds the sizes of a few pictures: predictions about others are not mixed."""
+
+RETRIES: dict[str, tuple[str, ...]] = {"": (), "timeout": ("turns", "unread")}
+"""Answers that may be asked for again, by how they ended (`Prediction.finish`): an agent's whose
+turns ran out."""
 
 
 def resumed(
@@ -58,6 +71,7 @@ def resumed(
         seconds=before.seconds,
         probe=before.probe,
         judged=before.judged,
+        read=before.read,
         attributed=before.attributed,
     )
 

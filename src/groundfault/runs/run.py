@@ -28,7 +28,7 @@ SILENT = "the results file has no record of it"
 
 
 class Grader(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge, or a model that names causes, as a run notes it."""
+    """A judge, a reader, or a model that names causes, as a run notes it."""
 
     name: str
     prompt_hash: str = ""
@@ -88,6 +88,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Requests, retries, outages, replies from the response store, rewritten pictures."""
     judged: Grader | None = None
     """Who gave the verdicts."""
+    read: Grader | None = None
+    """The model that read what the rules left unread."""
     attributed: Grader | None = None
     """Who named the sub-causes."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from groundfault.records import Outcome, Prediction
 
 __all__ = [
     "SHARD",
+    "Ended",
     "old_shards",
     "prediction_of",
     "read_outcomes",
@@ -32,7 +33,10 @@ __all__ = [
 AnyPath = str | PathLike[str]
 SHARD = "predictions-{:05d}.parquet"
 _MASKS = ("masks", "scores")
-_OPTIONAL = ("boxes_xywh", "category_ids", "presence")
+_OPTIONAL = (
+    "boxes_xywh", "category_ids", "presence", "qualities", "finish", "verdict", "judge",
+    "judge_text",
+)  # fmt: skip
 _WORDS = (
     "mode", "finish", "parsed", "verdict", "judge", "judge_text", "cause", "cause_by", "cause_text",
     "tokens_in", "tokens_out", "cost",
@@ -72,17 +76,28 @@ def write_shard(folder: AnyPath, number: int, predictions: Sequence[Prediction])
     names += [
         name
         for name in _OPTIONAL
-        if any(getattr(prediction, name) not in ((), None) for prediction in predictions)
+        if name not in names
+        and any(getattr(prediction, name) not in ((), None, "") for prediction in predictions)
     ]
     write_table(path, {name: _Column(name, predictions) for name in names})
     return path
 
 
-def read_outcomes(path: Path) -> Iterator[tuple[tuple[str, str], Outcome, str]]:
-    """Key, outcome and reason of every prediction in a shard; nothing else is read."""
-    for row in read_rows(path, ("item_id", "mode", "outcome", "reason")):
+class Ended(NamedTuple):
+    """How a stored prediction ended."""
+
+    key: tuple[str, str]
+    outcome: Outcome
+    reason: str
+    finish: str
+
+
+def read_outcomes(path: Path) -> Iterator[Ended]:
+    """How every prediction in a shard ended; nothing else is read."""
+    for row in read_rows(path, ("item_id", "mode", "outcome", "reason", "finish")):
         key = (row["item_id"], row.get("mode") or "")
-        yield key, Outcome(row["outcome"]), row["reason"] or ""
+        finish = row.get("finish") or ""
+        yield Ended(key, Outcome(row["outcome"]), row["reason"] or "", finish)
 
 
 def read_rows(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -140,6 +155,7 @@ class _Column:
             "scores": pa.list_(pa.float64()),
             "boxes_xywh": pa.list_(pa.list_(pa.float64())),
             "category_ids": pa.list_(pa.int64()),
+            "qualities": pa.list_(pa.float64()),
             "tokens_in": pa.int64(),
             "tokens_out": pa.int64(),
             **dict.fromkeys(("presence", "seconds", "cost"), pa.float64()),

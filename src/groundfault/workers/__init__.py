@@ -27,15 +27,17 @@ class Script(NamedTuple):
 
 
 SCRIPTS = {
-    "glamm": Script("GLaMM: masks tied to phrases of its answer", NOT_SEEN, NOT_SEEN),
-    "lisa": Script("LISA: reasoning segmentation", NOT_SEEN, "none stated"),
-    "openseed": Script("OpenSeeD: open vocabulary", "Apache-2.0", "not stated apart"),
-    "pixellm": Script("PixelLM: several targets at once", NOT_SEEN, NOT_SEEN),
+    "glamm": Script("GLaMM: masks tied to phrases of its answer", "Apache-2.0", "Apache-2.0"),
+    "lisa": Script("LISA: reasoning segmentation", "Apache-2.0", "none stated"),
+    "openseed": Script(
+        "OpenSeeD: open vocabulary, a pass per phrase", "Apache-2.0", "not stated apart"
+    ),
+    "pixellm": Script("PixelLM: several targets at once", "Apache-2.0", "Apache-2.0"),
     "robustseg": Script("RobustSeg: segments or abstains", "MIT", "none stated"),
-    "seg_zero": Script("Seg-Zero: thinks, then SAM 2", NOT_SEEN, '"other", Apache-2.0'),
+    "seg_zero": Script("Seg-Zero: thinks, then SAM 2", "Apache-2.0", '"other", Apache-2.0'),
     "sesame": Script("SESAME: sees whether it is there", "MIT", NOT_SEEN),
     "vision_reasoner": Script(
-        "VisionReasoner: thinks, then SAM 2", NOT_SEEN, f"{NOT_SEEN}, Apache-2.0"
+        "VisionReasoner: thinks, then SAM 2", "Apache-2.0", f"{NOT_SEEN}, Apache-2.0"
     ),
 }
 """The scripts that ship, by name."""

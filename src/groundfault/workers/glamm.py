@@ -1,9 +1,7 @@
 """GLaMM: grounded conversation, masks tied to phrases of its answer.
 
-repository   https://github.com/mbzuai-oryx/groundingLMM (read at b848f39); its licence we did
-             not see
-checkpoint   MBZUAI/GLaMM-FullScope (referring only: MBZUAI/GLaMM-RefSeg); its licence we did not
-             see
+repository   https://github.com/mbzuai-oryx/groundingLMM (read at e74865f), Apache-2.0
+checkpoint   MBZUAI/GLaMM-FullScope (referring only: MBZUAI/GLaMM-RefSeg), Apache-2.0
 paper        Rasheed et al., GLaMM: Pixel Grounding Large Multimodal Model, CVPR 2024
 
 Not run by us. The repository goes into $GROUNDFAULT_WORKER_REPO_GLAMM, the Python of its
@@ -18,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from groundfault.workers.lisa import (
     MAX_NEW_TOKENS,
     SIDE_PX,
+    TEMPLATE,
     conversation,
     device_and_dtype,
     need_repository,
     padded,
     question,
     spoken,
+    template,
 )
 from groundfault.workers.runtime import Answer, Picture, versions_of
 
@@ -38,8 +38,8 @@ TOKENS = {
     "bop_token_idx": "<p>",
     "eop_token_idx": "</p>",
 }
-PREFACE = "The <im_start><image><im_end> provides an overview of the picture.\n"
-"""The words it was trained with, before any instruction."""
+PREFACE_AT = ("eval/gcg/infer.py", "begin_str")
+"""Where the repository has the words that it was trained with, before any instruction."""
 
 
 class Glamm:
@@ -81,6 +81,8 @@ class Glamm:
         self.network.get_model().get_vision_tower().to(self.device, self.dtype)
         self.clip = CLIPImageProcessor.from_pretrained(network.config.vision_tower)
         self.resize = ResizeLongestSide(SIDE_PX)
+        preface = template(options["repo"], *PREFACE_AT)
+        self.preface = preface.format(DEFAULT_IMAGE_TOKEN="<im_start><image><im_end>")
 
     def segment(self, picture: Picture, phrases: Sequence[str]) -> list[Answer]:
         """One answer per phrase."""
@@ -101,7 +103,9 @@ class Glamm:
         from model.llava.mm_utils import tokenizer_image_token
         from tools.utils import IMAGE_TOKEN_INDEX
 
-        prompt = conversation(conversations, PREFACE + question(phrase))
+        prompt = conversation(
+            conversations.conv_templates[TEMPLATE], self.preface + question(phrase)
+        )
         ids = tokenizer_image_token(prompt, self.tokenizer, return_tensors="pt")[None]
         said, masks = self.network.evaluate(
             overview,

@@ -1,7 +1,6 @@
 """LISA: reasoning segmentation by a language model that says [SEG].
 
-repository   https://github.com/dvlab-research/LISA (read at 4b17762); its licence file we did not
-             see
+repository   https://github.com/dvlab-research/LISA (read at 3cb2d43), Apache-2.0
 checkpoint   xinlai/LISA-7B-v1 (13B: xinlai/LISA-13B-llama2-v1); no card, no licence stated; made
              from LLaMA
 paper        Lai et al., LISA: Reasoning Segmentation via Large Language Model, CVPR 2024
@@ -16,6 +15,8 @@ the picture each time: its `evaluate` offers no other way.
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call"
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundfault.workers.runtime import Answer, Picture, versions_of
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "xinlai/LISA-7B-v1"
 VISION_TOWER = "openai/clip-vit-large-patch14"
+TEMPLATE = "llava_v1"
+"""The conversation template that LISA, PixelLM and GLaMM are run with."""
 SIDE_PX = 1024
 MEAN_RGB = (123.675, 116.28, 103.53)
 DEVIATION_RGB = (58.395, 57.12, 57.375)
 MAX_NEW_TOKENS = 512
+NUMBER_TYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 def question(phrase: str) -> str:
@@ -67,13 +71,25 @@ def padded(resized: Any, side_px: int = SIDE_PX) -> Any:
     return canvas
 
 
-def device_and_dtype(options: dict[str, Any]) -> tuple[Any, Any]:
-    """Torch's own, "auto" being the first GPU and bfloat16."""
+def number_type(asked: str, usual: str = "bfloat16") -> str:
+    """Torch's name of a number type by either of its names; "auto" is the usual one.
+
+    >>> number_type("auto"), number_type("fp16"), number_type("float32")
+    ('bfloat16', 'float16', 'float32')
+    """
+    name = usual if asked == "auto" else NUMBER_TYPES.get(asked, asked)
+    if name not in NUMBER_TYPES.values():
+        known = ", ".join(["auto", *NUMBER_TYPES, *NUMBER_TYPES.values()])
+        raise RuntimeError(f"unknown dtype '{asked}'. Known: {known}")
+    return name
+
+
+def device_and_dtype(options: dict[str, Any], usual: str = "bfloat16") -> tuple[Any, Any]:
+    """Torch's own, "auto" being the first GPU and the usual number type."""
     import torch
 
     device = "cuda" if options["device"] == "auto" else options["device"]
-    dtype = "bfloat16" if options["dtype"] == "auto" else options["dtype"]
-    return torch.device(device), getattr(torch, dtype)
+    return torch.device(device), getattr(torch, number_type(options["dtype"], usual))
 
 
 def need_repository(options: dict[str, Any], name: str, url: str) -> None:
@@ -84,9 +100,53 @@ def need_repository(options: dict[str, Any], name: str, url: str) -> None:
         )
 
 
-def conversation(library: Any, text: str, kind: str = "llava_v1") -> str:
-    """The prompt of one question, by the repository's own template."""
-    conv = library.conv_templates[kind].copy()
+def need_weights(options: dict[str, Any], name: str, remedy: str) -> None:
+    """Some weights are files that have to be downloaded by hand; they have no revision then."""
+    given = options["checkpoint"]
+    if not given:
+        raise RuntimeError(f"{name} needs its weights: {remedy}")
+    if not Path(given).exists():
+        raise RuntimeError(f"{name}: {given} is neither a file nor a folder here; {remedy}")
+
+
+def template(repository: str, file: str, name: str) -> str:
+    """The text that a source file of a repository assigns to a name, or to an attribute of that
+    name. The wording of a prompt belongs to a trained model, so it comes from there."""
+    text = assigned(Path(repository, file).read_text(encoding="utf-8"), name)
+    if text is None:
+        raise LookupError(f"the repository's {file} assigns nothing to {name}: is it a newer one?")
+    return text
+
+
+def assigned(source: str, name: str) -> str | None:
+    """The text that a Python source assigns to a name; what it puts in stands in braces.
+
+    >>> assigned("def main():\\n    ASK = 'Find {Question}: ' \\\\\\n        '{Answer}'", "ASK")
+    'Find {Question}: {Answer}'
+    >>> assigned("self.begin = f'The {IMAGE} is here.'", "begin")
+    'The {IMAGE} is here.'
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if name in (getattr(target, "id", ""), getattr(target, "attr", "")):
+                return _text(node.value)
+    return None
+
+
+def _text(value: ast.expr) -> str:
+    if not isinstance(value, ast.JoinedStr):
+        return str(ast.literal_eval(value))
+    parts: list[Any] = value.values
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else "{" + part.value.id + "}"
+        for part in parts
+    )
+
+
+def conversation(opening: Any, text: str) -> str:
+    """The prompt of one question, by a template of the repository's own."""
+    conv = opening.copy()
     conv.messages = []
     conv.append_message(conv.roles[0], text)
     conv.append_message(conv.roles[1], "")
@@ -148,7 +208,8 @@ class Lisa:
         from model.llava.mm_utils import tokenizer_image_token
         from utils.utils import IMAGE_TOKEN_INDEX
 
-        prompt = conversation(conversations, f"<im_start><image><im_end>\n{question(phrase)}")
+        template = conversations.conv_templates[TEMPLATE]
+        prompt = conversation(template, f"<im_start><image><im_end>\n{question(phrase)}")
         ids = tokenizer_image_token(prompt, self.tokenizer, return_tensors="pt")[None]
         ids = ids.to(self.device)
         said, masks = self.network.evaluate(

@@ -1,9 +1,7 @@
 """PixelLM: several targets at once, by a codebook of segmentation tokens and its own decoder.
 
-repository   https://github.com/MaverickRen/PixelLM (read at c43c0af); its licence we did not
-             see
-checkpoint   maverickrzw/PixelLM-7B, folder hf_model (13B: maverickrzw/PixelLM-13B); its licence we
-             did not see
+repository   https://github.com/MaverickRen/PixelLM (read at ebf0792), Apache-2.0
+checkpoint   maverickrzw/PixelLM-7B, folder hf_model, Apache-2.0 (13B: maverickrzw/PixelLM-13B)
 paper        Ren et al., PixelLM: Pixel Reasoning with Large Multimodal Model, CVPR 2024
 
 Not run by us. The repository goes into $GROUNDFAULT_WORKER_REPO_PIXELLM, the Python of its
@@ -11,7 +9,8 @@ environment into $GROUNDFAULT_WORKER_PYTHON_PIXELLM. The weights lie in a subfol
 repository: download them and give the folder, `worker:pixellm:/path/to/hf_model`.
 
 The settings below are those of the published inference command; with the defaults of its script,
-the model runs and is wrong. A mask is six tokens, [SEG0] to [SEG5]. It gives no scores.
+the model runs and is wrong. A mask is six tokens, [SEG0] to [SEG5]. Its score is the model's own:
+the mean probability of the pixels that it marks.
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call"
@@ -22,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from groundfault.workers.lisa import (
     MAX_NEW_TOKENS,
     SIDE_PX,
+    TEMPLATE,
     conversation,
     device_and_dtype,
     need_repository,
+    need_weights,
     padded,
     question,
     spoken,
@@ -55,11 +56,12 @@ class PixelLM:
 
     def __init__(self, options: dict[str, Any]) -> None:
         need_repository(options, "PIXELLM", "https://github.com/MaverickRen/PixelLM")
-        if not options["checkpoint"]:
-            raise RuntimeError(
-                "PixelLM needs its weights: download the folder hf_model of maverickrzw/PixelLM-7B "
-                "and ask for worker:pixellm:/path/to/hf_model"
-            )
+        need_weights(
+            options,
+            "PixelLM",
+            "download the folder hf_model of maverickrzw/PixelLM-7B and ask for "
+            "worker:pixellm:/path/to/hf_model",
+        )
         from model.PixelLM import PixelLMForCausalLM
         from model.segment_anything.utils.transforms import ResizeLongestSide
         from transformers import AutoTokenizer, CLIPImageProcessor
@@ -116,9 +118,10 @@ class PixelLM:
         from model.llava.mm_utils import tokenizer_image_token
         from utils.utils import IMAGE_TOKEN_INDEX
 
-        prompt = conversation(conversations, f"<im_start><image><im_end>\n{question(phrase)}")
+        template = conversations.conv_templates[TEMPLATE]
+        prompt = conversation(template, f"<im_start><image><im_end>\n{question(phrase)}")
         ids = tokenizer_image_token(prompt, self.tokenizer, return_tensors="pt")[None]
-        said, masks, _, _ = self.network.evaluate(
+        said, masks, _, scores = self.network.evaluate(
             clip,
             images,
             ids.to(self.device),
@@ -129,7 +132,12 @@ class PixelLM:
         )
         said = said[0][said[0] != IMAGE_TOKEN_INDEX]
         text = spoken(str(self.tokenizer.decode(said, skip_special_tokens=False)))
-        return Answer([mask for group in masks for mask in group], text=text)
+        return Answer(
+            [mask for group in masks for mask in group],
+            # half-precision sums can end a little above 1
+            [min(float(score), 1.0) for group in scores for score in group],
+            text=text,
+        )
 
 
 load = PixelLM

@@ -1,7 +1,7 @@
 """RobustSeg: fine-tuned on counterfactual pairs to segment or abstain.
 
 repository   none of its own that we know; its checkpoint is of SESAME's kind, so SESAME's code
-             loads it: https://github.com/see-say-segment/sesame (read at 297d860), MIT
+             loads it: https://github.com/see-say-segment/sesame (read at 91f1f2e), MIT
 checkpoint   PLAN-Lab/RobustSeg (with reasoning data: PLAN-Lab/RobustSeg_w_reason); no
              licence stated
 paper        Li et al., Counterfactual Segmentation Reasoning, arXiv 2506.21546

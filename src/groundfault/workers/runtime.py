@@ -58,6 +58,9 @@ class Answer(NamedTuple):
     """"ok", "abstained" or "unparsed"; "" leaves it to the text. Needed if there is neither
     text nor mask: whether that is an abstention, only the script knows."""
     reason: str = ""
+    qualities: Sequence[float] = ()
+    """How good each mask is by the model's own estimate, where that says nothing about whether the
+    thing is there; kept with the prediction, never scored."""
 
 
 class Picture:
@@ -296,8 +299,9 @@ def _answer(answer: Any, picture: Picture) -> dict[str, Any]:
     scores = [1.0] * len(masks) if answer.scores is None else [float(s) for s in answer.scores]
     if len(scores) != len(masks):
         raise ValueError(f"{len(scores)} scores for {len(masks)} masks")
-    if not all(math.isfinite(score) for score in scores):
-        raise ValueError(f"a score is not finite: {scores}")
+    qualities = [float(quality) for quality in answer.qualities]
+    if not all(math.isfinite(number) for number in (*scores, *qualities)):
+        raise ValueError(f"a score or quality is not finite: {scores} {qualities}")
     return {
         "masks": masks,
         "scores": scores,
@@ -305,6 +309,7 @@ def _answer(answer: Any, picture: Picture) -> dict[str, Any]:
         "presence": None if answer.presence is None else float(answer.presence),
         "outcome": answer.outcome,
         "reason": _clean(answer.reason),
+        "qualities": qualities,
     }
 
 

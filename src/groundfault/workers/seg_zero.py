@@ -1,17 +1,20 @@
 """Seg-Zero: Qwen2.5-VL thinks, then names a box and two points; SAM 2 makes the mask.
 
-repository   https://github.com/dvlab-research/Seg-Zero, whose prompt is read from its source
+repository   https://github.com/dvlab-research/Seg-Zero (read at 42a3345), Apache-2.0, whose prompt
+             is read from its source
 checkpoint   Ricky06662/Seg-Zero-7B (card: licence "other") + facebook/sam2-hiera-large (Apache-2.0)
 paper        Liu et al., Seg-Zero: Reasoning-Chain Guided Segmentation, arXiv 2503.06520
 
 Not run by us. The repository goes into $GROUNDFAULT_WORKER_REPO_SEG_ZERO, the Python of an
 environment with torch, transformers ≥ 4.49, qwen-vl-utils and sam2 into
-$GROUNDFAULT_WORKER_PYTHON_SEG_ZERO. We read the form of its answers in a fork (Se0ngYe0l/Seg-Zero
-at 233c93d). Scores are SAM 2's own estimates of a mask's quality: they say nothing about whether
-the thing is there.
+$GROUNDFAULT_WORKER_PYTHON_SEG_ZERO. A revision is the reasoning model's.
+
+The model gives no scores: a mask that is returned counts as certain. SAM 2's estimate of a mask's
+quality says nothing about whether the thing is there; it is kept apart.
 
 The prompt asks for one object and offers no way to deny it; an answer without a box is unparsed
-unless it says in words that there is nothing.
+unless it says in words that there is nothing. As in the repository, the first {…} of an answer is
+read, wherever it stands and whether or not its tags are closed.
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call"
@@ -20,10 +23,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groundfault.workers.lisa import device_and_dtype, need_repository
+from groundfault.workers.lisa import device_and_dtype, need_repository, template
 from groundfault.workers.runtime import Answer, Picture, versions_of
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 SIDE_PX = 840
 """Both models were trained on square pictures of this side; coordinates refer to it."""
-MAX_NEW_TOKENS = 2048
 SAM2 = "facebook/sam2-hiera-large"
 
 
@@ -52,18 +53,15 @@ class Prompt(NamedTuple):
         return Prompt([left * x, top * y, right * x, bottom * y], points)
 
 
-def written(text: str) -> Any:
-    """The value between the answer tags, as JSON or as Python; None if there is none.
+def value_of(text: str) -> Any:
+    """What a text spells as JSON or as Python; None if neither.
 
-    >>> written("<think>…</think><answer>{'bbox': [1, 2, 3, 4]}</answer>")
-    {'bbox': [1, 2, 3, 4]}
+    >>> value_of('{"bbox": [1, 2]}'), value_of("{'bbox': [1, 2]}"), value_of("a cup")
+    ({'bbox': [1, 2]}, {'bbox': [1, 2]}, None)
     """
-    found = re.search(r"<answer>(.*?)</answer>", text, re.DOTALL)
-    if found is None:
-        return None
     for parse in (json.loads, ast.literal_eval):
         try:
-            return parse(found.group(1).strip())
+            return parse(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
     return None
@@ -83,37 +81,28 @@ def coordinates(value: Any, count: int) -> list[float] | None:
 
 
 def prompts_of(text: str) -> list[Prompt]:
-    """The one object that an answer names, if it is all there.
+    """The one object that an answer names: in the first {…} that names one.
 
     >>> prompts_of('<answer>{"bbox": [1,2,3,4], "points_1": [2,2], "points_2": [2,3]}</answer>')
     [Prompt(box_xyxy=[1.0, 2.0, 3.0, 4.0], points_xy=[[2.0, 2.0], [2.0, 3.0]])]
+    >>> prompts_of("It is {'bbox': [1,2,3,4], 'points_1': [2,2], 'points_2': [2,3]}") != []
+    True
     >>> prompts_of("<answer>a cup</answer>")
     []
     """
-    value = written(text)
+    found = (_prompt(value_of(written)) for written in re.findall(r"{[^{}]+}", text))
+    return [prompt for prompt in found if prompt is not None][:1]
+
+
+def _prompt(value: Any) -> Prompt | None:
+    """An object with all its parts, or None."""
     if not isinstance(value, dict):
-        return []
+        return None
     box = next((coordinates(v, 4) for k, v in value.items() if "bbox" in str(k).lower()), None)
     points = [coordinates(v, 2) for k, v in value.items() if "points" in str(k).lower()][:2]
     if box is None or len(points) < 2 or None in points:
-        return []
-    return [Prompt(box, [point for point in points if point is not None])]
-
-
-def template(source: str, name: str) -> str:
-    """The text that a Python source assigns to a name, or to an attribute of that name.
-
-    The wording of a prompt belongs to a trained model, so it comes from the model's repository.
-
-    >>> template("def main():\\n    ASK = 'Find {Question}: ' \\\\\\n        '{Answer}'", "ASK")
-    'Find {Question}: {Answer}'
-    """
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Assign):
-            target = node.targets[0]
-            if name in (getattr(target, "id", ""), getattr(target, "attr", "")):
-                return str(ast.literal_eval(node.value))
-    raise LookupError(f"the repository's source assigns nothing to {name}: is it a newer one?")
+        return None
+    return Prompt(box, [point for point in points if point is not None])
 
 
 class Thinker:
@@ -124,6 +113,9 @@ class Thinker:
     checkpoint = "Ricky06662/Seg-Zero-7B"
     prompt_at = ("inference_scripts/infer.py", "QUESTION_TEMPLATE")
     example = "{'bbox': [10,100,200,210], 'points_1': [30,110], 'points_2': [35,180]}"
+    stripped = "."
+    """What is taken off both ends of a phrase."""
+    max_new_tokens = 1024
 
     def __init__(self, options: dict[str, Any]) -> None:
         need_repository(options, self.name, self.url)
@@ -142,13 +134,11 @@ class Thinker:
         )
         self.network = network.to(self.device).eval()
         self.sam = SAM2ImagePredictor.from_pretrained(SAM2, device=str(self.device))
-        file, name = self.prompt_at
-        source = Path(options["repo"], file).read_text(encoding="utf-8")
-        self.template = template(source, name)
+        self.template = template(options["repo"], *self.prompt_at)
 
     def question(self, phrase: str) -> str:
         """What the model is asked for a phrase."""
-        asked = phrase.lower().strip('."?!')
+        asked = phrase.lower().strip(self.stripped)
         return self.template.format(Question=asked, Answer=self.example)
 
     def prompts(self, text: str) -> list[Prompt]:
@@ -181,23 +171,23 @@ class Thinker:
         images, _ = process_vision_info(messages)
         inputs = self.processor(text=[prompt], images=images, padding=True, return_tensors="pt")
         inputs = inputs.to(self.device)
-        ids = self.network.generate(**inputs, max_new_tokens=MAX_NEW_TOKENS, do_sample=False)
+        ids = self.network.generate(**inputs, max_new_tokens=self.max_new_tokens, do_sample=False)
         new = ids[:, inputs.input_ids.shape[1] :]
         return str(self.processor.batch_decode(new, skip_special_tokens=True)[0])
 
     def _answer(self, picture: Picture, text: str) -> Answer:
-        masks, scores = [], []
+        masks, qualities = [], []
         for prompt in self.prompts(text):
             scaled = prompt.scaled(picture.width / SIDE_PX, picture.height / SIDE_PX)
-            found, qualities, _ = self.sam.predict(
+            found, estimates, _ = self.sam.predict(
                 point_coords=scaled.points_xy,
                 point_labels=[1] * len(scaled.points_xy),
                 box=scaled.box_xyxy,
             )
-            best = int(qualities.argmax())
+            best = int(estimates.argmax())
             masks.append(found[best])
-            scores.append(min(max(float(qualities[best]), 0.0), 1.0))
-        return Answer(masks, scores, text)
+            qualities.append(float(estimates[best]))
+        return Answer(masks, text=text, qualities=qualities)
 
 
 load = Thinker

@@ -215,9 +215,10 @@ class Replacements:
         ("counterfactual_mask_path", "counterfactual_mask", "new_mask_path"),
     )
 
-    def __init__(self, draft: Draft, data: Path) -> None:
+    def __init__(self, draft: Draft, data: Path, task_of: Callable[[dict[str, Any]], str]) -> None:
         self.draft = draft
         self.data = data
+        self.task_of = task_of
         self.seen: set[str] = set()
 
     def add(self, number: int, record: dict[str, Any]) -> None:
@@ -234,8 +235,7 @@ class Replacements:
         if key in self.seen:
             self.draft.add("the same image and ann_id twice", where)
         self.seen.add(key)
-        task = record.get("task") or record.get("type") or "not said"
-        self.draft.count(f"cases of task {task}")
+        self.draft.count(f"cases of task {self.task_of(record) or 'not said'}")
         for mask in masks:
             if mask is not None:
                 self._check_mask_file(where, str(mask))

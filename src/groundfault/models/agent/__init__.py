@@ -1,6 +1,6 @@
 """The verifying agent: a multimodal LLM that uses a segmenter as its tool (CAFE, §5.2, Appendix D).
 
-Just another segmenter: `--model "agent:SEGMENTER+ANSWERER"`, or `Agent(segmenter, chat_model)`.
+Just another segmenter: `--model "agent:SEGMENTER+MODEL"`, or `Agent(segmenter, chat_model)`.
 `episode` has the rules, `parsing.tool_calls` what a reply may ask for, `pictures` what the model is
 shown, `traces` and `replays` what is kept of an episode.
 """

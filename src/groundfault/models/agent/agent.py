@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from groundfault.llm.client import AsyncChatModel, ChatClient, Dialogue
 from groundfault.llm.event_loop import EventLoopThread
 from groundfault.llm.server import Tool
 from groundfault.models.agent.episode import Episode, Scene, allowed_tools
+from groundfault.models.agent.prompt import chosen_prompt
 from groundfault.models.agent.segmenter_thread import SegmenterThread
 from groundfault.models.agent.settings import Settings
 from groundfault.models.agent.tools import TOOLS
@@ -56,6 +58,7 @@ class Agent:
         on_episode: Callable[[Episode], None] | None = None,
     ) -> None:
         self.segmenter, self.settings = segmenter, settings or Settings()
+        self.prompt = chosen_prompt(self.settings)
         self.chat = chat if isinstance(chat, AsyncChatModel) else BatchedChatModel(chat)
         self.on_episode = on_episode
         self.checkpoints: tuple[str, ...] = (
@@ -86,7 +89,8 @@ class Agent:
         self, images: Sequence[Pixels], phrases: Sequence[Sequence[str]]
     ) -> list[list[Prediction]]:
         """The same for several images: all their episodes at once, up to `concurrency`."""
-        scenes = [Scene(image, queries) for image, queries in zip(images, phrases, strict=True)]
+        style = self.settings.style
+        scenes = [Scene(*each, style) for each in zip(images, phrases, strict=True)]
         wanted = [(scene, query) for scene in scenes for query in scene.queries]
         try:
             found = iter(self._loop.run(self._run_all(wanted)))
@@ -124,7 +128,8 @@ class Agent:
         """One episode, from its first reply to its answer."""
         loop = asyncio.get_running_loop()
         draw = self._drawing
-        episode = await loop.run_in_executor(draw, Episode, scene, query, self.settings)
+        begin = partial(Episode, scene, query, self.settings, prompt=self.prompt)
+        episode = await loop.run_in_executor(draw, begin)
         try:
             with self._dialogue() as dialogue:
                 while not episode.over:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.models.agent.pictures import close_up_picture, encoded, numbered
+from groundfault.models.agent import pictures, published_pictures
 from groundfault.models.agent.prompt import opening, prompt_hash, system_prompt
-from groundfault.models.agent.settings import Settings
+from groundfault.models.agent.settings import Settings, Style
 from groundfault.models.agent.tools import Result, worth_showing
 from groundfault.models.agent.traces import Ending, Trace, Turn
 from groundfault.parsing.tool_calls import (
@@ -29,10 +29,12 @@ from groundfault.parsing.tool_calls import (
     Call,
     ExamineMasks,
     InvalidCall,
+    ParsedReply,
     ReportNoMask,
     SegmentPhrase,
     SelectMasks,
     normalise_phrase,
+    parse_published,
     parse_reply,
     write_calls,
 )
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Pixels = NDArray[np.uint8]
+    BinaryMask = NDArray[np.bool_]
 
 __all__ = ["Episode", "Scene", "allowed_tools"]
 
@@ -55,8 +58,8 @@ class Scene:
     """An image that is talked about. Each picture of it is drawn and compressed once for all turns
     of all its conversations: p⁺ and p⁻ often end up looking at the same masks."""
 
-    def __init__(self, image: Pixels, queries: Sequence[str] = ()) -> None:
-        self.image = image
+    def __init__(self, image: Pixels, queries: Sequence[str] = (), style: Style = "paper") -> None:
+        self.image, self.published = image, style == "published"
         self.queries = tuple(queries)
         """Everything that will be asked about it."""
         self._drawn: dict[tuple[Any, ...], Picture] = {}
@@ -69,17 +72,25 @@ class Scene:
     @cached_property
     def picture(self) -> Picture:
         """As the model is shown it."""
-        return encoded(self.image, quality=QUALITY)
+        if self.published:
+            return published_pictures.encoded(self.image)
+        return pictures.encoded(self.image, quality=QUALITY)
 
     def overlay(self, result: Result) -> Picture:
         """With all masks of a result, numbered."""
         key = tuple(mask["counts"] for mask in result.masks)
-        return self._once(key, lambda: encoded(numbered(self.image, result.pixels)))
+        how = published_pictures if self.published else pictures
+        return self._once(key, lambda: how.encoded(how.numbered(self.image, result.pixels)))
 
     def close_up(self, result: Result, number: int) -> Picture:
         """The region of one of them."""
         key = ("close-up", result.masks[number - 1]["counts"])
-        return self._once(key, lambda: close_up_picture(self.image, result.pixels[number - 1]))
+        return self._once(key, lambda: self._draw_close_up(result.pixels[number - 1]))
+
+    def _draw_close_up(self, mask: BinaryMask) -> Picture:
+        if self.published:
+            return published_pictures.encoded(published_pictures.close_up(self.image, mask))
+        return pictures.close_up_picture(self.image, mask)
 
     def _once(self, key: tuple[Any, ...], draw: Callable[[], Picture]) -> Picture:
         found = self._drawn.get(key)
@@ -96,11 +107,16 @@ def allowed_tools(settings: Settings) -> tuple[str, ...]:
 class Episode:
     """A conversation about one concept in one image."""
 
-    def __init__(self, scene: Scene, query: str, settings: Settings) -> None:
+    def __init__(self, scene: Scene, query: str, settings: Settings, *, prompt: str = "") -> None:
         self.scene, self.query, self.settings = scene, query, settings
+        self.published = settings.style == "published"
+        if scene.published != self.published:
+            raise ValueError(f"the scene is drawn in another style than '{settings.style}'")
+        self.prompt = prompt or system_prompt(settings)
+        first: tuple[str | Picture, ...] = (opening(query), scene.picture)
         self.messages: list[Message] = [
-            Message("system", (system_prompt(settings),)),
-            Message("user", (opening(query), scene.picture)),
+            Message("system", (self.prompt,)),
+            Message("user", first[::-1] if self.published else first),
         ]
         self.turns: list[Turn] = []
         self.newest: Result | None = None
@@ -132,9 +148,8 @@ class Episode:
             self.fail(reply.reason or "the model gave no reply")
             return None
         text, cut = self._words(reply)
-        native = self.settings.calls == "native"
-        parsed = parse_reply(text, allowed_tools(self.settings), native=native)
-        self.messages.append(Message("assistant", (text or "(nothing)",)))
+        parsed = self._parsed(text)
+        self.messages.append(Message("assistant", (self._remembered(text),)))
         self._now = Turn(
             said=text,
             cut=cut,
@@ -146,6 +161,10 @@ class Episode:
             latency_s=reply.seconds,
         )
         call = parsed.call
+        if self.published and not text.strip():
+            self._note(problem="The reply is empty.")
+            self._end("unread", Outcome.UNPARSED, cut or "empty answer")
+            return None
         if isinstance(call, InvalidCall):
             self._refuse(f"{call.problem} ({cut})" if cut else call.problem)
             return None
@@ -163,6 +182,19 @@ class Episode:
             self._end("report", Outcome.ABSTAINED)
         return None
 
+    def _parsed(self, text: str) -> ParsedReply:
+        if self.published:
+            return parse_published(text, allowed_tools(self.settings))
+        native = self.settings.calls == "native"
+        return parse_reply(text, allowed_tools(self.settings), native=native)
+
+    def _remembered(self, text: str) -> str:
+        """A reply as it stands in the conversation; the published loop forgets what follows the
+        first call."""
+        if self.published and "</tool>" in text:
+            return text.partition("</tool>")[0] + "</tool>"
+        return text or "(nothing)"
+
     def _words(self, reply: Reply) -> tuple[str, str]:
         """A reply in the text form, and why it is not whole."""
         text, cut = reply.text, reply.reason
@@ -178,9 +210,15 @@ class Episode:
         if found.outcome is Outcome.FAILED:
             self.fail(f"the segmenter failed on '{phrase}': {found.reason or 'no reason given'}")
             return
-        result = worth_showing(phrase, found, t=self.settings.t, size_px=self.scene.size_px)
+        result = worth_showing(
+            phrase,
+            found,
+            t=self.settings.t,
+            size_px=self.scene.size_px,
+            style=self.settings.style,
+        )
         self.newest, self.examined = result, set()
-        self.phrases.add(normalise_phrase(phrase))
+        self.phrases.add(self._phrase(phrase))
         self._note(
             found=result.outcome,
             n_masks=len(result.masks),
@@ -217,6 +255,7 @@ class Episode:
             boxes_xywh=tuple(result.boxes_xywh[k] for k in kept) if result.boxes_xywh else (),
             text=msgspec.json.encode(self.trace()).decode(),
             reason=self.reason,
+            finish=self.ending or "",
         )
 
     def trace(self) -> Trace:
@@ -226,7 +265,7 @@ class Episode:
             query=self.query,
             size_px=self.scene.size_px,
             picture=self.scene.picture.sha256,
-            prompt=prompt_hash(self.settings),
+            prompt=prompt_hash(self.prompt),
             settings=self.settings,
             turns=tuple(self.turns),
             ending=self.ending,
@@ -239,15 +278,16 @@ class Episode:
 
     def _objection(self, call: Call) -> str:
         """Why a call is against the rules; "" if it is not."""
-        rules, n = self.settings.rules, len(self.newest.masks) if self.newest else 0
+        rules = self.settings.rules and not self.published
+        n = len(self.newest.masks) if self.newest else 0
         if isinstance(call, SegmentPhrase):
-            if rules and normalise_phrase(call.text_prompt) in self.phrases:
+            if (rules or self.published) and self._phrase(call.text_prompt) in self.phrases:
                 used = f"'{call.text_prompt}' was tried before"
                 return f"{used}; no phrase may be used twice. Try another one."
             return ""
         if self.newest is None and (rules or not isinstance(call, ReportNoMask)):
             return "segment_phrase has to be called before anything is decided or examined."
-        if isinstance(call, ReportNoMask):
+        if isinstance(call, ReportNoMask) or (self.published and isinstance(call, SelectMasks)):
             return ""
         if not n:
             return "The newest result has no masks: there is nothing to examine or to select."
@@ -256,6 +296,10 @@ class Episode:
                 return f"None of these numbers exists; the newest result has masks 1 to {n}."
             return ""
         return self._objection_to_selection(call.final_answer_masks, n)
+
+    def _phrase(self, phrase: str) -> str:
+        """Two that give the same are one phrase; the published loop compares letter by letter."""
+        return phrase if self.published else normalise_phrase(phrase)
 
     def _objection_to_selection(self, indices: Sequence[int], n: int) -> str:
         strange = [index for index in indices if not 1 <= index <= n]
@@ -277,8 +321,11 @@ class Episode:
     def _examine(self, indices: Sequence[int]) -> None:
         assert self.newest is not None
         n = len(self.newest.masks)
-        valid = list(dict.fromkeys(index for index in indices if 1 <= index <= n))
-        now, later = valid[:MOST_CLOSE_UPS], valid[MOST_CLOSE_UPS:]
+        valid = [index for index in indices if 1 <= index <= n]
+        if not self.published:
+            valid = list(dict.fromkeys(valid))
+        most = len(valid) if self.published else MOST_CLOSE_UPS
+        now, later = valid[:most], valid[most:]
         strange = list(dict.fromkeys(index for index in indices if not 1 <= index <= n))
         self.examined.update(now)
         words = f"examine_masks: close-ups of {_listed(now)}, in this order."
@@ -289,8 +336,12 @@ class Episode:
         self._answer(words, [self.scene.close_up(self.newest, index) for index in now])
 
     def _select(self, indices: Sequence[int]) -> None:
-        self.chosen = tuple(sorted(indices))
-        self._end("select", Outcome.OK)
+        assert self.newest is not None
+        self.chosen = tuple(sorted({k for k in indices if 1 <= k <= len(self.newest.masks)}))
+        if self.chosen:
+            self._end("select", Outcome.OK)
+        else:  # in the published style only
+            self._end("select", Outcome.ABSTAINED, "none of the masks that it selected exists")
 
     # How a turn ends.
 

@@ -1,8 +1,9 @@
 """The agent by name.
 
-agent:SEGMENTER+ANSWERER                   agent:sam3+openai:gpt-5.5
-agent:SEGMENTER+ANSWERER,setting=value,…   agent:nano-base+vllm:http://host:8000,turns=4,examine=no
-agent:RECIPE.toml                          the same in a file: segmenter, answerer, [settings]
+agent:SEGMENTER+MODEL                   agent:sam3+openai:gpt-5.5
+agent:SEGMENTER+MODEL,setting=value,…   agent:nano-base+vllm:http://host:8000,turns=4,examine=no
+agent:RECIPE.toml                       the same in a file: segmenter, model, [settings]
+agent:RECIPE.toml,setting=value,…       with other settings than the file's
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from groundfault.llm.retry import RetryPolicy
 from groundfault.llm.server import ChatOptions, Server
 from groundfault.models.agent import scripted
 from groundfault.models.agent.agent import Agent
-from groundfault.models.agent.prompt import prompt_hash
+from groundfault.models.agent.prompt import chosen_prompt, prompt_hash
 from groundfault.models.agent.settings import CHANGE_NO_ANSWER, Settings
 from groundfault.runs.identity import model_identity
 
@@ -31,20 +32,24 @@ __all__ = ["Spec", "chat_client", "load", "parse"]
 
 _SETTING = re.compile(r",(\w+)=([^,]*)$")
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
+_MAY_BE_NONE = ("temperature", "max_tokens")
 _COMMON = ("device", "dtype", "revision")
 """What a run notes of every model, so of the agent too."""
 _SIGHTLESS = (*registry.BASELINES, "replay")
-"""Segmenters and answerers that look at no picture."""
+"""Models that look at no picture."""
 _PAID = ("openai", "gemini")
-"""Answerers that somebody pays for by the token; of others it is known when they are loaded."""
-FORM = "agent:SEGMENTER+ANSWERER, as in agent:sam3+openai:gpt-5.5,turns=6"
+"""Models that somebody pays for by the token; of others it is known when they are loaded."""
+_ELSEWHERE = ("vllm", "hf", "scripted")
+"""Models that --base-url is not about: their names say where they are."""
+FORM = "agent:SEGMENTER+MODEL, as in agent:sam3+openai:gpt-5.5,turns=6"
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who works together, and how; the content of a recipe."""
 
     segmenter: str
-    answerer: str
+    model: str
+    """That verifies what the segmenter finds."""
     settings: Settings = Settings()
 
 
@@ -52,21 +57,22 @@ def parse(argument: str) -> Spec:
     """What follows `agent:`.
 
     >>> spec = parse("grounded-sam2:a+b+scripted:accept,turns=4,examine=no")
-    >>> spec.segmenter, spec.answerer, spec.settings.turns, spec.settings.examine
+    >>> spec.segmenter, spec.model, spec.settings.turns, spec.settings.examine
     ('grounded-sam2:a+b', 'scripted:accept', 4, False)
     """
-    if _is_recipe(argument):
-        return load_toml(argument, Spec)
     argument, given = _split(argument)
-    known = _answerers()
+    if argument.endswith(".toml"):
+        spec = load_toml(argument, Spec)
+        return msgspec.structs.replace(spec, settings=_settings(given, spec.settings))
+    known = {"scripted", *registry.answering("words")}
     for plus in (found.start() for found in re.finditer(r"\+", argument)):
-        segmenter, answerer = argument[:plus], argument[plus + 1 :]
-        if segmenter and answerer.partition(":")[0] in known:
-            return Spec(segmenter=segmenter, answerer=answerer, settings=_settings(given))
-    _, found, answerer = argument.rpartition("+")
+        segmenter, model = argument[:plus], argument[plus + 1 :]
+        if segmenter and model.partition(":")[0] in known:
+            return Spec(segmenter=segmenter, model=model, settings=_settings(given))
+    _, found, model = argument.rpartition("+")
     if not found:
         raise UsageError(f"agent:{argument}: name both, {FORM}")
-    raise UnknownName("answerer", answerer.partition(":")[0], known)
+    raise UnknownName("model", model.partition(":")[0], known)
 
 
 def _split(argument: str) -> tuple[str, dict[str, str]]:
@@ -78,35 +84,29 @@ def _split(argument: str) -> tuple[str, dict[str, str]]:
     return argument, given
 
 
-def _is_recipe(argument: str) -> bool:
-    return argument.endswith(".toml")
-
-
-def _answerers() -> set[str]:
-    return {"scripted", *registry.answering("words")}
-
-
-def _settings(given: dict[str, str]) -> Settings:
+def _settings(given: dict[str, str], base: Settings | None = None) -> Settings:
+    """Settings as given in words, the others as in `base`."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     values: dict[str, Any] = {}
     for name, text in given.items():
         if name not in kinds:
             raise UnknownName("setting", name, kinds)
         value: Any = _WORDS.get(text.casefold(), text) if kinds[name] is bool else text
-        if name == "temperature" and text.casefold() == "none":
+        if name in _MAY_BE_NONE and text.casefold() == "none":
             value = None
         try:
             values[name] = msgspec.convert(value, kinds[name], strict=False)
         except msgspec.ValidationError as problem:
-            raise UsageError(f"agent: {name}={text}: {problem}") from None
-    return check(Settings(**values))
+            remedy = "; give a number, or none" if name in _MAY_BE_NONE else ""
+            raise UsageError(f"agent: {name}={text}: {problem}{remedy}") from None
+    return check(msgspec.structs.replace(base or Settings(), **values))
 
 
 class _Load:
     """Makes agents; says beforehand what their answers depend on."""
 
     def __call__(self, argument: str, options: ModelOptions) -> Agent:
-        spec = _usable(argument)
+        spec = _usable(argument, options)
         segmenter = registry.load_model(spec.segmenter, options)
         if not isinstance(segmenter, Segmenter):
             raise _no_segmenter(spec)
@@ -115,19 +115,19 @@ class _Load:
     def identity(self, argument: str, options: ModelOptions) -> dict[str, str]:
         """Both models, the settings and the prompt. Files that a segmenter's argument names count
         by content, a recipe by what it says: with more money it is still the same agent."""
-        spec = _usable(argument)
+        spec = _usable(argument, options)
         segmenter = model_identity(spec.segmenter, options)
         return {
             "model": f"agent:{self.run_name(argument)}",
-            "agent": f"{spec.segmenter}+{spec.answerer}",
-            "agent prompt": prompt_hash(spec.settings),
+            "agent": f"{spec.segmenter}+{spec.model}",
+            "agent prompt": prompt_hash(chosen_prompt(spec.settings)),
             **{f"segmenter {name}": segmenter[name] for name in segmenter if name not in _COMMON},
             **spec.settings.identity(),
         }
 
     def named_files(self, argument: str) -> list[str]:
-        """The answerer's; the segmenter's are in its own identity."""
-        return [_usable(argument).answerer.partition(":")[2]]
+        """The chat model's; the segmenter's are in its own identity."""
+        return [parse(argument).model.partition(":")[2]]
 
     def run_name(self, argument: str) -> str:
         """The argument without settings that change no answer: with more money the run goes on.
@@ -143,48 +143,59 @@ class _Load:
 load = _Load()
 
 
-def _usable(argument: str) -> Spec:
-    """What an argument says, unless it is clear beforehand that it cannot work."""
+def _usable(argument: str, options: ModelOptions) -> Spec:
+    """What an argument and the options say, unless it is clear beforehand that it cannot work."""
     spec = parse(argument)
-    segmenter, answerer = (one.partition(":")[0] for one in (spec.segmenter, spec.answerer))
+    segmenter, model = (one.partition(":")[0] for one in (spec.segmenter, spec.model))
     if segmenter in _SIGHTLESS:
         raise _no_segmenter(spec)
-    if answerer in _SIGHTLESS:
+    if model in _SIGHTLESS:
         raise _no_partner(spec)
-    if answerer == "hf":
+    if model == "hf":
         _check_local(spec)
-    if answerer == "scripted":
-        scripted.policy(spec.answerer.partition(":")[2])
-    _cost_tracker(spec.settings, free=answerer not in _PAID)
-    return spec
+    if model == "scripted":
+        scripted.policy(spec.model.partition(":")[2])
+    if spec.settings.style == "published" and spec.settings.calls == "native":
+        raise UsageError(
+            "agent: the published style reads calls from the words; leave out calls=native"
+        )
+    _cost_tracker(spec.settings, free=model not in _PAID)
+    chosen_prompt(spec.settings)
+    given: dict[str, Any] = {}
+    if options.base_url and not spec.settings.base_url and model not in _ELSEWHERE:
+        given["base_url"] = options.base_url
+    if options.fresh:
+        given["fresh"] = True
+    return msgspec.structs.replace(spec, settings=msgspec.structs.replace(spec.settings, **given))
 
 
 def _no_segmenter(spec: Spec) -> UsageError:
     return UsageError(
-        f"agent:{spec.segmenter}+{spec.answerer}: {spec.segmenter} answers from annotations and "
+        f"agent:{spec.segmenter}+{spec.model}: {spec.segmenter} answers from annotations and "
         "looks at no picture; name a segmenter"
     )
 
 
 def _no_partner(spec: Spec) -> UsageError:
     return UsageError(
-        f"{spec.answerer}: cannot hold a conversation with pictures in every turn. Remedy: name a "
+        f"{spec.model}: cannot hold a conversation with pictures in every turn. Remedy: name a "
         "model: openai:NAME, vllm:URL, gemini:NAME or hf:NAME"
     )
 
 
 def _chat_model(spec: Spec, options: ModelOptions) -> ChatModel | AsyncChatModel:
-    name, _, argument = spec.answerer.partition(":")
+    name, _, argument = spec.model.partition(":")
     if name == "scripted":
         return scripted.load(argument, options)
+    temperature, limit = spec.settings.temperature, spec.settings.max_tokens
     chat_options = ChatOptions(
         device=options.device,
         dtype=options.dtype,
         revision=options.revision,
         offline=options.offline,
         base_url=spec.settings.base_url,
-        temperature=spec.settings.temperature,
-        max_tokens=spec.settings.max_tokens,
+        temperature=temperature if isinstance(temperature, (int, float)) else None,
+        max_tokens=limit if isinstance(limit, int) else 0,
     )
     model = registry.load("models", name)(argument, chat_options)
     if isinstance(model, Server):
@@ -228,6 +239,6 @@ def _cost_tracker(settings: Settings, *, free: bool) -> CostTracker:
 def _check_local(spec: Spec) -> None:
     if spec.settings.calls == "native" or spec.settings.budget:
         raise UsageError(
-            f"{spec.answerer}: a model in this process is free and has no calls of its own; leave "
+            f"{spec.model}: a model in this process is free and has no calls of its own; leave "
             "out calls=native and budget"
         )

@@ -34,8 +34,12 @@ __all__ = [
     "Label",
     "close_up",
     "close_up_picture",
+    "compressed",
     "contrast",
     "encoded",
+    "font",
+    "grown",
+    "mask_bounds",
     "numbered",
     "place_labels",
 ]
@@ -92,19 +96,19 @@ def encoded(
     if max(picture.size) > LONG_SIDE_PX and min(picture.size) > SHORT_SIDE_PX:
         scale = max(LONG_SIDE_PX / max(picture.size), SHORT_SIDE_PX / min(picture.size))
         picture = picture.resize(_scaled(picture.size, scale), Image.Resampling.LANCZOS)
-    content = _jpeg(picture, quality=quality, subsampling=2 if thinned else 0)
+    content = compressed(picture, "JPEG", quality=quality, subsampling=2 if thinned else 0)
     return make_picture("image/jpeg", content)
 
 
-def _jpeg(picture: Image.Image, **how: int) -> bytes:
-    """Pillow lets other threads run while it compresses into a file, but not into a BytesIO: so the
-    file is one in memory, where the system has those."""
+def compressed(picture: Image.Image, kind: str, **how: int) -> bytes:
+    """The bytes of a picture's file. Pillow lets other threads run while it compresses into a file,
+    but not into a BytesIO: so the file is one in memory, where the system has those."""
     if not hasattr(os, "memfd_create"):
         out = io.BytesIO()
-        picture.save(out, "JPEG", **how)
+        picture.save(out, kind, **how)
         return out.getvalue()
     with os.fdopen(os.memfd_create("picture"), "r+b") as file:
-        picture.save(file, "JPEG", **how)
+        picture.save(file, kind, **how)
         file.seek(0)
         return file.read()
 
@@ -117,7 +121,7 @@ def numbered(image: Pixels, masks: Sequence[BinaryMask]) -> Image.Image:
     scale = min(scale, max(LONG_SIDE_PX / max(height_px, width_px), 1.0))
     picture = _resized(image, _scaled((width_px, height_px), scale))
     line_px = max(2, round(min(picture.size) / 220))
-    boxes = [_box(mask) for mask in masks]
+    boxes = [mask_bounds(mask) for mask in masks]
     colours = _colours(image, masks, boxes)
     areas_px = [np.count_nonzero(mask) for mask in masks]
     for index in sorted(range(len(masks)), key=lambda i: -areas_px[i]):
@@ -146,7 +150,7 @@ def close_up(image: Pixels, mask: BinaryMask) -> Image.Image:
 
 def _close_up(image: Pixels, mask: BinaryMask) -> tuple[Image.Image, float]:
     """The same with its scale."""
-    left, top, right, bottom = _with_margin(_box(mask), image.shape[1], image.shape[0])
+    left, top, right, bottom = _with_margin(mask_bounds(mask), image.shape[1], image.shape[0])
     part, inside = image[top:bottom, left:right], mask[top:bottom, left:right]
     sides = (right - left, bottom - top)
     scale = SHORT_SIDE_PX / min(sides)
@@ -156,7 +160,7 @@ def _close_up(image: Pixels, mask: BinaryMask) -> tuple[Image.Image, float]:
     size = _scaled(sides, scale)
     how = Image.Resampling.BILINEAR if scale >= LINEAR_FROM else Image.Resampling.BICUBIC
     picture = Image.fromarray(part).resize(size, how)
-    rows, columns = np.nonzero(_grown(inside, 1) & ~inside)
+    rows, columns = np.nonzero(grown(inside, 1) & ~inside)
     x, y = ((columns + 0.5) * scale).astype(int), ((rows + 0.5) * scale).astype(int)
     points = np.stack([x, y], axis=1)
     draw = ImageDraw.Draw(picture)
@@ -236,7 +240,7 @@ def place_labels(
     masks: Sequence[BinaryMask], size: tuple[int, int], boxes: Sequence[Box] | None = None
 ) -> list[Label]:
     """A place for each number on a picture of this (width, height); no two boxes meet."""
-    around = [_box(mask) for mask in masks] if boxes is None else boxes
+    around = [mask_bounds(mask) for mask in masks] if boxes is None else boxes
     poles = [_pole(mask, box, size) for mask, box in zip(masks, around, strict=True)]
     largest_px = max(14, round(min(size) / 24))
     if len(masks) > CROWD:
@@ -337,12 +341,12 @@ def _pole(mask: BinaryMask, box: Box, size: tuple[int, int]) -> _Pole:
 
 
 @lru_cache(32)
-def _font(size_px: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def font(size_px: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size_px)
 
 
 def _label_size(number: int, font_px: int) -> tuple[int, int]:
-    left, _, right, _ = _font(font_px).getbbox(str(number))
+    left, _, right, _ = font(font_px).getbbox(str(number))
     return max(round(right - left) + font_px // 2 + 2, font_px), round(font_px * 1.25)
 
 
@@ -368,10 +372,10 @@ def _draw_mask(
         min(picture.height, round(y1 * scale)),
     )
     inside = _enlarged(mask[y0:y1, x0:x1], (box[2] - box[0], box[3] - box[1]))
-    outer = _grown(inside, line_px // 2)
-    line = outer & _grown(~inside, (line_px + 1) // 2)
+    outer = grown(inside, line_px // 2)
+    line = outer & grown(~inside, (line_px + 1) // 2)
     picture.paste(colour, box, _opacity(inside, TINT))
-    picture.paste(_ink(colour), box, _opacity(_grown(outer, 1) & ~outer, 0.5))
+    picture.paste(_ink(colour), box, _opacity(grown(outer, 1) & ~outer, 0.5))
     picture.paste(colour, box, _opacity(line, 1.0))
 
 
@@ -379,21 +383,21 @@ def _opacity(where: BinaryMask, share: float) -> Image.Image:
     return Image.fromarray(where.astype(np.uint8) * np.uint8(round(255 * share)))
 
 
-def _grown(inside: BinaryMask, reach: int) -> BinaryMask:
+def grown(inside: BinaryMask, reach: int) -> BinaryMask:
     """A mask with everything that is at most so many pixels away, in rows and columns.
 
-    >>> _grown(np.array([[False, False, False, True]]), 2).tolist()
+    >>> grown(np.array([[False, False, False, True]]), 2).tolist()
     [[False, True, True, True]]
     """
     wide = inside.copy()
     for away in range(1, reach + 1):
         wide[:, away:] |= inside[:, :-away]
         wide[:, :-away] |= inside[:, away:]
-    grown = wide.copy()
+    found = wide.copy()
     for away in range(1, reach + 1):
-        grown[away:] |= wide[:-away]
-        grown[:-away] |= wide[away:]
-    return grown
+        found[away:] |= wide[:-away]
+        found[:-away] |= wide[away:]
+    return found
 
 
 def _draw_leader(
@@ -416,7 +420,7 @@ def _draw_label(draw: ImageDraw.ImageDraw, label: Label, colour: tuple[int, int,
         ((left + right + 1) / 2, (top + bottom) / 2),
         str(label.number),
         fill=ink,
-        font=_font(round((bottom - top) / 1.25)),
+        font=font(round((bottom - top) / 1.25)),
         anchor="mm",
     )
 
@@ -432,7 +436,7 @@ def _mean(image: Pixels, inside: BinaryMask) -> NDArray[np.float64]:
     return mean
 
 
-def _box(mask: BinaryMask) -> Box:
+def mask_bounds(mask: BinaryMask) -> Box:
     """Left, top, right, bottom; right and bottom are outside. All zero for an empty mask."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):

@@ -6,14 +6,25 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["CHANGE_NO_ANSWER", "Settings"]
+__all__ = ["CHANGE_NO_ANSWER", "Settings", "Style"]
+
+Style = Literal["paper", "published"]
 
 CHANGE_NO_ANSWER = ("budget", "price", "concurrency", "fresh")
 """Settings that a run's name leaves out."""
 
 
+Unset = Literal["none"] | None
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The defaults are the CAFE paper's agent."""
+
+    style: Style = "paper"
+    """`paper`: the rules of the paper, which the code enforces. `published`: the loop that the
+    authors published, whose rules are in the prompt; docs/agent.md lists what differs."""
+    prompt: str = ""
+    """A file with the system prompt, in place of ours."""
 
     turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = 10
     """Replies until the episode ends by itself."""
@@ -36,11 +47,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fresh: bool = False
     """Ask again what was paid for before."""
     base_url: str = ""
-    temperature: float | None = 0.2
-    max_tokens: Annotated[int, msgspec.Meta(ge=16)] = 2048
-    """Of one reply, its reasoning included."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] | Unset = None
+    """None ("none" in a recipe) sends none: it is the server's own."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=16)] | Unset = None
+    """Of one reply, its reasoning included; None ("none") sends no limit."""
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "max_tokens"):
+            if getattr(self, name) == "none":
+                msgspec.structs.force_setattr(self, name, None)
 
     def identity(self) -> dict[str, str]:
-        """What answers depend on."""
-        named = ("turns", "examine", "rules", "t", "calls", "temperature", "max_tokens", "base_url")
+        """What answers depend on, besides the prompt."""
+        named = (
+            "style", "turns", "examine", "rules", "t", "calls", "temperature", "max_tokens",
+            "base_url",
+        )  # fmt: skip
         return {f"agent {name}": str(getattr(self, name)) for name in named}

@@ -1,7 +1,8 @@
-"""What the segmenting tool gives: masks worth a number, as published.
+"""What the segmenting tool gives: masks worth a number.
 
 Masks below the threshold are dropped; of two where one covers more than 30 % of the smaller, the
-surer stays (greedy by score); what is left is numbered by falling score, tiny ones removed.
+surer stays (greedy by score); what is left is numbered by falling score, tiny ones removed. The
+published agent tells tiny ones by the length of their code.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.io.masks import RLEMask, decode, parse_mask
+from groundfault.io.masks import RLEMask, decode, parse_mask, to_rle
 from groundfault.llm.server import Tool
+from groundfault.models.agent.settings import Style
 from groundfault.records import Outcome, Prediction, Rle
 
 if TYPE_CHECKING:
@@ -25,9 +27,11 @@ __all__ = ["IOM", "TOOLS", "Result", "apart", "worth_showing"]
 IOM = 0.3
 """Intersection over the smaller mask; above it two masks are taken for one thing."""
 SHORTEST_CODE = 5
-"""Characters of a run-length code; the published agent takes shorter ones for broken …"""
+"""Characters of a run-length code; a mask with a shorter one is tiny …"""
 LARGE = 0.01
 """… but the whole of a small picture has a short code too: this share of it is never tiny."""
+PUBLISHED_CODE = 5
+"""The published agent keeps longer ones only, and masks above its threshold only."""
 
 
 class Result(msgspec.Struct, frozen=True, dict=True):
@@ -47,17 +51,26 @@ class Result(msgspec.Struct, frozen=True, dict=True):
         return [decode(mask) for mask in self.masks]
 
 
-def worth_showing(phrase: str, found: Prediction, *, t: float, size_px: tuple[int, int]) -> Result:
+def worth_showing(
+    phrase: str,
+    found: Prediction,
+    *,
+    t: float,
+    size_px: tuple[int, int],
+    style: Style = "paper",
+) -> Result:
     """The masks of a prediction that get a number; raises ValueError if one is unsound."""
+    published = style == "published"
     if len(found.masks) != len(found.scores):
         raise ValueError(f"{len(found.masks)} masks and {len(found.scores)} scores")
     boxes = found.boxes_xywh
     if boxes and len(boxes) != len(found.masks):
         raise ValueError(f"{len(found.masks)} masks and {len(boxes)} boxes")
     order = sorted(range(len(found.masks)), key=lambda i: -found.scores[i])
-    order = [i for i in order if found.scores[i] >= t]
+    order = [i for i in order if found.scores[i] > t or (found.scores[i] == t and not published)]
     parsed = [parse_mask(found.masks[i], *size_px) for i in order]
-    kept = [k for k in apart(parsed) if not _tiny(found.masks[order[k]], parsed[k])]
+    is_tiny = _tiny_as_published if published else _tiny
+    kept = [k for k in apart(parsed) if int(parsed[k].area()) and not is_tiny(parsed[k])]
     outcome = found.outcome
     if outcome is Outcome.OK and not kept:
         outcome = Outcome.ABSTAINED
@@ -84,11 +97,13 @@ def apart(masks: Sequence[RLEMask], most: float = IOM) -> list[int]:
     return kept
 
 
-def _tiny(code: Rle, mask: RLEMask) -> bool:
-    return (
-        len(code["counts"]) < SHORTEST_CODE
-        and int(mask.area()) < LARGE * mask.shape[0] * (mask.shape[1])
-    )
+def _tiny(mask: RLEMask) -> bool:
+    short = len(to_rle(mask)["counts"]) < SHORTEST_CODE
+    return short and int(mask.area()) < LARGE * mask.shape[0] * mask.shape[1]
+
+
+def _tiny_as_published(mask: RLEMask) -> bool:
+    return len(to_rle(mask)["counts"]) <= PUBLISHED_CODE
 
 
 def _tool(name: str, about: str, **properties: dict[str, Any]) -> Tool:

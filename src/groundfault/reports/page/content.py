@@ -33,6 +33,7 @@ from groundfault.reports.page.kinds import (
 from groundfault.reports.page.scores import calibration_section, spread_section
 from groundfault.reports.page.sections import Context, Section, quoted
 from groundfault.reports.page.thresholds import overlap_section, thresholds_section
+from groundfault.reports.summaries import conventions_table
 from groundfault.reports.tables import Table
 
 __all__ = ["ChapterPage", "chapter_page"]
@@ -73,8 +74,8 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
     published_heading: str
     sections: tuple[Section, ...]
     meanings: tuple[tuple[str, str], ...]
-    took: Table | None = None
-    """Tokens, money and time of runs that asked somebody."""
+    more: tuple[Table, ...] = ()
+    """Tables below the first: metrics under several conventions; what an exam's runs took."""
     latex: tuple[tuple[str, str], ...] = ()
     """Tables for papers, by file name."""
 
@@ -88,7 +89,8 @@ def chapter_page(
     headlines = protocol.shown_on_page(summary.rows["Overall"].metrics)
     context = Context(chapter, number, _comparisons(chapter, headlines))
     notes: list[str] = []
-    took: Table | None = None
+    conventions = conventions_table({run.name: run.summary for run in chapter.runs}, ["Overall"])
+    below = [] if conventions is None else [conventions]
     tables = tuple(headline_tables(context, headlines))
     if material is not None:
         notes += material.notes
@@ -98,7 +100,7 @@ def chapter_page(
     else:
         findings, more = find(material)
         sections = exam_sections(context, findings)
-        took = took_table(context)
+        below.append(took_table(context))
         latex = tuple(exam_latex(context, findings))
         notes += [*more, *_judging(context)]
     return ChapterPage(
@@ -121,7 +123,7 @@ def chapter_page(
             for metric in map(context.metric, headlines)
             if metric.about
         ),
-        took=took,
+        more=tuple(below),
         latex=latex,
     )
 
@@ -216,6 +218,13 @@ def _warnings(context: Context) -> Iterable[str]:
             yield (
                 f"{run.name}: {failed:,} of {total:,} answers failed and are left out, so its "
                 f"numbers are about {total - failed:,} of {total:,}. Bounds stand below its values."
+            )
+        unread = run.summary.outcomes.get("unparsed", 0)
+        if unread and context.protocol.bounded:
+            left_out = " and ".join(context.protocol.bounded)
+            yield (
+                f"{run.name}: {unread:,} of {total:,} answers could not be read. They are left out "
+                f"of {left_out}, whose bounds stand below, and are wrong in everything else."
             )
     if len(context.runs) > 1 and not context.comparisons:
         yield (f"Not ranked: the package that scores {context.chapter.benchmark} is not installed.")

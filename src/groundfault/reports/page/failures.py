@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groundfault.matching.quads import ROLES
+
 __all__ = ["POOR_IOU", "judged_case"]
 
 POOR_IOU = 0.5
+IOUS = ("IoU_fact", "IoU_textual", "IoU_visual", "IoU_cf")
+"""Columns of a replacement's overlaps, in the order of ROLES."""
 
 
 def judged_case(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
@@ -42,16 +46,20 @@ def _judge_pair(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
 
 
 def _judge_quad(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
-    """A mask that should have gone is worse than one that is missing."""
-    stays = {
-        "words ignored": row["IoU_textual"] or 0.0,
-        "picture ignored": row["IoU_visual"] or 0.0,
-    }
+    """A mask that should have gone is worse than one that is missing, and that than an answer that
+    could not be read, which shows no mask at all."""
+    unread = [row.get(f"{role}_outcome") == "unparsed" for role in ROLES]
+    overlaps = [
+        None if unreadable else row[name] for name, unreadable in zip(IOUS, unread, strict=True)
+    ]
+    fact, textual, visual, counterfact = overlaps
+    stays = {"words ignored": textual or 0.0, "picture ignored": visual or 0.0}
     cells = [cell for cell, overlap in stays.items() if overlap >= POOR_IOU]
-    known = [value for value in (row["IoU_fact"], row["IoU_cf"]) if value is not None]
-    weakest = min(known, default=1.0)
+    weakest = min((value for value in (fact, counterfact) if value is not None), default=1.0)
     if weakest < POOR_IOU:
         cells.append("object missed")
+    if any(unread):
+        cells.append("not readable")
     if not cells:
         return None
     return tuple(cells), (len(cells) + max(stays.values()) if cells[0] in stays else 1 - weakest)
@@ -65,4 +73,6 @@ def _judge_query(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None
         cell = "false premise accepted" if accepted else "true premise rejected"
         return (cell,), 1.0 + (row.get("score") or 0.0)
     overlap = row.get("iou")
-    return None if overlap is None or overlap >= POOR_IOU else (("poor mask",), 1 - overlap)
+    if overlap is not None and overlap < POOR_IOU:
+        return ("poor mask",), 1 - overlap
+    return (("not named",), 0.25) if row.get("named") is False else None

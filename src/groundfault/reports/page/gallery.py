@@ -30,6 +30,8 @@ __all__ = ["Example", "Gallery", "View", "make_gallery"]
 
 MOST_MASKS = 6
 """Answers drawn on one picture, the surest first."""
+MOST_SAID = 160
+"""Characters of an answer in words."""
 OTHERS_BYTES = 2_500_000
 """For what the other runs made of the shown cases."""
 
@@ -328,11 +330,20 @@ def _questions(
     if "existence_correct" in row:
         overlap = row.get("iou")
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        told = {"said": row.get("said"), "there is": row.get("there_is")}
+        quoted = [f"{name} “{_shortened(text)}”" for name, text in told.items() if text]
+        detail = "; ".join(quoted) or detail
         premise = f"{row.get('premise')} premise"
         yield premise, row["query"] or "", *_told(case), detail, str(row["query_id"])
         return
     detail = _scores(row, "positive", case.run.t)
     yield "query", row["positive_query"] or "", *_told(case), detail, str(row["positive_id"])
+
+
+def _shortened(text: str) -> str:
+    """What was said, on one line of a card."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]}…"
 
 
 def _failed_pair(row: Mapping[str, Any]) -> bool:
@@ -376,7 +387,10 @@ def _quad(
         item = quad.get(role)
         right = None if overlap is None else (overlap >= POOR_IOU) == wanted
         verdict = "should be marked" if wanted else "should be empty"
+        outcome = str(row.get(f"{role}_outcome"))
         detail = "" if overlap is None else f"IoU {overlap:.2f}"
+        if outcome in ("abstained", "unparsed", "failed"):
+            detail = outcome
         yield name, query, verdict, right, detail, item.id if item else ""
 
 

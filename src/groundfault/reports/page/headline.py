@@ -151,7 +151,7 @@ def _published(context: Context, row: str, metrics: Sequence[str]) -> Iterable[H
     summary = context.runs[0].summary
     merged: dict[str, dict[str, float]] = {}
     for line in rows_beside(summary, context.protocol, other_data=context.chapter.with_published):
-        if line.row == row and not line.setting:
+        if line.table_row == row:
             found = {
                 PRINTED_AS.get(name, name): value
                 for name, value in line.metrics.items()
@@ -203,8 +203,8 @@ def table_note(context: Context) -> str:
             "p < 0.05); “=” where several have it."
         )
     if any(run.summary.bounds for run in context.runs):
+        doubtful = context.protocol.doubtful.replace("items", "answers")
         parts.append(
-            "In ‹ ›: the range that a value could take, however the failed answers would have "
-            "ended."
+            f"In ‹ ›: the range that a value could take, however the {doubtful} would have ended."
         )
     return " ".join(parts)

@@ -260,7 +260,11 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
 
 def _graders(made: Run) -> Iterator[tuple[str, str]]:
     """Who judged an exam's answers and who named causes, and what they were told."""
-    for title, grader in (("judge", made.judged), ("causes named by", made.attributed)):
+    for title, grader in (
+        ("judge", made.judged),
+        ("reader", made.read),
+        ("causes named by", made.attributed),
+    ):
         if grader is None:
             continue
         yield title, grader.name

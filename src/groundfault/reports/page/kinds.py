@@ -54,9 +54,13 @@ def kinds_section(context: Context) -> Section | None:
 
 
 def _by_slice(run: RunData) -> dict[str, Mapping[str, Estimate]]:
-    """The rows of the summary, and interventions that it has no row for."""
+    """The rows of the summary, and interventions that it has no row for. What two of them share, as
+    "referring S", stands in the tables only."""
+    rows = run.rows(control=True)
     found: dict[str, Mapping[str, Estimate]] = {
-        row: run.summary.rows[row].metrics for row in run.rows(control=True)
+        row: run.summary.rows[row].metrics
+        for row in rows
+        if " " not in row or not set(row.split(" ")) <= set(rows)
     }
     if "intervention" in run.columns:
         labels = _labels(run, "intervention")
