@@ -6,22 +6,23 @@ export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench clean
+.PHONY: help demo test test-all check format bench fuzz audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
-$(VENV)/.core: pyproject.toml constraints.txt
+$(VENV)/.core: pyproject.toml requirements/core.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) …"
-	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[nano,world]'
+	@$(BIN)/pip install -qq --require-hashes --requirement requirements/core.txt
+	@$(BIN)/pip install -qq --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q src/groundfault
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
+$(VENV)/.dev: $(VENV)/.core requirements/dev.txt
 	@echo "installing into $(VENV) …"
-	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/pip install -qq --constraint requirements/dev.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.core ## Render a small world, see one model misled and another not
@@ -44,13 +45,29 @@ format: $(VENV)/.dev ## Format and fix what can be fixed
 	$(BIN)/ruff format src tests bench examples
 	$(BIN)/ruff check --fix src tests bench examples
 
+fuzz: $(VENV)/.dev ## Every command on 500 damaged files of every format: hours
+	$(BIN)/python -m tests.fuzz --each 500
+
 bench: $(VENV)/.dev ## Measure against the published evaluators
 	@echo "installing into $(VENV) …"
-	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[bench]'
+	@$(BIN)/pip install -qq --constraint requirements/dev.txt --no-build-isolation --editable '.[bench]'
 	$(BIN)/python bench/cafe.py
 	$(BIN)/python bench/halluseg.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/world.py
 
+$(VENV)-tools: requirements/tools.txt
+	@$(PYTHON) -m venv $@
+	@echo "installing into $@ …"
+	@$@/bin/pip install -qq --requirement $<
+	@touch $@
+
+audit: $(VENV)-tools ## Ask the advisory databases about every package of the core
+	$(VENV)-tools/bin/pip-audit --require-hashes --requirement requirements/core.txt
+
+dist: $(VENV)-tools $(VENV)/.core ## Wheel, source archive and their bill of materials (CycloneDX)
+	$(VENV)-tools/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-file dist/groundfault.cdx.json requirements/core.txt
+	$(BIN)/python -m hatchling build -d dist
+
 clean: ## Remove what was made here
-	rm -rf $(VENV) demo bench/data bench/results
+	rm -rf $(VENV) $(VENV)-tools dist demo bench/data bench/results

@@ -464,8 +464,8 @@ def test_wrong_questions_to_compare_are_refused(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (replace_table, "its cases.parquet was not written by groundfault score"),
-        (replace_summary, "its summary.json was not written by groundfault score"),
+        (replace_table, "was not written together with its summary.json"),
+        (replace_summary, "was not written together with its summary.json"),
         (lambda folder: (folder / "cases.parquet").write_bytes(b"PAR1"), "not a readable table"),
         (lambda folder: (folder / "summary.json").write_bytes(b"{"), "not readable"),
         (lambda folder: (folder / "cases.parquet").unlink(), "cases.parquet: no such file"),
@@ -487,6 +487,43 @@ def test_broken_runs_are_not_compared(
         assert message in ran.err
         assert str(tmp_path / "one") in ran.err
         assert "Traceback" not in ran.err
+
+
+def test_a_summary_beside_another_scoring_is_refused(
+    score: Callable[..., Ran], run: Run, tmp_path: Path
+) -> None:
+    score("gullible", "--bootstrap", 0, out="one")
+    score("gullible", "--bootstrap", 0, "--t", "0.3", out="two")
+    (tmp_path / "one" / "summary.json").replace(tmp_path / "two" / "summary.json")
+    ran = run("report", tmp_path / "two", "--out", tmp_path / "page.html")
+    assert ran.code == 2
+    assert "was not written together with its summary.json" in ran.err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_one_process_at_a_time_writes_scores(
+    run: Run, example: dict[str, Path], tmp_path: Path
+) -> None:
+    def score() -> Ran:
+        files = ("--annotations", example["annotations"], "--predictions", example["gullible"])
+        return run("score", "cafe", *files, "--out", tmp_path / "gullible", "--bootstrap", 0)
+
+    code = "import sys; from groundfault.io.store import locked\n"
+    code += "with locked(sys.argv[1]): print('ready', flush=True); sys.stdin.read()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "gullible")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"ready\n"
+        ran = score()
+        assert ran.code == 2
+        assert "another process is working on this run" in ran.err
+        assert not any((tmp_path / "gullible").iterdir())
+    finally:
+        holder.communicate(b"", timeout=60)
+    assert score().code == 0
 
 
 def test_one_run_is_not_enough(score: Callable[..., Ran], run: Run, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from groundfault.world.splits import SEEN, split_pair
 torch = pytest.importorskip("torch", reason="training needs the train extra")
 pytest.importorskip("onnx", reason="training needs the train extra")
 
+from groundfault.training.checkpoints import read_checkpoint, write_checkpoint  # noqa: E402
 from groundfault.training.nano import network as networks  # noqa: E402
 from groundfault.training.nano.batches import QUESTIONS, draw  # noqa: E402
 from groundfault.training.nano.export import export  # noqa: E402
@@ -266,13 +267,58 @@ def test_an_interrupted_stage_ends_as_an_uninterrupted_one(
     for step, _ in fit(half, mixtures, WORDS):
         if step == 2:
             break
-    torch.save(half.state(), folder / "half.pt")
+    write_checkpoint(folder / "half.safetensors", half.state())
     resumed = fresh()
-    resumed.restore(torch.load(folder / "half.pt", weights_only=False))
+    resumed.restore(read_checkpoint(folder / "half.safetensors"))
     for _ in fit(resumed, mixtures, WORDS):
         pass
     for mine, theirs in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
         assert torch.equal(mine, theirs)
+
+
+class Bomb:
+    """What unpickling executes."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.target,)
+
+
+@pytest.mark.parametrize("kind", ["pickle", "cut", "header", "empty", "json"])
+def test_nothing_in_a_checkpoint_is_executed(tmp_path: Path, kind: str) -> None:
+    from groundfault.errors import DataError
+
+    path = tmp_path / "a.part.safetensors"
+    write_checkpoint(path, {"network": {"w": torch.ones(3)}, "step": 2})
+    whole = path.read_bytes()
+    if kind == "pickle":
+        torch.save({"key": Bomb(tmp_path / "done")}, path)
+    else:
+        path.write_bytes(
+            {"cut": whole[:-4], "header": b"\xff" * 64, "empty": b"",
+             "json": whole.replace(b"items", b"itemz")}[kind]
+        )  # fmt: skip
+    with pytest.raises(DataError, match="is no checkpoint"):
+        read_checkpoint(path)
+    assert not (tmp_path / "done").exists()
+
+
+def test_a_checkpoint_keeps_numbers_and_order(tmp_path: Path) -> None:
+    state = {
+        "w": torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last),
+        "scalar": torch.tensor(3), "empty": torch.zeros(0, 2), "half": torch.ones(2).bfloat16(),
+        "state": {0: {"step": torch.tensor(4.0)}, 11: {}},
+        "rng": {"state": 2**127 + 1, "name": "PCG64"},
+        "groups": [{"betas": [0.9, 0.98], "foreach": None, "lr": 1e-3}],
+    }  # fmt: skip
+    write_checkpoint(tmp_path / "a", state)
+    found = read_checkpoint(tmp_path / "a")
+    for name in ("w", "scalar", "empty", "half"):
+        assert torch.equal(found.pop(name), state.pop(name))  # type: ignore[arg-type]
+    assert torch.equal(found["state"][0].pop("step"), state["state"][0].pop("step"))  # type: ignore[index]
+    assert found == state
 
 
 @pytest.mark.parametrize(

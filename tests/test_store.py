@@ -17,6 +17,7 @@ import pytest
 from tests.conftest import CafeSet
 
 from groundfault.errors import DataError, UsageError
+from groundfault.io import store
 from groundfault.io.store import (
     atomic_file,
     new_folder,
@@ -83,7 +84,7 @@ def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     ):
         pass
     (tmp_path / "folder" / "inside").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"folder: cannot be written \(Is a directory\)"):
+    with pytest.raises(UsageError, match="folder: is a folder, which is not replaced"):
         write_bytes(tmp_path / "folder", b"")
     assert names(tmp_path) == ["file", "folder"]
 
@@ -297,3 +298,108 @@ def test_everything_written_is_plain_for_others_to_read(tmp_path: Path) -> None:
     assert msgspec.json.decode((tmp_path / "file.json").read_bytes()) == {
         "value": 1 / 3, "low": None, "high": None, "n": 3,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "dangling", "device", "folder"])
+def test_only_files_and_new_names_are_replaced(tmp_path: Path, kind: str) -> None:
+    place, target = tmp_path / "out", tmp_path / "target"
+    if kind == "fifo":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    elif kind == "device":
+        place = Path("/dev/null")
+    else:
+        if kind == "link":
+            target.write_text("kept")
+        place.symlink_to(target)
+    before = place.lstat()
+    with pytest.raises(UsageError, match="is not replaced; name a file"):
+        write_bytes(place, b"new")
+    assert (place.lstat().st_mode, place.lstat().st_ino) == (before.st_mode, before.st_ino)
+    assert kind != "link" or target.read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_stdout_is_written_to(name: str, tmp_path: Path) -> None:
+    code = f"from groundfault.io.store import write_bytes; write_bytes({name!r}, bytes([255, 10]))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (0, b"\xff\n"), ended.stderr
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(UsageError, match="holds no folder"):
+        write_bytes("-/file", b"")
+
+
+def test_a_new_folder_never_takes_the_place_of_a_link(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    with pytest.raises(UsageError, match="is not an empty folder"), new_folder(tmp_path / "link"):
+        pass
+
+
+WRITER = """
+import os, sys
+from groundfault.io.store import atomic_file, new_folder
+with {way}(sys.argv[1]) as temporary:
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("way", ["atomic_file", "new_folder"])
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_writes_is_not(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LEFT_S", -1.0)
+    code = WRITER.format(way=way)
+    living, killed = (
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / name)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+        for name in ("living", "killed")
+    )  # fmt: skip
+    try:
+        for process in (living, killed):
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        killed.kill()
+        killed.wait()
+        own = tmp_path / ".mine.groundfault.txt"
+        own.write_text("somebody's")
+        write_bytes(tmp_path / "another", b"")
+        left = {path.name.split(".")[1] for path in tmp_path.glob(".*.groundfault")}
+        assert left == {"living"}
+        assert own.exists()
+        living.communicate(b"", timeout=60)
+        assert (tmp_path / "living").exists()
+    finally:
+        for process in (living, killed):
+            process.kill()
+            process.communicate()
+
+
+def test_a_result_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of what is forced to disk and renamed, as the system sees it."""
+    seen: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def note_sync(place: int) -> None:
+        seen.append("folder" if stat.S_ISDIR(os.fstat(place).st_mode) else "file")
+        fsync(place)
+
+    def note_replace(self: Path, target: Path) -> Path:
+        seen.append("named")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "replace", note_replace)
+    write_bytes(tmp_path / "file", b"x")
+    assert seen == ["file", "named", "folder"]
+    seen.clear()
+    with new_folder(tmp_path / "set") as temporary:
+        (temporary / "images").mkdir()
+        (temporary / "images" / "1.png").write_bytes(b"x")
+    assert seen == ["folder", "file", "folder", "named", "folder"]

@@ -378,4 +378,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     data: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of the inputs, so that only comparable runs are compared."""
+    stamp: str = ""
+    """The same in cases.parquet: they were written together; "" in files of version 0.1.0."""
     version: str = ""

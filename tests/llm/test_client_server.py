@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -387,6 +388,23 @@ def test_a_server_that_stays_down_stops_the_run(ask: Ask, tmp_path: Path) -> Non
         server.behave = sound
         run = ask(server)
         assert run.state == "finished" and run.outcomes["ok"] == N and not run.stopped
+
+
+def test_a_server_that_only_turns_away_stops_the_run(ask: Ask) -> None:
+    with ChatServer(behave=lambda r: error(429, "slow down")) as server:
+        run = ask(server, patience=msgspec.structs.replace(QUICK, outage_s=0.5), concurrency=4)
+    assert run.state == "stopped" and "turned every question away" in run.stopped
+    assert run.outcomes["failed"] == N
+    asked = {json.dumps(request.body, sort_keys=True) for request in server.requests}
+    assert len(asked) <= 8  # no second round of waiting
+
+
+@pytest.mark.parametrize("asked", ["1e308", "99999"])
+def test_a_wait_beyond_patience_stops_the_run_at_once(ask: Ask, asked: str) -> None:
+    with ChatServer(behave=lambda r: error(429, "quota", {"Retry-After": asked})) as server:
+        run = ask(server, patience=msgspec.structs.replace(QUICK, outage_s=4.0), concurrency=4)
+    assert run.state == "stopped" and "asks to wait for" in run.stopped
+    assert len(server.requests) <= 4
 
 
 def _dies(server: ChatServer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import stat
 from io import BytesIO
 from pathlib import Path
 
@@ -212,6 +213,32 @@ def test_a_key_tells_requests_apart_and_nothing_else() -> None:
 
     keys = {key(), key(model="b"), key(url="http://y/v1"), key(text="!"), key(picture=b"b")}
     assert len(keys) == 5 and key() == key()
+
+
+def test_waiting_in_all_is_bounded() -> None:
+    now = 0.0
+    circuit = Circuit(RetryPolicy(outage_s=60, longest_stall_s=100), clock=lambda: now)
+    for _ in range(3):  # half a minute each, with an answer between them
+        circuit.busy("slow down")
+        now += 30
+        circuit.busy("slow down")
+        circuit.served()
+        now += 1000
+    circuit.busy("slow down")
+    now += 20
+    with pytest.raises(ServerDown, match="waited for 100 s in all"):
+        circuit.busy("slow down")
+
+
+def test_stored_responses_are_private_and_durable(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    path.touch(0o644)  # as version 0.1.0 left it
+    with ResponseStore(path) as store:
+        store.put(b"k" * 32, b"body", 0.1)
+        store.flush()
+        for each in tmp_path.iterdir():
+            assert stat.S_IMODE(each.stat().st_mode) == 0o600, each
+        assert store._database.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
 
 def test_a_store_keeps_what_it_is_given_also_for_others(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from groundfault import __version__
 from groundfault.analysis.statistics import estimates
-from groundfault.io.store import read_json, read_table, write_json, write_table
+from groundfault.errors import DataError
+from groundfault.io.store import locked, read_json, read_table, write_json, write_table
 from groundfault.metrics import compose
 from groundfault.protocols.scored import Scored, by_case
 from groundfault.records import Row, Summary
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["read_results", "summarise", "write_results"]
+
+CASES, STAMP = "cases.parquet", "stamp"
 
 
 def summarise(
@@ -45,7 +50,7 @@ def summarise(
         )
         if scored.imputed:
             bounds[name] = _bounds(scored, member)
-    return Summary(
+    summary = Summary(
         benchmark=scored.benchmark,
         protocol=scored.protocol,
         title=scored.title,
@@ -61,6 +66,8 @@ def summarise(
         data=data or {},
         version=__version__,
     )
+    stamp = sha256(msgspec.json.encode(summary)).hexdigest()[:32]
+    return msgspec.structs.replace(summary, stamp=stamp)
 
 
 def _bounds(
@@ -77,8 +84,14 @@ def _bounds(
 
 
 def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary) -> None:
-    """Write cases.parquet and, when it is there, summary.json: a run is whole or not there."""
+    """Write cases.parquet and, when it is there, summary.json: a run is whole or not there. Both
+    carry the same stamp, and one process at a time writes them."""
     folder = Path(folder)
+    with locked(folder):
+        _write(folder, scored, summary)
+
+
+def _write(folder: Path, scored: Scored, summary: Summary) -> None:
     with contextlib.suppress(OSError):  # writing says what is wrong
         (folder / "summary.json").unlink()  # never beside another run's cases
     names = scored.contribution_names
@@ -89,9 +102,13 @@ def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary)
         **{name: scored.contributions[:, k] for k, name in enumerate(names)},
     }
     write_table(
-        folder / "cases.parquet",
+        folder / CASES,
         columns,
-        metadata={"benchmark": scored.benchmark, "contributions": ",".join(names)},
+        metadata={
+            "benchmark": scored.benchmark,
+            "contributions": ",".join(names),
+            STAMP: summary.stamp,
+        },
     )
     write_json(folder / "summary.json", summary)
 
@@ -109,6 +126,14 @@ def _row_names(scored: Scored) -> list[list[str]]:
 
 
 def read_results(folder: str | PathLike[str]) -> tuple[Summary, Any]:
-    """The summary and the case table of a run."""
+    """The summary and the case table of a run, which must belong together."""
     folder = Path(folder)
-    return read_json(folder / "summary.json", Summary), read_table(folder / "cases.parquet")
+    summary, table = read_json(folder / "summary.json", Summary), read_table(folder / CASES)
+    stamp = (table.schema.metadata or {}).get(STAMP.encode(), b"").decode()
+    if summary.stamp != stamp:
+        raise DataError(
+            folder / CASES,
+            "was not written together with its summary.json",
+            remedy="run the score or eval command of this folder again",
+        )
+    return summary, table

@@ -1,8 +1,8 @@
 """Small Parquet files without Arrow, whose import costs as much CPU as scoring 1,000 cases.
 
-One row group, one gzipped page of plain values per column. Columns are numbers, texts (None where
-there is none), or lists of either. Every reader of Parquet reads them. Larger tables and other
-columns are left to Arrow, which packs them better.
+One row group, one gzipped page of plain values with its checksum per column. Columns are numbers,
+texts (None where there is none), or lists of either. Every reader of Parquet reads them. Larger
+tables and other columns are left to Arrow, which packs them better.
 
 The format is described at github.com/apache/parquet-format; its headers and its footer are structs
 in Thrift's compact protocol.
@@ -141,7 +141,7 @@ def _page(name: bytes, column: _Column, offset: int) -> tuple[bytes, _Coded]:
     gzip = zlib.compressobj(1, zlib.DEFLATED, WITH_HEADER)
     packed = gzip.compress(plain) + gzip.flush()
     about = {1: _int(column.n_values), 2: _int(PLAIN), 3: _int(RLE), 4: _int(RLE)}
-    sizes = {2: _int(len(plain)), 3: _int(len(packed))}
+    sizes = {2: _int(len(plain)), 3: _int(len(packed)), 4: _int(_signed(zlib.crc32(packed)))}
     header = _struct({1: _int(0), **sizes, 5: _struct(about)})[1]
     path = [name, b"list", b"element"] if column.in_lists else [name]
     chunk = {
@@ -187,7 +187,12 @@ def _varint(value: int) -> bytes:
 
 
 def _int(value: int) -> _Coded:
-    return 5, _varint(value << 1)  # zigzag; none is negative
+    return 5, _varint(value << 1 if value >= 0 else ~value << 1 | 1)  # zigzag
+
+
+def _signed(checksum: int) -> int:
+    """The 32 bits of a checksum as Thrift's integers have them."""
+    return checksum - (1 << 32) if checksum >> 31 else checksum
 
 
 def _long(value: int) -> _Coded:

@@ -7,7 +7,11 @@ everything else JSON.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -37,6 +41,11 @@ __all__ = [
 
 AnyPath = str | PathLike[str]
 T = TypeVar("T")
+STDOUT = ("-", "/dev/stdout")
+TEMPORARY = ".groundfault"
+"""How the names of files in the making end."""
+LEFT_S = 60.0
+"""Younger ones are left alone."""
 
 
 def cache_folder() -> Path:
@@ -49,22 +58,33 @@ def cache_folder() -> Path:
 
 @contextlib.contextmanager
 def atomic_file(path: AnyPath) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well."""
+    """A temporary path beside `path` that takes its place when the block ends well, and is on the
+    disk then. `-` and /dev/stdout are written to; what is neither a file nor new is refused."""
     path = Path(path)
+    if str(path) in STDOUT:
+        with _for_stdout() as temporary:
+            yield temporary
+        return
+    _check_place(path)
     temporary = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch(0o600, exist_ok=False)
+        _sweep(path.parent)
+        place = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
     try:
+        _hold(place)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
+        _to_disk(temporary)
         temporary.replace(path)
+        _to_disk(path.parent)
     except OSError as problem:  # Arrow's have a message, but no number and strerror
         reason = problem.strerror or problem
         raise UsageError(f"{path}: cannot be written ({reason})") from None
     finally:
+        os.close(place)
         temporary.unlink(missing_ok=True)
 
 
@@ -78,28 +98,133 @@ def new_folder(path: AnyPath) -> Iterator[Path]:
     check_vacant(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
         temporary.mkdir(0o700)
+        place = os.open(temporary, os.O_RDONLY)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
     try:
+        _hold(place)
         yield temporary
+        for folder, _, files in os.walk(temporary):
+            for name in files:
+                _to_disk(Path(folder) / name)
+            _to_disk(Path(folder))
         temporary.chmod(0o777 & ~_umask())
         temporary.replace(path)
+        _to_disk(path.parent)
     finally:
+        os.close(place)
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a link, which somebody needs."""
+    if path.parts[:1] == ("-",):
+        raise UsageError(f"{path}: '-' stands for the terminal's output, which holds no folder")
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        return  # it is new, or opening it says what is wrong
+    if stat.S_ISREG(mode):
+        return
+    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    if stat.S_ISLNK(mode):
+        kind = f"a link to {path.readlink()}"
+    raise UsageError(f"{path}: is {kind}, which is not replaced; name a file")
+
+
+@contextlib.contextmanager
+def _for_stdout() -> Iterator[Path]:
+    """A temporary path whose content is written to stdout when the block ends well."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="groundfault-") as folder:
+        yield Path(folder) / "out"
+        sys.stdout.flush()
+        content = (Path(folder) / "out").read_bytes()
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a power cut."""
+    try:
+        place = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return  # a folder that may be written to, not read
+    try:
+        os.fsync(place)
+    except OSError as problem:  # EINVAL: a file system that cannot
+        if problem.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(place)
+
+
+def _hold(place: int) -> None:
+    """Show others that a temporary file is being written; the system lets go of it however the
+    process ends."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_swept: set[Path] = set()
+"""Folders that this process has looked through."""
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left in a folder; what somebody still writes is held."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.name.startswith(".") or not entry.name.endswith(TEMPORARY):
+                continue
+            with contextlib.suppress(OSError):
+                _remove_if_left(Path(entry.path), fcntl)
+
+
+def _remove_if_left(path: Path, fcntl: Any) -> None:
+    if time.time() - path.stat().st_mtime < LEFT_S:
+        return  # between its making and its holding
+    place = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.is_dir():
+            import shutil
+
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(place)
 
 
 def check_vacant(path: AnyPath) -> None:
     """Refuse a place for a new folder that is taken; long work asks before it begins."""
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    taken = path.is_symlink() or not path.is_dir() or any(path.iterdir())
+    if (path.exists() or path.is_symlink()) and taken:
         raise UsageError(f"{path}: exists and is not an empty folder; name another one")
 
 
 @contextlib.contextmanager
 def locked(folder: AnyPath) -> Iterator[None]:
-    """Hold a run for this process; the system lets go of it however the process ends."""
+    """Hold a run for this process; the system lets go of it however the process ends. Whoever
+    holds it may ask for it again."""
     folder = Path(folder)
+    held = folder.resolve()
+    if held in _held:
+        yield
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -120,14 +245,20 @@ def locked(folder: AnyPath) -> Iterator[None]:
             ) from None
         except OSError:
             pass  # a file system without locks
+        _held.add(held)
         yield
     finally:
+        _held.discard(held)
         os.close(place)
+
+
+_held: set[Path] = set()
+"""The runs of this process."""
 
 
 def _beside(path: Path) -> Path:
     """A name that nobody else has; the module tempfile would find one for 2 ms of imports."""
-    return path.parent / f".{path.name}.{os.urandom(6).hex()}"
+    return path.parent / f".{path.name[:40]}.{os.urandom(6).hex()}{TEMPORARY}"
 
 
 def _umask() -> int:
@@ -185,7 +316,9 @@ def _write_with_arrow(
         table = table.replace_schema_metadata(dict(metadata))
     with atomic_file(path) as temporary:
         strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        pq.write_table(table, temporary, compression="zstd", use_dictionary=strings)
+        pq.write_table(
+            table, temporary, compression="zstd", use_dictionary=strings, write_page_checksum=True
+        )
 
 
 def arrow_table(columns: Mapping[str, Any]) -> pa.Table:
@@ -212,7 +345,8 @@ def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
     import pyarrow.parquet as pq
 
     with _reading(Path(path)):
-        return pq.read_table(path, columns=None if columns is None else list(columns))
+        names = None if columns is None else list(columns)
+        return pq.read_table(path, columns=names, page_checksum_verification=True)
 
 
 def read_columns(path: AnyPath) -> list[str]:

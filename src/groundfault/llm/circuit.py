@@ -18,12 +18,17 @@ class ServerDown(GroundfaultError):
 
 class Circuit:
     """Opens when a server cannot be reached, or after many failures in a row; closes with the
-    first sign of life."""
+    first sign of life. It also knows how long nothing has been answered at all."""
 
     def __init__(self, retry: RetryPolicy, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.retry, self.clock = retry, clock
         self.in_a_row = 0
         self.down_since: float | None = None
+        self.busy_since: float | None = None
+        """Since when the server has answered nothing but "too many requests"."""
+        self.stalled_since: float | None = None
+        self.stalled_s = 0.0
+        """Of all stalls that have ended."""
         self.outages = 0
         self.known = False
         """Whether the server ever gave a sign of life."""
@@ -58,6 +63,36 @@ class Circuit:
             self.down_since = None
             self._closed.set()
 
+    def served(self) -> None:
+        """The server answered a question."""
+        self.alive()
+        self.busy_since = None
+        if self.stalled_since is not None:
+            self.stalled_s += self.clock() - self.stalled_since
+            self.stalled_since = None
+
+    def busy(self, reason: str) -> None:
+        """The server is there but takes no question now. Raises ServerDown if it never does."""
+        self.alive()
+        now = self.clock()
+        if self.busy_since is None:
+            self.busy_since = now
+        if now - self.busy_since > self.retry.outage_s:
+            raise ServerDown(
+                f"the server has turned every question away for {now - self.busy_since:.0f} s "
+                f"({reason}). Remedy: run the same command again later, or with less --concurrency"
+            )
+        self._stalls(reason, now)
+
+    def _stalls(self, reason: str, now: float) -> None:
+        if self.stalled_since is None:
+            self.stalled_since = now
+        if self.stalled_s + now - self.stalled_since > self.retry.longest_stall_s:
+            raise ServerDown(
+                f"waited for {self.retry.longest_stall_s:g} s in all ({reason}). Remedy: run the "
+                "same command again; what was answered is kept"
+            )
+
     def failed(self, reason: str, *, unreachable: bool, tried: bool) -> None:
         """A request got no sensible response. Raises ServerDown if that goes on for too long."""
         self.in_a_row += 1
@@ -72,6 +107,7 @@ class Circuit:
         elif tried:
             self._tries += 1
             self._next_try = now + self._wait_s()
+        self._stalls(reason, now)
         seconds = now - self.down_since
         if not self.known and seconds > min(self.retry.first_contact_s, self.retry.outage_s):
             raise ServerDown(

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, MissingExtra
-from groundfault.llm.circuit import Circuit
+from groundfault.llm.circuit import Circuit, ServerDown
 from groundfault.llm.event_loop import run_coroutine
 from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import Refused, Server, Unsound
@@ -114,13 +114,19 @@ class HttpClient:
             seconds = time.monotonic() - began
             if counted >= self.retry.attempts:
                 raise GaveUp(f"{found.reason}, {counted} times")
-            if not found.counts and seconds > self.retry.outage_s:
+            wait_s = self.retry.wait_s(setbacks) if found.wait_s is None else found.wait_s
+            if wait_s > self.retry.outage_s:
+                raise ServerDown(
+                    f"the server asks to wait for {wait_s:.0f} s ({found.reason}). Remedy: run the "
+                    f"same command again then, or with a --patience of more than "
+                    f"{self.retry.outage_s:g}"
+                )
+            left = self.retry.outage_s - seconds
+            if left < 0 or (found.wait_s is not None and wait_s > left):
                 raise GaveUp(f"{found.reason}, for {seconds:.0f} s")
-            await self._sleep(
-                self.retry.wait_s(setbacks)
-                if found.wait_s is None
-                else self.retry.granted_s(found.wait_s)
-            )
+            if found.wait_s is not None:
+                wait_s = self.retry.granted_s(wait_s)
+            await self._sleep(min(wait_s, left))
         raise GaveUp("asked a million times")
 
     async def _attempt(self, body: bytes) -> Response | _Setback:
@@ -143,7 +149,7 @@ class HttpClient:
             self.circuit.failed(reason, unreachable=unreachable, tried=tries)
             return _Setback(reason, not unreachable, 0.0 if unreachable else None)
         if 200 <= status < 300:
-            self.circuit.alive()
+            self.circuit.served()
             if content is None:
                 return _Setback(f"the response is larger than {LARGEST_RESPONSE >> 20} MB", True)
             try:
@@ -152,7 +158,9 @@ class HttpClient:
                 return _Setback(str(problem), True)
             return Response(content, reply, time.perf_counter() - started)
         meant = self.server.problem(status, content or b"")
-        if status < 500:
+        if status == BUSY:
+            self.circuit.busy(str(meant))
+        elif status < 500:
             self.circuit.alive()
         else:
             self.circuit.failed(str(meant), unreachable=False, tried=tries)

@@ -1,7 +1,8 @@
 """Responses that were paid for, by request: the same request is never paid for twice.
 
-A SQLite file in WAL mode. Responses that come together are written together: one is the system's
-when `flush` returns, and then kill -9 does not lose it. Several processes may use one file: whoever
+A SQLite file in WAL mode, readable by its owner alone. Responses that come together are written
+together: one is on the disk when `flush` returns, and then neither kill -9 nor a power cut loses
+it. Several processes may use one file: whoever
 is going to ask a request holds the byte of a lock file that the request's key names, and the system
 lets go of it however the process ends. Without such locks (Windows), two processes that ask the
 same at the same moment both pay.
@@ -85,6 +86,7 @@ class ResponseStore:
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            _keep_private(self.path)
             self._database = sqlite3.connect(
                 self.path,
                 isolation_level=None,
@@ -92,13 +94,13 @@ class ResponseStore:
                 check_same_thread=False,  # one at a time: in a notebook, the loop has its own
             )
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS responses (key BLOB PRIMARY KEY, body BLOB NOT NULL, "
                 "latency_s REAL NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
             )
-            self._claims = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+            self._claims = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except (OSError, sqlite3.Error) as problem:
             raise UsageError(
                 f"{self.path}: responses cannot be kept there ({problem}). Remedy: name another "
@@ -178,6 +180,14 @@ class ResponseStore:
             import fcntl
 
             fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, _place(key))
+
+
+def _keep_private(path: Path) -> None:
+    """Make a store for its owner's eyes, also one of an earlier version: it holds what was asked
+    and answered. SQLite gives its journal the same rights."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with contextlib.suppress(PermissionError):  # somebody else's, who shares it
+        path.chmod(0o600)
 
 
 def _place(key: bytes) -> int:

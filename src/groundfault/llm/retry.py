@@ -25,9 +25,11 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     that cannot be reached do not count: no question is to blame."""
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
-    longest_retry_after_s: float = 600.0
     outage_s: float = 600.0
-    """How long a server may be down, or turn one question away, before that is final."""
+    """How long a server may be down, turn one question away or turn all of them away, before that
+    is final; a longer wait that a server asks for is final at once."""
+    longest_stall_s: float = float("inf")
+    """How long a session may wait in all, while no question is answered."""
     first_contact_s: float = 30.0
     """The same for a server that never gave a sign of life: its address may be wrong."""
     longest_try_s: float = 5.0
@@ -42,7 +44,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def granted_s(self, seconds: float) -> float:
         """A wait that a server asked for, and a little more: not all come back at once."""
-        return min(seconds, self.longest_retry_after_s) * _chance.uniform(1.0, 1.1)
+        return seconds * _chance.uniform(1.0, 1.1)
 
 
 def retry_after_s(header: str | None, *, now: float | None = None) -> float | None:

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from groundfault import __version__
-from groundfault.errors import DataError, UnknownName, UsageError
+from groundfault.errors import UnknownName, UsageError
 from groundfault.models.nano import LENGTH, SIDE_PX
+from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.nano.export import export
 from groundfault.training.nano.fitting import Fitting, Mixture, fit
 from groundfault.training.nano.network import Nano
@@ -109,10 +110,12 @@ def cook(recipe: Recipe, out: Path, only: list[str], told: Told) -> list[Path]:
             pictures[kind] = paint(kind, count, seed, out / "pictures", progress=advance)
     written = []
     for stage in stages:
-        if not (out / f"{stage.name}.pt").exists():
+        if not (out / f"{stage.name}.safetensors").exists():
             _run(stage, recipe, pictures, words, out, told)
         network = _network(words)
-        network.load_state_dict(_load(out / f"{stage.name}.pt", _key(recipe, stage))["network"])
+        network.load_state_dict(
+            _load(out / f"{stage.name}.safetensors", _key(recipe, stage))["network"]
+        )
         card = {"groundfault": __version__, "recipe": msgspec.to_builtins(recipe)}
         export(network, words, out / stage.name, card | {"stage": stage.name})
         written.append(out / stage.name)
@@ -147,10 +150,7 @@ def _key(recipe: Recipe, stage: Stage) -> str:
 
 
 def _load(path: Path, key: str) -> dict[str, Any]:
-    try:
-        stored: dict[str, Any] = torch.load(path, weights_only=False)
-    except Exception as problem:  # torch raises what its pickle, zip or storage raised
-        raise DataError(path, f"is no checkpoint ({problem})", remedy="delete it") from None
+    stored = read_checkpoint(path)
     if stored.get("key") != key:
         raise UsageError(f"{path} belongs to another recipe; choose another folder or delete it")
     return stored
@@ -164,12 +164,12 @@ def _run(
     out: Path,
     told: Told,
 ) -> None:
-    key, part = _key(recipe, stage), out / f"{stage.name}.part.pt"
+    key, part = _key(recipe, stage), out / f"{stage.name}.part.safetensors"
     torch.manual_seed(stage.seed)
     network = _network(words)
     if stage.start:
         before = next(one for one in recipe.stages if one.name == stage.start)
-        started = _load(out / f"{stage.start}.pt", _key(recipe, before))
+        started = _load(out / f"{stage.start}.safetensors", _key(recipe, before))
         network.load_state_dict(started["network"])
     mixtures = []
     if stage.scenes_per_step:
@@ -181,15 +181,13 @@ def _run(
         fitting.restore(_load(part, key))
 
     def save(path: Path) -> None:
-        temporary = path.with_name(f".{path.name}")
-        torch.save(fitting.state() | {"key": key}, temporary)
-        temporary.replace(path)
+        write_checkpoint(path, fitting.state() | {"key": key})
 
     for step, losses in fit(fitting, mixtures, words):
         told(stage.name, step, stage.steps, losses)
         if step % 100 == 0 and step < stage.steps:
             save(part)
-    save(out / f"{stage.name}.pt")
+    save(out / f"{stage.name}.safetensors")
     part.unlink(missing_ok=True)
 
 

@@ -1,0 +1,220 @@
+"""Every command on mutated examples of every format: no traceback, no hang, no flood of memory, and
+no other answer from broken files without a word.
+
+    python -m tests.fuzz --each 200 --seed 1        a table of command × format, and what went wrong
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.fuzz.examples import CELLS, Cell, make_examples
+from tests.fuzz.mutations import mutate, restore
+
+HANG_S = 20.0
+MOST_MB = 2048.0
+NEVER_SOUND = ("recipe",)
+"""What would be trained is refused even when it is not damaged."""
+TRACEBACK = "Traceback (most recent call last)"
+
+
+class Trouble(NamedTuple):
+    """An input that was not held."""
+
+    cell: Cell
+    seed: str
+    file: str
+    what: str
+    detail: str
+
+
+class Worker:
+    """A process that runs commands; one that hangs or has grown is replaced."""
+
+    def __init__(self) -> None:
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=Path(__file__).parents[2],
+            env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1", "HF_HUB_OFFLINE": "1"},
+        )
+
+    def run(self, words: list[str]) -> dict[str, Any]:
+        """How a command ended; "hang" if it did not."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(words) + "\n")
+        self.process.stdin.flush()
+        alarm = threading.Timer(HANG_S * 1.5, self.process.kill)
+        alarm.start()
+        line = self.process.stdout.readline()
+        alarm.cancel()
+        if not line:
+            code = self.process.wait()
+            self.process = self._start()
+            return {
+                "code": code,
+                "out": "",
+                "err": "",
+                "traceback": "",
+                "seconds": HANG_S * 1.5,
+                "peak_mb": 0.0,
+                "died": True,
+            }
+        ended: dict[str, Any] = json.loads(line)
+        if ended["peak_mb"] > MOST_MB / 2:
+            self.close()
+            self.process = self._start()
+        return ended
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Fuzzer:
+    """Examples, clean answers, counts and troubles."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.seed = folder, seed
+        self.worker = Worker()
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self.troubles: list[Trouble] = []
+        self.sound, self.scratch = folder / "sound", folder / "scratch"
+        self.sound.mkdir()
+        make_examples(self.sound, self._make)
+        self.clean = {cell: self._clean(cell) for cell in CELLS}
+
+    def _make(self, *words: object) -> None:
+        ended = self.worker.run([str(word) for word in words])
+        if ended["code"] != 0:
+            raise SystemExit(f"the example cannot be made: {words}\n{ended}")
+
+    def _clean(self, cell: Cell) -> str:
+        restore(self.sound, self.scratch)
+        ended = self._run(cell)
+        if ended["code"] != 0 and cell.format not in NEVER_SOUND:
+            raise SystemExit(f"the clean example is not held: {cell}\n{ended}")
+        return self._answer(ended)
+
+    def _run(self, cell: Cell) -> dict[str, Any]:
+        out = self.folder / "out"
+        for each in self.folder.glob("out*"):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        place = self.scratch / (cell.format if cell.format != "dump" else "cafe")
+        words = [word.format(f=place, out=out) for word in cell.words]
+        return self.worker.run(words)
+
+    def _answer(self, ended: dict[str, Any]) -> str:
+        """What a command printed, without times and places."""
+        text = re.sub(r'"(seconds|stamp|elapsed_s|cpu_s)": ?("?)[^,}\n]*', "", ended["out"])
+        return text.replace(str(self.folder), "")
+
+    def one(self, cell: Cell, number: int) -> None:
+        """Mutate one file of a cell's format and run its command."""
+        seed = f"{self.seed}/{cell.command}/{cell.format}/{number}"
+        rng = random.Random(seed)
+        restore(self.sound, self.scratch)
+        place = self.scratch / (cell.format if cell.format != "dump" else "cafe")
+        files = sorted(path for path in place.rglob("*") if path.is_file())
+        weights = [0.2 if path.suffix in (".png", ".jpg", ".svg") else 1.0 for path in files]
+        (hit,) = rng.choices(files, weights)
+        kind = mutate(hit, rng)
+        ended = self._run(cell)
+        self.counts[cell.command, cell.format] += 1
+        self.refused[cell.command, cell.format] += ended["code"] == 2
+        what = self._trouble(cell, kind, ended)
+        if what:
+            detail = ended["traceback"].strip().splitlines()[-1:] or [ended["err"][-300:]]
+            where = re.findall(r'groundfault/(\S+\.py)", line (\d+)', ended["traceback"])[-1:]
+            name = str(hit.relative_to(self.scratch))
+            self.troubles.append(Trouble(cell, seed, name, what, f"{where} {detail[0]}"))
+
+    def _trouble(self, cell: Cell, kind: str, ended: dict[str, Any]) -> str:
+        if ended.get("died"):
+            return "hang or death"
+        if ended["traceback"] or TRACEBACK in ended["err"]:
+            return "traceback"
+        if ended["seconds"] > HANG_S:
+            return f"{ended['seconds']:.0f} s"
+        if ended["peak_mb"] > MOST_MB:
+            return f"{ended['peak_mb']:.0f} MB"
+        if ended["code"] not in (0, 1, 2):
+            return f"exit {ended['code']}"
+        if ended["code"] == 2 and not ended["err"] and not ended["out"]:
+            return "refused without a word"
+        silent = ended["code"] == 0 and not ended["err"].strip()
+        if kind == "broken" and silent and self._answer(ended) != self.clean[cell]:
+            return "another answer without a word"
+        return ""
+
+    def table(self) -> Iterator[str]:
+        """Counts per command × format, refused in brackets."""
+        commands = list(dict.fromkeys(cell.command for cell in CELLS))
+        formats = list(dict.fromkeys(cell.format for cell in CELLS))
+        yield f"{'':12}" + "".join(f"{name:>13}" for name in commands)
+        for name in formats:
+            cells = [
+                f"{self.counts[c, name]} ({self.refused[c, name]})" if self.counts[c, name] else ""
+                for c in commands
+            ]
+            yield f"{name:12}" + "".join(f"{text:>13}" for text in cells)
+
+
+def fuzz(*, each: int, seconds: float, seed: int, folder: Path) -> Fuzzer:
+    """Go round all cells until each has its number or the time is up."""
+    fuzzer = Fuzzer(folder, seed)
+    until = time.monotonic() + seconds
+    for number in range(each):
+        for cell in CELLS:
+            if time.monotonic() > until:
+                break
+            fuzzer.one(cell, number)
+    fuzzer.worker.close()
+    return fuzzer
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("--each", type=int, default=200, help="Inputs per command × format.")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="groundfault-fuzz-") as name:
+        fuzzer = fuzz(each=given.each, seconds=given.seconds, seed=given.seed, folder=Path(name))
+    print("\n".join(fuzzer.table()))
+    print(
+        f"{fuzzer.counts.total()} inputs, {fuzzer.refused.total()} refused, "
+        f"{len(fuzzer.troubles)} not held"
+    )
+    for trouble in fuzzer.troubles:
+        print(f"{trouble.what}: {trouble.seed}: {trouble.file}: {trouble.detail}")
+    sys.exit(1 if fuzzer.troubles else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+"""Small sound examples of every format, and the commands that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["CELLS", "Cell", "make_examples"]
+
+Run = Callable[..., object]
+N_CASES = 3
+SIDE_PX = 96
+
+
+class Cell(NamedTuple):
+    """A command on a format. In its words {f} is the format's folder and {out} a new place."""
+
+    command: str
+    format: str
+    words: tuple[str, ...]
+
+
+def make_examples(folder: Path, run: Run) -> None:
+    """Write a folder per format with what the commands below read; `run` runs a command."""
+    made = folder / "world"
+    run(
+        "world",
+        "build",
+        "--preset",
+        "all",
+        "--n",
+        N_CASES,
+        "--size",
+        SIDE_PX,
+        "--out",
+        made,
+        "--workers",
+        1,
+    )
+    for name, preset in (("folder", "cafe"), ("quads", "halluseg"), ("exam", "reactbench")):
+        (made / preset).rename(folder / name)
+    _concepts(folder, made / "clean", run)
+    _halluseg(folder, run)
+    _fprefcoco(folder / "fprefcoco")
+    _pope(folder / "pope")
+    run(
+        "world",
+        "build",
+        "--preset",
+        "reactbench",
+        "--n",
+        N_CASES,
+        "--size",
+        SIDE_PX,
+        "--out",
+        folder / "made",
+        "--native",
+        folder / "reactbench",
+        "--workers",
+        1,
+    )
+    _runs(folder, run)
+    (folder / "config").mkdir()
+    (folder / "config" / "config.toml").write_text('t = 0.4\ntau = 0.3\nvariant = "exact"\n')
+    recipe = (
+        'data_seed = 1\nscenes = 2\nstages = [{name = "a", steps = 1, learning_rate = 0.001}]\n'
+    )
+    (folder / "recipe").mkdir()
+    (folder / "recipe" / "recipe.toml").write_text(
+        recipe + 'bogus = "so that nothing is trained"\n'
+    )
+
+
+def _concepts(folder: Path, clean: Path, run: Run) -> None:
+    """CAFE, SA-Co, COCO and LVIS, with the answers of a model that guesses."""
+    sources = {"cafe": folder / "folder", "saco": folder / "folder", "coco": clean}
+    for name, source in sources.items():
+        (folder / name).mkdir()
+        run("convert", source, "--to", name, "--out", folder / name / "a.json")
+    (folder / "lvis").mkdir()
+    content = json.loads((folder / "coco" / "a.json").read_text())
+    for image in content["images"]:
+        image |= {
+            "neg_category_ids": [content["categories"][0]["id"]],
+            "not_exhaustive_category_ids": [],
+        }
+    for category in content["categories"]:
+        category |= {"frequency": "f", "synset": "x.n.01", "synonyms": [category["name"]]}
+    (folder / "lvis" / "a.json").write_text(json.dumps(content))
+    for name in (*sources, "lvis"):
+        content = json.loads((folder / name / "a.json").read_text())
+        dump = [
+            {
+                "image_id": image["id"],
+                "category_id": (content["categories"] or [{"id": 1}])[0]["id"],
+                "score": 0.7,
+                "bbox": [4, 4, 20, 20],
+                "segmentation": {"size": [SIDE_PX, SIDE_PX], "counts": _box(SIDE_PX)},
+            }
+            for image in content["images"]
+        ]
+        (folder / name / "p.json").write_text(json.dumps(dump))
+
+
+def _box(side_px: int) -> str:
+    import numpy as np
+    from pycocotools import mask
+
+    pixels = np.zeros((side_px, side_px), np.uint8, order="F")
+    pixels[4:24, 4:24] = 1
+    counts: str = mask.encode(pixels)["counts"].decode()
+    return counts
+
+
+def _halluseg(folder: Path, run: Run) -> None:
+    run("convert", folder / "quads", "--to", "halluseg", "--out", folder / "halluseg")
+
+
+def _fprefcoco(folder: Path) -> None:
+    folder.mkdir()
+    box = {"size": [64, 64], "counts": _box(64)}
+    refs = [
+        {
+            "ref_id": k,
+            "image_id": k,
+            "ann_id": k,
+            "sentences": [
+                {
+                    "sent": f"the dog {k}",
+                    "sent_id": k,
+                    "is_false_premise": bool(k % 2),
+                    "gt_sent": "a cat",
+                }
+            ],
+        }
+        for k in range(1, 4)
+    ]
+    content = {
+        "images": [
+            {"id": k, "file_name": f"{k}.jpg", "height": 64, "width": 64} for k in (1, 2, 3)
+        ],
+        "annotations": [
+            {
+                "id": k,
+                "image_id": k,
+                "category_id": 1,
+                "segmentation": box,
+                "area": 400,
+                "bbox": [4, 4, 20, 20],
+                "iscrowd": 0,
+            }
+            for k in (1, 2, 3)
+        ],
+        "categories": [{"id": 1, "name": "dog"}],
+        "refs": refs,
+    }
+    (folder / "a.json").write_text(json.dumps(content))
+
+
+def _pope(folder: Path) -> None:
+    folder.mkdir()
+    for setting in ("random", "popular", "adversarial"):
+        lines = [
+            {
+                "question_id": k,
+                "image": f"{k % 2}.jpg",
+                "text": f"Is there a {thing} in the image?",
+                "label": "yes" if k % 2 else "no",
+            }
+            for k, thing in enumerate(("dog", "cat", "car", "tree"), start=1)
+        ]
+        text = "\n".join(map(json.dumps, lines))
+        (folder / f"coco_pope_{setting}.json").write_text(text)
+
+
+def _runs(folder: Path, run: Run) -> None:
+    """Runs of guessing models in masks, in words, and a scored dump."""
+    for name, source in (("masks", "folder"), ("replaced", "quads"), ("words", "exam")):
+        for seed in (1, 2):
+            run(
+                "eval",
+                folder / source,
+                "--model",
+                f"random:{seed}",
+                "--bootstrap",
+                20,
+                "--out",
+                folder / name,
+            )
+    run(
+        "score",
+        "cafe",
+        "--annotations",
+        folder / "cafe" / "a.json",
+        "--predictions",
+        folder / "cafe" / "p.json",
+        "--bootstrap",
+        20,
+        "--out",
+        folder / "scored" / "one",
+    )
+    run("calibrate", folder / "masks" / "random-1", "--bootstrap", 0)
+
+
+def _dumps() -> list[Cell]:
+    cells = []
+    for name in ("cafe", "saco", "coco", "lvis"):
+        files = ("--annotations", "{f}/a.json", "--predictions", "{f}/p.json")
+        cells += [
+            Cell("score", name, ("score", name, *files, "--bootstrap", "20", "--json")),
+            Cell("sweep", name, ("sweep", name, *files, "--json")),
+            Cell(
+                "eval",
+                name,
+                (
+                    "eval",
+                    name,
+                    "--annotations",
+                    "{f}/a.json",
+                    "--model",
+                    "random:1",
+                    "--bootstrap",
+                    "0",
+                    "--out",
+                    "{out}",
+                    "--json",
+                ),
+            ),
+            Cell("inspect", name, ("inspect", "{f}/a.json", "--json")),
+            Cell("convert", name, ("convert", "{f}/a.json", "--to", "folder", "--out", "{out}")),
+        ]
+    return cells
+
+
+CELLS = [
+    *_dumps(),
+    Cell("inspect", "dump", ("inspect", "{f}/../cafe/p.json", "--json")),
+    Cell(
+        "score",
+        "halluseg",
+        (
+            "score",
+            "halluseg",
+            "--cases",
+            "{f}/results.json",
+            "--data",
+            "{f}/data",
+            "--predictions",
+            "{f}",
+            "--missing",
+            "empty",
+            "--bootstrap",
+            "20",
+            "--json",
+        ),
+    ),
+    Cell("inspect", "halluseg", ("inspect", "{f}/results.json", "--json")),
+    Cell(
+        "convert",
+        "halluseg",
+        ("convert", "{f}/results.json", "--data", "{f}/data", "--to", "folder", "--out", "{out}"),
+    ),
+    Cell("inspect", "fprefcoco", ("inspect", "{f}/a.json", "--json")),
+    Cell("convert", "fprefcoco", ("convert", "{f}/a.json", "--to", "folder", "--out", "{out}")),
+    *(
+        Cell(
+            "eval",
+            name,
+            ("eval", "{f}", "--model", "random:1", "--bootstrap", "0", "--out", "{out}", "--json"),
+        )
+        for name in ("folder", "quads", "exam")
+    ),
+    *(Cell("inspect", name, ("inspect", "{f}", "--json")) for name in ("folder", "quads", "exam")),
+    Cell("convert", "folder", ("convert", "{f}", "--to", "cafe", "--out", "{out}.json")),
+    Cell("convert", "exam", ("convert", "{f}", "--to", "folder", "--out", "{out}")),
+    Cell(
+        "eval",
+        "pope",
+        (
+            "eval",
+            "pope",
+            "--data",
+            "{f}",
+            "--images",
+            "{f}",
+            "--model",
+            "blind",
+            "--bootstrap",
+            "0",
+            "--out",
+            "{out}",
+            "--json",
+        ),
+    ),
+    Cell("inspect", "pope", ("inspect", "{f}/coco_pope_random.json", "--json")),
+    Cell("convert", "reactbench", ("convert", "{f}", "--to", "folder", "--out", "{out}")),
+    Cell("inspect", "reactbench", ("inspect", "{f}", "--json")),
+    *(
+        Cell(command, name, (command, "{f}/random-1", "{f}/random-2", *more))
+        for name in ("masks", "replaced", "words")
+        for command, more in (
+            ("report", ("--out", "{out}.html")),
+            ("compare", ("--bootstrap", "50", "--json")),
+        )
+    ),
+    Cell(
+        "eval",
+        "masks",
+        (
+            "eval",
+            "{f}/../folder",
+            "--model",
+            "random:1",
+            "--bootstrap",
+            "0",
+            "--out",
+            "{f}",
+            "--json",
+        ),
+    ),
+    Cell("judge", "words", ("judge", "{f}/random-1", "--bootstrap", "0", "--json")),
+    Cell("report", "scored", ("report", "{f}/one", "--out", "{out}.html")),
+    Cell("calibrate", "masks", ("calibrate", "{f}/random-1", "--bootstrap", "0", "--json")),
+    Cell(
+        "replay",
+        "masks",
+        (
+            "eval",
+            "{f}/../folder",
+            "--model",
+            "replay:{f}/random-1",
+            "--bootstrap",
+            "0",
+            "--out",
+            "{out}",
+            "--json",
+        ),
+    ),
+    Cell(
+        "score",
+        "config",
+        (
+            "score",
+            "cafe",
+            "--annotations",
+            "{f}/../cafe/a.json",
+            "--predictions",
+            "{f}/../cafe/p.json",
+            "--config",
+            "{f}/config.toml",
+            "--bootstrap",
+            "0",
+            "--json",
+        ),
+    ),
+    Cell("train", "recipe", ("train", "nano", "{f}/recipe.toml", "--out", "{out}")),
+]

@@ -1,0 +1,45 @@
+"""Runs commands, one JSON line of words at a time, and says how each ended."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import resource
+import sys
+import time
+import traceback
+
+
+def main() -> None:
+    """Answer every line of stdin on the real stdout."""
+    from groundfault import cli
+
+    answers = sys.stdout
+    for line in sys.stdin:
+        out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+        began, failed, code = time.monotonic(), "", -1
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = cli.run(json.loads(line))
+            except BaseException:  # whatever comes through is what is looked for
+                failed = traceback.format_exc()
+        out.flush()
+        print(
+            json.dumps(
+                {
+                    "code": code,
+                    "out": out.buffer.getvalue().decode("utf-8", "replace"),  # type: ignore[attr-defined]
+                    "err": err.getvalue()[-4000:],
+                    "traceback": failed,
+                    "seconds": time.monotonic() - began,
+                    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                }
+            ),
+            file=answers,
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
