@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from groundfault import cli
+from groundfault.analysis.rates import edge_interval
 from groundfault.interfaces import ModelOptions
 from groundfault.runs.identity import model_identity
 from groundfault.world.presets import BuildSettings, build
@@ -65,7 +66,8 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        return resampled(self.of, len(self.hits))
+        """Exact near 0 and 1, as everywhere; else from resampled cases."""
+        return edge_interval(self.hits, self.out_of) or resampled(self.of, len(self.hits))
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -171,7 +173,9 @@ def edit_rows(study: Study, split: str) -> Iterator[list[str]]:
             fell = ""
             if name != study.base:
                 share, low, high = fall(base[0], found[0])
-                fell = f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+                fell = f"{100 * share:.0f} %"
+                if low < high:  # else resampling says nothing
+                    fell += f" [{100 * low:.0f}, {100 * high:.0f}]"
             if name in study.cft:
                 check_edits(study, name, kind, split, base, found)
             if name in study.control and (kind, split) in FALLS:

@@ -120,7 +120,7 @@ def test_many_runs_stay_readable(tmp_path: Path) -> None:
     found = compare_runs(eighteen(tmp_path, 60), resamples=50)
     values, differences, *_ = comparison_tables(found)
     assert len(values.rows) == 18 and {row[0] for row in values.rows} == {"Overall"}
-    assert "Holm over all 918 tests made: Overall, 6 metrics, 153 pairs" in values.notes[0]
+    assert "Holm over 918 tests: Overall, 6 metrics, 153 pairs" in values.notes[0]
     assert "not tested nor shown: SM, CC" in " ".join(values.notes)
     assert len(differences.rows) == 6 * 3
     # the best against those nearest to it, better by what the line says

@@ -268,3 +268,28 @@ def test_an_unfinished_run_has_a_note_of_what_is_missing(tmp_path: Path) -> None
     notes = write_coco_results(benchmark, asked, tmp_path / "none.json")
     assert json.loads((tmp_path / "none.json").read_text()) == []
     assert notes[-1] == "3 of 4 queries were not asked in this run and have no record."
+
+
+@pytest.mark.parametrize(
+    ("preset", "chosen"),
+    [
+        ("cafe", {"t": 0.7, "tau": 0.5, "iou": "bbox", "variant": "parity"}),
+        ("halluseg", {}),
+        ("halluseg", {"t": 0.8, "sizes": "quantile"}),
+    ],
+)
+def test_a_run_is_scored_again_as_it_was(
+    tmp_path: Path, run: Callable[..., Ran], preset: str, chosen: dict[str, object]
+) -> None:
+    """Masks below its threshold do not count, and every row is the same; an option still wins."""
+    options = ("--preset", preset, "--n", 6, "--size", 96, "--out", tmp_path / "bench")
+    assert run("world", "build", *options).code == 0
+    stored = tmp_path / "run"
+    before = gf.evaluate(str(tmp_path / "bench"), "blind", out=stored, bootstrap=0, **chosen)
+    again = run("score", stored, "--bootstrap", 0, "--json").json
+    as_python = gf.score(stored, bootstrap=0).summary
+    assert again["settings"] == as_python.settings == before.summary.settings
+    assert again["rows"] == msgspec.to_builtins(before.summary.rows)
+    assert as_python.rows == before.summary.rows
+    other = run("score", stored, "--bootstrap", 0, "--json", "--t", 0).json
+    assert other["settings"]["t"] == 0 and other["rows"] != again["rows"]

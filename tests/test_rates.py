@@ -108,6 +108,24 @@ def test_a_paired_interval_has_0_in_it_where_mcnemar_cannot_tell() -> None:
     assert rates.tango(0, 4, 60)[1] < 0
 
 
+@pytest.mark.parametrize("n", [9, 20, 60])
+@pytest.mark.parametrize("against", [0, 1])
+def test_a_paired_difference_near_100_percent_has_an_interval(n: int, against: int) -> None:
+    """One model right everywhere, the other nowhere (or once the other way round): resampling says
+    that it could not have been otherwise."""
+    for sign in (1, -1):
+        part_a, part_b = np.ones(n), np.zeros(n)
+        part_a[:against], part_b[:against] = 0, 1
+        if sign < 0:
+            part_a, part_b = part_b, part_a
+        found = rates.paired_edge_interval(part_a, part_b, np.ones(n))
+        assert found is not None
+        nearer, farther = sorted((sign * found[0], sign * found[1]))
+        assert 0 < nearer < 1 - 2 * against / n <= farther <= 1
+    half = np.repeat([1.0, 0.0], 30)
+    assert rates.paired_edge_interval(half, 1 - half, np.ones(60)) is None
+
+
 def test_items_of_one_case_are_worth_fewer() -> None:
     """60 questions about 10 pictures, all right: no better than 10 of 10, for all one knows."""
     per_case = np.full(10, 6.0)

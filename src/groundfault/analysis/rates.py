@@ -151,10 +151,11 @@ def paired_edge_interval(
     part_a: Floats, part_b: Floats, whole: Floats
 ) -> tuple[float, float] | None:
     """Tango's interval of the difference of two shares of the same (cases,), if they differ in few
-    of them; else None. It is widened to what McNemar's exact test leaves open, so that it has 0 in
-    it wherever that test cannot tell them apart."""
+    of them, or in all but few and the same way; else None. It is widened to what McNemar's exact
+    test leaves open, so that it has 0 in it wherever that test cannot tell them apart."""
     n, ahead = float(whole.sum()), part_a - part_b
-    if n <= 0 or np.count_nonzero(ahead) >= FEW:
+    others = min(np.count_nonzero(ahead < whole), np.count_nonzero(ahead > -whole))
+    if n <= 0 or min(np.count_nonzero(ahead), others) >= FEW:
         return None
     worth = effective_n(np.abs(ahead), whole)
     only_a, only_b = (float(np.maximum(side, 0).sum()) * worth / n for side in (ahead, -ahead))
@@ -163,5 +164,5 @@ def paired_edge_interval(
     if differing:
         ends = clopper_pearson(min(round(only_a), differing), differing)
         least, most = ((2 * end - 1) * differing / worth for end in ends)
-        low, high = min(low, least), max(high, most)
+        low, high = max(-1.0, min(low, least)), min(1.0, max(high, most))
     return low, high

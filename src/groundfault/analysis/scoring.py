@@ -14,9 +14,10 @@ from groundfault import protocols
 from groundfault.errors import DataError, UsageError
 from groundfault.io.inputs import Input
 from groundfault.io.sources import DUMP, load, read_predictions
+from groundfault.io.store import read_json
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
-from groundfault.records import Benchmark, Prediction
+from groundfault.records import Benchmark, Prediction, Summary
 from groundfault.runs import recorder
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.exporting import is_run
@@ -25,6 +26,7 @@ from groundfault.runs.run import SILENT, read_run
 __all__ = [
     "OF_A_RUN",
     "Matched",
+    "as_scored",
     "data_hashes",
     "match_files",
     "match_run",
@@ -34,6 +36,8 @@ __all__ = [
 
 OF_A_RUN = Input("data", "Its benchmark, if that was moved.", "folder", required=False)
 """What can be given besides when the predictions of a run are scored."""
+KEPT = ("t", "tau", "iou", "variant", "sizes")
+"""The settings that a run keeps when it is scored again."""
 
 
 class Matched(NamedTuple):
@@ -135,6 +139,25 @@ def match_run(
     resolved = protocol.resolved(benchmark, settings)
     matched = protocol.matched(benchmark, _of_run(folder, benchmark), resolved)
     return Matched(protocol, benchmark, matched)
+
+
+def as_scored(
+    folder: str | PathLike[str], given: Mapping[str, object]
+) -> tuple[dict[str, object], str]:
+    """The settings that a run is scored with: those given, else those that it was scored with
+    before. One that never was has its model's usual threshold, about which there may be something
+    to be said."""
+    from groundfault.analysis.calibration import usual_point
+
+    run, scored = read_run(folder), Path(folder) / "summary.json"
+    if scored.is_file():
+        before = read_json(scored, Summary).settings
+        kept = {name: before[name] for name in KEPT if before.get(name) is not None}
+        return {**kept, **given}, ""
+    if "t" in given:
+        return dict(given), ""
+    t, told = usual_point(run.model)
+    return {"t": t, **given}, told
 
 
 def score_run(

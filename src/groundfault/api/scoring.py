@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from groundfault.analysis.scoring import OF_A_RUN, Matched, match_files, match_run
+from groundfault.analysis.scoring import OF_A_RUN, Matched, as_scored, match_files, match_run
 from groundfault.analysis.summary import summarise, write_results
 from groundfault.analysis.sweep import Sweep, parse_grid
 from groundfault.analysis.sweep import sweep as sweep_grid
@@ -39,9 +39,12 @@ def score(
     run, whose folder is given instead of a benchmark's name.
 
     `given` are the benchmark's inputs (annotations=…, cases=…, data=…) and what its protocol lets
-    one choose (t=…, tau=…, iou=…, variant=…, missing=…, sizes=…).
+    one choose (t=…, tau=…, iou=…, variant=…, missing=…, sizes=…). Those of a run that are not given
+    are what it was scored with.
     """
     inputs, settings = _split(name, given)
+    if is_run(name) and predictions is None:
+        settings = as_scored(name, settings)[0]
     resolved = score_settings(bootstrap=bootstrap, seed=seed, **_checkable(settings))
     with progress("comparing masks") as advance:
         matched = _matched(name, inputs, predictions, settings, advance)

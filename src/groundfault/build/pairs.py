@@ -233,10 +233,9 @@ def _notes(
     yield f"{len(kept)} pairs from {pictures} of {len(asked)} pictures that have annotations."
     unfit = sum(not found for found in drawn.values())
     if unfit:
-        objects = "" if settings.several else "one "
+        objects = "whole objects" if settings.several else "one whole object"
         yield (
-            f"{unfit} pictures have no category with {objects}whole object, or none that is known "
-            "to be absent."
+            f"{unfit} pictures have no category with {objects}, or none that is known to be absent."
         )
     if settings.n is not None and settings.n > len(kept):
         yield f"{settings.n} were asked for: there are no more."

@@ -105,12 +105,11 @@ def score_command(name: str) -> Command | None:
         for key in protocol.settings:  # from the configuration
             if getattr(settings, key, None) != getattr(usual, key, None):
                 chosen.setdefault(key, getattr(settings, key))
-        if "missing" in protocol.settings:
+        if "missing" in protocol.settings and not _is_run(name):
             chosen.setdefault("missing", Missing.error)
-        has_t = protocol.settings.get("t") is not None and given["config"] is None
-        if _is_run(name) and has_t and "t" not in chosen:
-            chosen["t"] = _usual_t(name)
         plain = {key: str(v) if isinstance(v, str) else v for key, v in chosen.items()}
+        if _is_run(name):
+            plain = _as_scored(name, plain)
         with progress("comparing masks") as advance:
             matched = _matched(name, inputs, given, plain, advance)
         scored = matched.score(plain)
@@ -185,17 +184,14 @@ def _declared(name: str) -> tuple[tuple[Input, ...], Protocol, str, dict[str, ob
     from groundfault import protocols, registry
 
     if _is_run(name):
-        from groundfault.analysis.scoring import OF_A_RUN
+        from groundfault.analysis.scoring import KEPT, OF_A_RUN
         from groundfault.runs.run import read_run
 
         run = read_run(name)
         about = f"The stored predictions of {run.model}"
         protocol = protocols.find(run.protocol or "concept-pairs")
-        defaults = {
-            **protocol.settings,
-            **({"variant": "its data's"} if "variant" in protocol.settings else {}),
-        }
-        return (OF_A_RUN,), protocol, about, defaults
+        kept = (key for key in KEPT if key in protocol.settings)
+        return (OF_A_RUN,), protocol, about, dict.fromkeys(kept, "as it was scored")
     module = registry.load("benchmarks", name)
     card = getattr(module, "CARD", None)
     # a folder brings its own card: whatever any protocol of masks takes may be chosen
@@ -212,15 +208,14 @@ def _is_run(name: str) -> bool:
     return (Path(name) / RUN).is_file()
 
 
-def _usual_t(folder: str) -> float:
-    """The threshold of a run's model, and a line that says where it comes from."""
-    from groundfault.analysis.calibration import usual_point
-    from groundfault.runs.run import read_run
+def _as_scored(folder: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The settings of a run, and a line where there is something to be said about its t."""
+    from groundfault.analysis.scoring import as_scored
 
-    t, note = usual_point(read_run(folder).model)
-    if note:
-        print(note, file=sys.stderr)
-    return t
+    settings, told = as_scored(folder, given)
+    if told:
+        print(told, file=sys.stderr)
+    return settings
 
 
 def _matched(

@@ -74,8 +74,8 @@ def _family(comparison: Comparison) -> Iterator[str]:
     n_metrics = len(next(iter(comparison.rows.values())))
     yield (
         f"(rank): one more than how many runs are better beyond chance, p < {SIGNIFICANT} after "
-        f"Holm over all {len(comparison.tests):,} tests made: {_listed(comparison.tested)}, "
-        f"{n_metrics} metrics, {n_pairs} pairs of runs"
+        f"Holm over {_counted(len(comparison.tests), 'test')}: {_listed(comparison.tested)}, "
+        f"{_counted(n_metrics, 'metric')}, {_counted(n_pairs, 'pair')} of runs"
     )
     yield (
         "tests: McNemar's, exact, for shares of cases; else paired bootstrap, and beyond its reach "
@@ -87,6 +87,10 @@ def _family(comparison: Comparison) -> Iterator[str]:
         yield f"not tested{shown}: {_listed(untested)}; --row and --metric name what is tested"
     if comparison.baselines:
         yield f"not ranked, as baselines: {_listed(comparison.baselines)}"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _listed(names: Sequence[str]) -> str:

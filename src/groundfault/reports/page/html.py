@@ -242,7 +242,7 @@ def _facts(run: RunData) -> list[tuple[str, str]]:
         ("folder", str(run.folder)),
         ("benchmark", summary.benchmark),
         ("protocol", run.protocol.name),
-        *((("τ" if k == "tau" else k), str(v)) for k, v in summary.settings.items()),
+        *(("τ" if k == "tau" else k, str(v)) for k, v in summary.settings.items() if v is not None),
         *((f"SHA-256 of {k}", v) for k, v in summary.data.items()),
         ("answers", ", ".join(f"{n:,} {end}" for end, n in summary.outcomes.items() if n)),
         ("scored by", f"groundfault {summary.version}"),
