@@ -192,12 +192,16 @@ def agreement(*, yes: bool) -> Any:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """While work is done that the same command would take up again: Ctrl-C says so."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on where this one ended", file=sys.stderr)
-        raise typer.Exit(130) from None
+    """While work is done that the same command would take up again: Ctrl-C and SIGTERM say so. The
+    first of them waits for answers that are under way."""
+    from groundfault.io.interrupts import draining, exit_code
+
+    with draining():
+        try:
+            yield
+        except KeyboardInterrupt:
+            print("interrupted: the same command goes on where this one ended", file=sys.stderr)
+            raise typer.Exit(exit_code()) from None
 
 
 def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:

@@ -16,7 +16,7 @@ import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import ChatModel
-from groundfault.llm.server import Tool
+from groundfault.llm.server import Tool, bounded
 from groundfault.records import Conversation, Outcome, Reply
 
 __all__ = ["BatchedChatModel", "Batcher", "failure", "run_in_batches"]
@@ -64,7 +64,7 @@ def _replies(
             return
     else:
         seconds = round((time.perf_counter() - started) / len(requests), 6)
-        for reply in replies:
+        for reply in map(bounded, replies):
             yield reply if reply.seconds else msgspec.structs.replace(reply, seconds=seconds)
         return
     middle = len(requests) // 2  # outside `except`, whose traceback holds on to memory

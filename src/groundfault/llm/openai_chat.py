@@ -32,6 +32,7 @@ from groundfault.llm.server import (
     Trouble,
     Unsound,
     make_reply,
+    usage_numbers,
 )
 from groundfault.parsing.tool_calls import split_call
 from groundfault.records import Conversation, Message, Picture, Reply, ToolCall
@@ -130,14 +131,16 @@ class OpenAIServer:
         if not completion.choices:
             raise Unsound("the response has no choices")
         choice = completion.choices[0]
-        usage = _usage(completion.usage)
+        tokens_in, tokens_out, cost = usage_numbers(
+            completion.usage, "prompt_tokens", "completion_tokens", "cost"
+        )
         return make_reply(
             choice.message.words,
             choice.finish_reason or "",
             refusal=choice.message.refusal or "",
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            cost=usage.cost,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost=cost,  # OpenRouter says it
             reasoning=choice.message.thoughts,
             tool_calls=_tool_calls(choice.message.tool_calls),
         )
@@ -220,13 +223,6 @@ class _Completion(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost: float | None = None
-    """OpenRouter says it."""
-
-
 class _Error(msgspec.Struct):
     message: str = ""
     type: str | None = None
@@ -247,14 +243,6 @@ class _Models(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Completion).decode
-
-
-def _usage(raw: msgspec.Raw) -> _Usage:
-    """What was used, or nothing: an answer does not fall for an odd count."""
-    try:
-        return msgspec.json.decode(raw, type=_Usage | None) or _Usage() if raw else _Usage()
-    except msgspec.DecodeError:
-        return _Usage()
 
 
 def _error(body: bytes) -> _Error:

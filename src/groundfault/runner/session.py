@@ -21,6 +21,7 @@ from groundfault import registry
 from groundfault.benchmarks.folder import content_hash
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import RunNamed
+from groundfault.io.interrupts import Interrupted
 from groundfault.io.store import locked, write_bytes
 from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
@@ -177,6 +178,10 @@ class Session:
                 path = self.folder / "probe.png"
                 write_bytes(path, problem.picture)
                 raise ProbeFailed(f"{problem}. Picture: {path}", problem.picture) from None
+            except Interrupted as signal:
+                self.stopped = f"interrupted by {signal}"
+                self._note("stopped")
+                raise
         missing = self.run.n_items - self.tally.total
         if missing:
             raise GroundfaultError(

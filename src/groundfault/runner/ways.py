@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Closeable, Segmenter
+from groundfault.io.interrupts import requested, stop_if_requested
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
@@ -65,8 +66,11 @@ class InMasks(NamedTuple):
         def work(loaded: Loaded) -> Iterator[Batch]:
             return batches(left, loaded.at_once, any_sizes=loaded.any_sizes)
 
-        for batch, predictions in self._predictions(setup, len(left), ready, work):
+        for batch, predictions in self._predictions(setup, len(left), ready, work, session):
+            if requested():  # what failed for that is asked by the next session
+                predictions = [each for each in predictions if each.outcome is not Outcome.FAILED]
             session.keep(predictions, n_images=len(batch))
+            stop_if_requested()
 
     def _predictions(
         self,
@@ -74,18 +78,22 @@ class InMasks(NamedTuple):
         most: int,
         ready: Callable[[Loaded], None],
         work: Callable[[Loaded], Iterator[Batch]],
+        session: Session,
     ) -> Iterator[tuple[Batch, list[Prediction]]]:
         if self.plan.engine == "local" and self.plan.workers <= 1:
             predictor, loaded = set_up(setup)
             ready(loaded)
             try:
                 yield from predict_ahead(predictor, work(loaded))
+                session.stopped = predictor.stopped
             finally:
                 predictor.close()
             return
         workers = _workers(self.plan, setup, most=most)
         try:
-            yield from WorkerPool(workers, work).predictions(ready)
+            pool = WorkerPool(workers, work)
+            yield from pool.predictions(ready)
+            session.stopped = pool.stopped
         finally:
             workers.close()
 
@@ -136,6 +144,7 @@ class InWords(NamedTuple):
 
         def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
             for question in pending:
+                stop_if_requested()
                 try:
                     made = conversation(*question, folder, pictures.load)
                 except GroundfaultError as problem:  # its picture cannot be read
