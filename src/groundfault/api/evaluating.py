@@ -25,6 +25,7 @@ from groundfault.api.options import OF_JUDGES, ONLY_MASKS, ONLY_WORDS, EvaluateO
 from groundfault.api.result import Result
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Checkpointed, Segmenter
+from groundfault.io.addresses import refuse_credentials
 from groundfault.io.sources import load
 from groundfault.judges.corrections import judge_run, n_corrected
 from groundfault.protocols import Protocol, find, of_benchmark
@@ -142,6 +143,7 @@ class Evaluation:
     def check(self, model: Any) -> None:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
         if isinstance(model, str):
+            refuse_credentials(model)
             registry.check_model(model, "words" if self.in_words else "masks")
             if self.options.calibration:  # what is known now must fit already
                 self._t(model, self._identity(model))

@@ -104,6 +104,7 @@ def _evaluate(
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
     from groundfault.reports.events import RunReporter
+    from groundfault.reports.tables import printable
 
     graders = evaluation.graders(list(folders))
     results: dict[str, Result] = {}
@@ -120,7 +121,7 @@ def _evaluate(
             stopped[spec] = f"was stopped: {run.stopped}"
         if not shown.as_json:
             if shown.format_ is Format.terminal:
-                print(f"{spec}:")
+                print(f"{printable(spec)}:")
             show_summary(result.summary, shown)
             if evaluation.in_words:
                 print()
@@ -129,7 +130,7 @@ def _evaluate(
     if evaluation.protocol.name == "exam" and not shown.as_json:
         show_exam(results, shown, out)
     for spec, reason in stopped.items():
-        print(f"error: {spec} {reason}", file=sys.stderr)
+        print(f"error: {printable(f'{spec} {reason}')}", file=sys.stderr)
     if stopped:
         raise GroundfaultError(
             "answers are kept, run.json has the reasons; the same command goes on where this one "
@@ -208,9 +209,10 @@ def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fe
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
     from groundfault.reports.progress import progress
+    from groundfault.reports.tables import printable
 
     def agree(offer: Offer) -> None:
-        print(offer, file=sys.stderr)
+        print(printable(str(offer)), file=sys.stderr)
         if yes or offer.size_bytes < LARGE_BYTES:
             return
         again = shlex.join(["groundfault", *sys.argv[1:], "--yes"])

@@ -24,6 +24,7 @@ from groundfault.cli.options import (
     FormatOption,
     JudgeOption,
     MaxTokens,
+    MaxWaitOption,
     Metric,
     PatienceOption,
     Published,
@@ -51,6 +52,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
     ] = None
     patience: PatienceOption = None
+    max_wait: MaxWaitOption = None
     budget: BudgetOption = ""
     price: Annotated[
         str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
@@ -67,6 +69,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "temperature": self.temperature,
             "timeout_s": self.timeout,
             "patience_s": self.patience,
+            "max_wait_s": self.max_wait,
             "budget": self.budget or None,
             "judge_price": self.price,
         }

@@ -157,6 +157,10 @@ Temperature = Annotated[
 PatienceOption = Annotated[
     float | None, typer.Option("--patience", min=0, help="Seconds a server may be away. [600]")
 ]
+MaxWaitOption = Annotated[
+    float | None,
+    typer.Option("--max-wait", min=0, help="Total seconds to wait for servers. [no limit]"),
+]
 Published = Annotated[
     bool, typer.Option("--published", help="Add what the papers report, also beside other data.")
 ]
@@ -304,11 +308,13 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: MaxTokens = None
     temperature: Temperature = ""
     patience: PatienceOption = None
+    max_wait: MaxWaitOption = None
 
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
         found = msgspec.structs.asdict(self)
         found["patience_s"] = found.pop("patience")
+        found["max_wait_s"] = found.pop("max_wait")
         found["mode"] = None if self.mode is None else self.mode.value
         found["budget"] = self.budget or None
         return found

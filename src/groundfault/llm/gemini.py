@@ -20,6 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.io.addresses import refuse_credentials
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -68,6 +69,7 @@ class GeminiServer:
     takes_tools = False
 
     def __init__(self, model: str, base_url: str, key: str, options: ChatOptions) -> None:
+        refuse_credentials(base_url, remedy="put the key into GEMINI_API_KEY")
         self.model = model
         self.url = f"{base_url.rstrip('/')}/models/{quote(model)}:generateContent"
         self._key = key

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.io.addresses import refuse_credentials
 from groundfault.llm.http_client import get
 from groundfault.llm.parameters import named_parameters
 from groundfault.llm.server import (
@@ -60,6 +61,7 @@ def openai(argument: str, options: ChatOptions) -> OpenAIServer:
 
 def vllm(argument: str, options: ChatOptions) -> OpenAIServer:
     """`vllm:URL` or `vllm:URL#NAME`"""
+    refuse_credentials(argument, remedy="put the key into VLLM_API_KEY")
     base, _, name = argument.partition("#")
     if not base.startswith(("http://", "https://")):
         raise UsageError(f"vllm:{argument}: give the server, as in vllm:http://localhost:8000")
@@ -85,19 +87,16 @@ class OpenAIServer:
         *,
         free: bool = False,
     ) -> None:
+        refuse_credentials(base_url, remedy=f"put the key into {key_variable}")
         if not base_url.startswith(("http://", "https://")):
             raise UsageError(f"'{base_url}' is no address of a server: it begins with http://")
         address = urlsplit(base_url)
-        if address.username or address.password:
-            raise UsageError(
-                f"the address of {address.hostname} holds a user or a password. Remedy: leave them "
-                f"out and put the key into {key_variable}"
-            )
         if not key.isascii() or not (key == "" or key.isprintable()):
             raise UsageError(f"{key_variable} holds characters that no key has; set it again")
         self.model, self.free = model, free
         self.base_url = urlunsplit(address._replace(query="", fragment="")).rstrip("/")
-        self.url = f"{self.base_url}/chat/completions"
+        query = f"?{address.query}" if address.query else ""  # Azure's api-version
+        self.url = f"{self.base_url}/chat/completions{query}"
         self._key, self._key_variable = key, key_variable
         limit = "max_completion_tokens" if _host(base_url) == _host(OPENAI) else "max_tokens"
         self._drawing: dict[str, object] = {limit: options.max_tokens} if options.max_tokens else {}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault.reports.progress import Display
+from groundfault.reports.tables import printable
 from groundfault.runs.run import Run
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class RunReporter:
     def estimated(self, guess: CostEstimate) -> None:
         """What is left to ask was estimated."""
         self._event("estimate", **msgspec.structs.asdict(guess))
-        self._say(f"{self.model}: {estimate_line(guess)}")
+        self._say(f"{printable(self.model)}: {estimate_line(guess)}")
 
     def progress(self, now: Progress) -> None:
         """Something was answered."""
@@ -86,7 +87,7 @@ class RunReporter:
                 "scored, and `bounds` says what they could change"
             )
         for warning in warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(f"warning: {printable(warning)}", file=sys.stderr)
 
     def finished(
         self, run: Run, folder: Path, summary: Summary | None, more: Mapping[str, object]
@@ -195,7 +196,7 @@ def ending(run: Run) -> str:
         lines.append(f"  and {len(reasons) - MOST_REASONS} more reasons, in run.json")
     if failed:
         lines.append("  the same command again asks exactly those that failed")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def grouped(failures: Mapping[str, int]) -> dict[str, int]:

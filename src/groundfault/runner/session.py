@@ -21,6 +21,7 @@ from groundfault import registry
 from groundfault.benchmarks.folder import content_hash
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import RunNamed
+from groundfault.io.addresses import refuse_credentials
 from groundfault.io.interrupts import Interrupted
 from groundfault.io.store import locked, write_bytes
 from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
@@ -81,6 +82,7 @@ def folder_name(spec: str) -> str:
     >>> folder_name("sam3:facebook/sam3")
     'sam3-facebook-sam3'
     """
+    refuse_credentials(spec)
     name, _, argument = spec.partition(":")
     factory = registry.load("models", name) if name in registry.names("models") else None
     if isinstance(factory, RunNamed):
