@@ -42,6 +42,7 @@ PUBLIC = [
     "reader_card",
     "report",
     "score",
+    "status",
     "sweep",
 ]
 

@@ -31,6 +31,7 @@ from groundfault.runs.identity import library_versions, picture_sizes
 from groundfault.runs.recorder import Recorder, Tally, settle, tally, totals
 from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
 from groundfault.runs.run import Run, write_run
+from groundfault.runs.status import Heartbeat
 
 __all__ = ["Pending", "Progress", "Ready", "Session", "Way", "folder_name", "predict"]
 
@@ -164,6 +165,7 @@ class Session:
         self._again = tuple(again)
         self._progress = progress
         self._recorder: Recorder | None = None
+        self._heartbeat = Heartbeat(folder, run.model, run.benchmark)
         self._earlier = self.tally.total
         self._n_images = 0
         self._started = time.perf_counter()
@@ -173,6 +175,8 @@ class Session:
         """Ask what is left, and note how it ended."""
         self._check_pictures()
         if self.pending:
+            failed = self.tally.outcomes[Outcome.FAILED.value]
+            self._heartbeat.beat(self.tally.total, self.run.n_items, failed)
             try:
                 with Recorder(self.folder) as self._recorder:
                     way.run(self.pending, self)
@@ -184,6 +188,8 @@ class Session:
                 self.stopped = f"interrupted by {signal}"
                 self._note("stopped")
                 raise
+            finally:
+                self._heartbeat.end()
         missing = self.run.n_items - self.tally.total
         if missing:
             raise GroundfaultError(
@@ -229,8 +235,10 @@ class Session:
         self._n_images += n_images
         if filled:
             self._note("running")
+        now = self._how_far()
+        self._heartbeat.beat(now.done, now.n_items, now.failed, now.per_s, now.eta_s)
         if self._progress is not None:
-            self._progress(self._how_far())
+            self._progress(now)
 
     @functools.cached_property
     def picture_sizes(self) -> dict[str, int]:

@@ -261,7 +261,7 @@ def totals(folder: AnyPath) -> dict[str, Any]:
 def clear(folder: AnyPath) -> None:
     """Remove a run: its predictions, scores and logs, and last its run.json, which says whose they
     are."""
-    stale = ("summary.json", "cases.parquet", "worker-*.log", RUN)
+    stale = ("summary.json", "cases.parquet", "worker-*.log", "progress.json", RUN)
     shards_of = [f"{dot}{name}-*" for name in ("answers", "predictions") for dot in ("", ".")]
     for pattern in (*shards_of, *stale):
         for path in _glob(folder, pattern):
