@@ -116,6 +116,22 @@ def test_a_full_disk_stops_an_agent(
 
 
 @pytest.mark.usefixtures("environment")
+def test_files_that_cannot_grow_stop_an_agent(data: Path, tmp_path: Path) -> None:
+    code = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)); "
+    )
+    code += "runpy.run_module('groundfault.cli', run_name='__main__')"
+    with ChatServer(sound) as server:
+        given = arguments(data, server, tmp_path / "runs", ",concurrency=1")
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=LONGEST_S
+        )
+        assert ran.returncode == 2 and len(server.requests) < 48
+    assert "was stopped" in ran.stderr and "make room on the disk" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.usefixtures("environment")
 def test_two_agents_of_one_process_pay_once() -> None:
     def verify(server: ChatServer) -> None:
         client = ChatClient(openai("stub", ChatOptions(base_url=server.url)))

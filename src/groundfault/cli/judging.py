@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import typer
 
-from groundfault.cli.evaluation import agreement, show_exam
+from groundfault.cli.evaluation import agreement, interruptible, show_exam
 from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
     AsJson,
@@ -109,18 +109,19 @@ def judge(
     from groundfault.reports.events import RunReporter
 
     shown = Shown(as_json, format_, metric, published)
-    results = judge_again(
-        runs,
-        data=data,
-        images=images,
-        agree=agreement(yes=judging.yes),
-        reporter=lambda model: RunReporter(model, as_json=as_json, quiet=True),
-        attribute=attribute,
-        card=card,
-        bootstrap=bootstrap,
-        seed=seed,
-        **judging.options(),
-    )
+    with interruptible():
+        results = judge_again(
+            runs,
+            data=data,
+            images=images,
+            agree=agreement(yes=judging.yes),
+            reporter=lambda model: RunReporter(model, as_json=as_json, quiet=True),
+            attribute=attribute,
+            card=card,
+            bootstrap=bootstrap,
+            seed=seed,
+            **judging.options(),
+        )
     if as_json:
         return
     for name, result in results.items():
@@ -160,13 +161,8 @@ def judge_card(
     from groundfault.reports.tables import show
 
     agree = agreement(yes=judging.yes)
-    card = make_card(
-        labels,
-        exam=exam,
-        n_labels=limit,
-        agree=agree,
-        **judging.options(),
-    )
+    with interruptible():
+        card = make_card(labels, exam=exam, n_labels=limit, agree=agree, **judging.options())
     if out is not None:
         write_json(out, card)
     if as_json:
@@ -197,7 +193,8 @@ def reader_card(
     from groundfault.reports.exams import reader_table
     from groundfault.reports.tables import show
 
-    card = make_card(labels, agree=agreement(yes=reading.yes), **reading.options())
+    with interruptible():
+        card = make_card(labels, agree=agreement(yes=reading.yes), **reading.options())
     if out is not None:
         write_json(out, card)
     if as_json:
