@@ -47,6 +47,7 @@ def convert(
 ) -> None:
     """Turn any benchmark format into any other; what a format cannot hold is said."""
     from groundfault.io.convert import read_any, write_any
+    from groundfault.reports.tables import printable
 
     if to == "halluseg" and len(sources) == 1 and (sources[0] / "run.json").is_file():
         from groundfault.runs.pictures import export_pictures
@@ -55,7 +56,7 @@ def convert(
         lost = export_pictures(sources[0], out, t=t, abstentions=how, data=data)
         print(f"predictions of {sources[0]} → {to}: {out}")
         for note in lost:
-            print(note)
+            print(printable(note))
         print(f"read by: groundfault score halluseg --cases {out / 'results.json'} "
               f"--data {out / 'data'} --predictions {out}")  # fmt: skip
         return
@@ -65,9 +66,9 @@ def convert(
     lost = write_any(benchmark, to, out, split=split, images_from=images)
     print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")
     for note in benchmark.notes:
-        print(f"note: {note}")
+        print(f"note: {printable(note)}")
     for note in lost:
-        print(note)
+        print(printable(note))
 
 
 def inspect(

@@ -107,6 +107,7 @@ def judge(
     """Judge and score stored answers again; no model is asked its questions again."""
     from groundfault.api.judging import judge as judge_again
     from groundfault.reports.events import RunReporter
+    from groundfault.reports.tables import printable
 
     shown = Shown(as_json, format_, metric, published)
     with interruptible():
@@ -126,7 +127,7 @@ def judge(
         return
     for name, result in results.items():
         if format_ is Format.terminal:
-            print(f"{name}:")
+            print(f"{printable(name)}:")
         show_summary(result.summary, shown)
         print()
     if all(result.summary.protocol == "exam" for result in results.values()):

@@ -442,4 +442,6 @@ def show_published(
 
 
 def print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    from groundfault.reports.tables import printable_json
+
+    print(printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2)))

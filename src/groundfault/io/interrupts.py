@@ -75,12 +75,15 @@ def draining() -> Iterator[None]:
         yield
         return
     _received.clear()
-    before = {number: signal.signal(number, _receive) for number in SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    ours = [n for n in SIGNALS if before[n] not in (signal.SIG_IGN, None)]  # as under nohup
+    for number in ours:
+        signal.signal(number, _receive)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in ours:
+            signal.signal(number, before[number])
         _received.clear()
 
 

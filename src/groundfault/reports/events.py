@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault.reports.progress import Display
-from groundfault.reports.tables import printable
+from groundfault.reports.tables import printable, printable_json
 from groundfault.runs.run import Run
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class RunReporter:
     def _event(self, event: str, **content: Any) -> None:
         if self.as_json:
             line = msgspec.json.encode({"event": event, "model": self.model, **content})
-            print(line.decode(), file=self._out, flush=True)
+            print(printable_json(line), file=self._out, flush=True)
 
 
 @contextlib.contextmanager
