@@ -76,6 +76,7 @@ def begin(arguments: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "groundfault.cli", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # nohup's
     )  # fmt: skip
 
 

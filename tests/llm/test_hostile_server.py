@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sqlite3
 import threading
@@ -135,7 +136,7 @@ def test_a_damaged_page_ends_in_answers_or_in_a_reason(ask: Ask, store: Path, pa
         change(store, "PRAGMA wal_checkpoint(TRUNCATE)")
         content = bytearray(store.read_bytes())
         start = 4096 * page % len(content)
-        content[start : start + 4096] = os.urandom(4096)
+        content[start : start + 4096] = random.Random(page).randbytes(4096)
         store.write_bytes(content)
         run = ask(server, out="again")
         assert run.outcomes["ok"] == N or "damaged: move it away" in run.stopped

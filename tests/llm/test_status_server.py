@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import groundfault as gf
 from groundfault.errors import UsageError
 from groundfault.io.store import is_held, locked, write_json
 from groundfault.reports.statuses import status_table
+from groundfault.runs.run import Run
 from groundfault.runs.status import Heartbeat, Progress
 
 LONGEST_S = 120.0
@@ -124,3 +127,23 @@ def test_the_table(tmp_path: Path, run: Any) -> None:
     (tmp_path / "a\x1b[2J" / "run.json").write_text("")
     assert run("status", tmp_path).code == 2
     assert json.loads(run("status", tmp_path, "--json").out or "[]") == []
+
+
+@pytest.mark.parametrize("name", ["run.json", "progress.json"])
+def test_damaged_files_end_in_a_table_or_in_one_message(
+    tmp_path: Path, run: Any, name: str
+) -> None:
+    write_json(tmp_path / "run.json", Run(model="m", benchmark="b", n_items=40, state="running"))
+    Heartbeat(tmp_path, "m", "b").beat(7, 40, 1, 2.5, 13.0)
+    sound, rng = (tmp_path / name).read_bytes(), random.Random(3)
+    codes = Counter[int]()
+    for _ in range(300):
+        content = bytearray(sound)
+        for _ in range(rng.randrange(1, 4)):
+            start = rng.randrange(len(content))
+            content[start : start + rng.randrange(3)] = rng.choice(
+                [b"", b"-", b"9e99", b"{", b"\xff"]
+            )
+        (tmp_path / name).write_bytes(content)
+        codes[run("status", tmp_path, *rng.choice([(), ("--json",)])).code] += 1
+    assert set(codes) == {0, 2}
