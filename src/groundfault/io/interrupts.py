@@ -96,7 +96,8 @@ def _receive(number: int, _: FrameType | None) -> None:
             "most, and kept. A second signal ends it at once"
         )
         for listener in tuple(_listeners):
-            listener()
+            with contextlib.suppress(RuntimeError):  # its event loop has ended
+                listener()
     elif len(_received) <= 2:
         raise Interrupted(name)
     else:

@@ -165,7 +165,7 @@ def read_reply(server: Server, body: bytes) -> Reply:
     read is Unsound, and odd numbers are unknown."""
     try:
         return bounded(server.parse(body))
-    except GroundfaultError:
+    except Unsound:
         raise
     except Exception as problem:
         raise Unsound(

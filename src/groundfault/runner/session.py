@@ -168,6 +168,7 @@ class Session:
         self._heartbeat = Heartbeat(folder, run.model, run.benchmark)
         self._earlier = self.tally.total
         self._n_images = 0
+        self._is_ready = False
         self._started = time.perf_counter()
         self._earlier_s = run.seconds
 
@@ -186,7 +187,8 @@ class Session:
                 raise ProbeFailed(f"{problem}. Picture: {path}", problem.picture) from None
             except Interrupted as signal:
                 self.stopped = f"interrupted by {signal}"
-                self._note("stopped")
+                if self._is_ready:  # else nothing has changed
+                    self._note("stopped")
                 raise
             finally:
                 self._heartbeat.end()
@@ -220,6 +222,7 @@ class Session:
             self._again = ()
         for stale in ("summary.json", "cases.parquet"):
             (self.folder / stale).unlink(missing_ok=True)
+        self._is_ready = True
         self._note("running")
 
     def note_settings(self, **settings: object) -> None:

@@ -19,7 +19,7 @@ from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
 from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
-from groundfault.llm.server import Server
+from groundfault.llm.server import Server, count
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
@@ -252,8 +252,8 @@ def _from_baseline(model: Baseline, items: Sequence[Item], mode: Mode) -> list[P
             text=each.text,
             reason=each.reason,
             finish=each.finish,
-            tokens_in=each.tokens_in,
-            tokens_out=each.tokens_out,
+            tokens_in=count(each.tokens_in) or 0,
+            tokens_out=count(each.tokens_out) or 0,
             seconds=seconds,
             cost=0.0,
         )
