@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -26,7 +26,9 @@ EVERY_S = 2.0
 """Between two writings; each costs a small file that nobody waits for."""
 SILENT_S = 60.0
 """After so long without a word, a run on another machine may be dead."""
-State = Literal["running", "scoring", "finished", "stopped", "dead", "stale"]
+Ended = Literal["finished", "stopped", "failed", "interrupted"]
+"""As run.json says it."""
+State = Literal["running", "scoring", Ended, "dead", "stale"]
 """`dead` is a run whose process ended without finishing it; `stale` one on another machine, of
 which nothing was heard for a minute."""
 
@@ -154,7 +156,7 @@ def _status(folder: Path) -> Status:
         pid=going.pid if going else None,
         host=now.host if now else "",
         updated=now.updated if now else (folder / RUN).stat().st_mtime,
-        stopped=run.stopped if run and state == "stopped" else "",
+        stopped=run.stopped if run and not going else "",
     )
 
 
@@ -164,7 +166,7 @@ def _state(run: Run | None, now: Progress | None, *, held: bool | None) -> State
     if held:
         return "running" if going else "scoring"
     if not going:
-        return "stopped" if run and run.state == "stopped" else "finished"
+        return next((end for end in get_args(Ended) if run and end == run.state), "finished")
     if now is not None and (held is None or now.host != socket.gethostname()):
         return "running" if time.time() - now.updated < SILENT_S else "stale"
     return "dead"
