@@ -44,6 +44,7 @@ PUBLIC = [
     "reader_card",
     "report",
     "score",
+    "status",
     "sweep",
 ]
 

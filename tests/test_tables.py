@@ -6,6 +6,7 @@ import csv
 import io
 import unicodedata
 
+import msgspec
 import pytest
 
 from groundfault.errors import UnknownName
@@ -195,3 +196,29 @@ def test_a_terminal_gets_colours_and_the_same_values(
 )
 def test_estimates_are_printed_as_papers_do(metric: str, estimate: Estimate, expected: str) -> None:
     assert str(estimate_cell(CONCEPT_PAIRS.metric(metric), estimate)) == expected
+
+
+def test_a_display_of_progress_prints_no_foreign_escapes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from groundfault.reports import progress
+
+    monkeypatch.setattr(progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    for name, value in {"COLUMNS": "200", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    display = progress.Display("openai:\x1b]0;owned\x07[red]m")
+    display.update(1, 2)
+    display.close()
+    said = capsys.readouterr().err
+    assert "openai:\\x1b]0;owned\\x07[red]m" in said and "\x1b]0;" not in said
+
+
+def test_json_says_the_same_without_control_characters() -> None:
+    import json
+
+    odd = "\x1b[2J \u009b31m \u202e \x7f ✓ τ"
+    text = tables.printable_json(msgspec.json.encode({"a": odd}))
+    assert json.loads(text) == {"a": odd} and "✓ τ" in text
+    assert not {"\x1b", "\u009b", "\u202e", "\x7f"} & set(text)

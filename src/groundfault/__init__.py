@@ -40,6 +40,7 @@ _WHERE = {
     "parse_answer": "groundfault.parsing.answers",
     "report": "groundfault.api.reporting",
     "score": "groundfault.api.scoring",
+    "status": "groundfault.runs.status",
     "sweep": "groundfault.api.scoring",
 }
 """Public name → the module that has it."""
@@ -70,6 +71,7 @@ __all__ = [
     "reader_card",
     "report",
     "score",
+    "status",
     "sweep",
 ]
 
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
         Prediction,
         Reply,
     )
+    from groundfault.runs.status import status
 
 
 def __getattr__(name: str) -> Any:

@@ -216,6 +216,14 @@ class Startable(Protocol):
 
 
 @runtime_checkable
+class Stoppable(Protocol):
+    """A model that may come to a point where it answers nothing any more."""
+
+    stopped_because: str
+    """Why, with what to do about it; "" while it answers."""
+
+
+@runtime_checkable
 class Logging(Protocol):
     """A model outside this process, whose own output is kept in the run's folder."""
 

@@ -17,6 +17,7 @@ import msgspec
 
 __all__ = [
     "MODES",
+    "MOST",
     "Answer",
     "Benchmark",
     "Card",
@@ -45,6 +46,10 @@ MODES: tuple[Mode, ...] = ("std", "cot")
 Verdict = Literal["right", "wrong", "unjudged"]
 """Of an answer in words; "unjudged" where the judge cannot decide or will not judge it: not scored,
 bounded like a failed one."""
+
+MOST = 2**53
+"""No count of tokens and no cost is larger. A server that says more has not said it, and sums end
+here: every reader of JSON knows such numbers exactly."""
 
 
 class Outcome(StrEnum):

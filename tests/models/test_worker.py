@@ -810,3 +810,37 @@ def test_qualities_are_kept_beside_the_scores(script: Start) -> None:
         model.segment(PICTURE, ["few"])
     with pytest.raises(WorkerModelError, match="quality is not finite"):
         model.segment(PICTURE, ["odd"])
+
+
+TELLS_KEYS = """
+    import os
+    class Model:
+        def segment(self, picture, phrases):
+            return [Answer([], text=str(phrase in os.environ)) for phrase in phrases]
+    def load(options):
+        return Model()
+"""
+KEYS = ("OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SECRET", "DB_PASSWORD")
+
+
+@pytest.mark.parametrize("variable", ["GROUNDFAULT_WORKER_KEYS", "GROUNDFAULT_WORKER_KEYS_MINE0"])
+def test_a_worker_gets_no_keys_but_those_that_are_named(
+    script: Start, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in (*KEYS, "TOKENIZERS_PARALLELISM", "MONKEY"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv(variable, "HF_TOKEN, OTHER_TOKEN")
+    asked = [*KEYS, "TOKENIZERS_PARALLELISM", "MONKEY", "PATH"]
+    found = [each.text for each in script(TELLS_KEYS).segment(PICTURE, asked)]
+    assert dict(zip(asked, found, strict=True)) == {
+        **dict.fromkeys(KEYS, "False"), "HF_TOKEN": "True",
+        "TOKENIZERS_PARALLELISM": "True", "MONKEY": "True", "PATH": "True",
+    }  # fmt: skip
+
+
+def test_escape_sequences_are_spelled_out_in_a_log(tmp_path: Path) -> None:
+    log = worker_log.WorkerLog(tmp_path, "worker mine")
+    log.add("50 %\r100 %\n\x1b[2Jé\t\x07\u009b31m\n".encode())
+    log.close()
+    words = (tmp_path / "worker-1.log").read_text()
+    assert words.endswith("50 %\n100 %\n\\x1b[2Jé\t\\x07\\x9b31m\n")

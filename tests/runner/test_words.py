@@ -129,3 +129,28 @@ def test_a_picture_outside_its_folder_is_not_read(exam: Benchmark, tmp_path: Pat
     assert len(found) == 24 and found[first.id, "std"].outcome is Outcome.FAILED
     assert "leads outside the folder" in found[first.id, "std"].reason
     assert sum(each.outcome is Outcome.OK for each in found.values()) == 23
+
+
+class Boastful:
+    """Says that everything took more tokens than can be stored."""
+
+    def complete(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        return [Reply(outcome=Outcome.OK, text="Yes", tokens_in=2**64) for _ in conversations]
+
+
+class BoastfulBaseline:
+    def predict(self, items: Sequence[Item], mode: Mode = "") -> list[Prediction]:
+        return [
+            Prediction(item_id=item.id, outcome=Outcome.OK, text="Yes", tokens_out=-(2**64))
+            for item in items
+        ]
+
+
+@pytest.mark.parametrize("model", [Boastful(), BoastfulBaseline()])
+def test_odd_counts_of_a_model_in_this_process_are_unknown(
+    exam: Benchmark, tmp_path: Path, model: Any
+) -> None:
+    found = ask(exam, model, tmp_path / "run")
+    assert {(each.text, each.tokens_in, each.tokens_out) for each in found.values()} == {
+        ("Yes", 0, 0)
+    }

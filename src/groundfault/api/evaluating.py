@@ -30,6 +30,7 @@ from groundfault.api.options import OF_JUDGES, ONLY_MASKS, ONLY_WORDS, EvaluateO
 from groundfault.api.result import Result
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.interfaces import Baseline, ChatModel, Segmenter
+from groundfault.io.addresses import refuse_credentials
 from groundfault.io.sources import load
 from groundfault.judges.corrections import judge_run, n_corrected
 from groundfault.protocols import Protocol, find, of_benchmark
@@ -183,6 +184,7 @@ class Evaluation:
         """Refuse a model that cannot be asked this benchmark, before it is loaded."""
         model = asked.model
         if isinstance(model, str):
+            refuse_credentials(model)
             registry.check_model(model, "words" if self.in_words else "masks")
             if self._is_calibrated(model):  # what is known now must fit already
                 self._t(model, self._identity(model))

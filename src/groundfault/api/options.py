@@ -12,6 +12,7 @@ import msgspec
 
 from groundfault.config import ScoreSettings, check, check_threshold
 from groundfault.errors import UnknownName, UsageError
+from groundfault.io.addresses import refuse_credentials
 
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
@@ -26,6 +27,8 @@ __all__ = ["EvaluateOptions", "Options", "ScoreOptions", "score_settings"]
 
 AnyPath = str | PathLike[str]
 RULE = "rule"
+ADDRESSES = ("base_url", "judge_base_url", "judge", "reader", "attribute")
+"""Options that are, or may hold, addresses of servers."""
 MASKS_TIMEOUT_S, WORDS_TIMEOUT_S = 600.0, 120.0
 THINKING_MAX_TOKENS = 8192
 """Of an answer with the thoughts before it."""
@@ -118,6 +121,8 @@ class EvaluateOptions(ScoreOptions, total=False):
     the server's first reply tells]"""
     patience_s: float | None
     """How long a server may be away."""
+    max_wait_s: float | None
+    """How long a session may wait for servers in all, while nothing is answered."""
     responses: str
     """The response store; "" is the user's own."""
     confirm: Callable[[CostEstimate], bool] | None
@@ -170,6 +175,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     prompt: Any = ""
     thinking: bool | None = None
     patience_s: float | None = None
+    max_wait_s: float | None = None
     responses: str = ""
     confirm: Any = None
 
@@ -179,6 +185,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         for name in given:
             if name not in cls.__struct_fields__:
                 raise UnknownName("option", name, cls.__struct_fields__)
+            if name in ADDRESSES and isinstance(given[name], str):
+                refuse_credentials(given[name])
         return cls(**given)
 
     def given(self) -> set[str]:
@@ -326,15 +334,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         """The retry policy of requests."""
         from groundfault.llm.retry import RetryPolicy
 
-        timeout_s = self.timeout_s or WORDS_TIMEOUT_S
-        policy = RetryPolicy(timeout_s=timeout_s)
-        if self.patience_s is None:
-            return policy
-        return RetryPolicy(
-            timeout_s=timeout_s,
-            outage_s=self.patience_s,
-            first_contact_s=min(self.patience_s, policy.first_contact_s),
-        )
+        policy = RetryPolicy(timeout_s=self.timeout_s or WORDS_TIMEOUT_S)
+        changes: dict[str, float] = {}
+        if self.patience_s is not None:
+            changes["outage_s"] = self.patience_s
+            changes["first_contact_s"] = min(self.patience_s, policy.first_contact_s)
+        if self.max_wait_s is not None:
+            changes["longest_stall_s"] = self.max_wait_s
+        return msgspec.structs.replace(policy, **changes)
 
     def with_shared_budget(self) -> Options:
         """With one budget that everybody lives on who is asked: models and their judges."""
@@ -357,18 +364,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 ONLY_WORDS = (
     "mode", "judge", "judge_base_url", "reader", "attribute", "card", "concurrency", "budget",
-    "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s", "sampling_seed",
-    "extra_body", "judge_extra_body", "system", "prompt", "thinking",
+    "price", "judge_price", "fresh", "max_tokens", "temperature", "patience_s", "max_wait_s",
+    "sampling_seed", "extra_body", "judge_extra_body", "system", "prompt", "thinking",
 )  # fmt: skip
 """Options that mean nothing where masks are asked for."""
-OF_JUDGES = ("judge", "judge_base_url", "judge_price", "concurrency", "patience_s")
+OF_JUDGES = (
+    "judge", "judge_base_url", "judge_price", "concurrency", "patience_s", "max_wait_s",
+)  # fmt: skip
 """Those among them that mean something where words come with the masks and may be judged."""
 ONLY_MASKS = (
     "engine", "workers", "ray_address", "probe", "retry", "t", "calibration", "tau", "iou",
     "variant", "sizes",
 )  # fmt: skip
 """Options that mean nothing where words are asked for."""
-_ON_THE_COMMAND_LINE = {"probe": "--no-probe", "patience_s": "--patience"}
+_ON_THE_COMMAND_LINE = {
+    "probe": "--no-probe",
+    "patience_s": "--patience",
+    "max_wait_s": "--max-wait",
+}
 
 
 def _as_option(name: str) -> str:

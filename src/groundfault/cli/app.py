@@ -39,6 +39,9 @@ COMMANDS = {
         "evaluation:register",
         "One HTML file about any number of runs: opens offline, needs nothing else.",
     ),
+    "status": Entry(
+        "status:register", "How far are these runs? Also while they go on, from another terminal."
+    ),
     "judge": Entry(
         "judging:register",
         "Judge and score stored answers again; no model is asked its questions again.",

@@ -87,7 +87,7 @@ def _show(found: Calibration, format_: Format) -> None:
     from groundfault.protocols.concepts import CONCEPTS
     from groundfault.reports.summaries import estimate_cell
     from groundfault.reports.sweeps import sweep_tables
-    from groundfault.reports.tables import show
+    from groundfault.reports.tables import printable, show
 
     show(next(iter(sweep_tables(found.sweep, metric="cgF1", row="Overall"))), format_)
     if format_ is not Format.terminal:
@@ -101,7 +101,7 @@ def _show(found: Calibration, format_: Format) -> None:
         there = estimate_cell(cgf1, found.published_cgF1)
         print(f"published at t = {found.published_t:.2f}, where cgF1 is {there} here")
     for note in found.notes:
-        print(f"note: {note}")
+        print(f"note: {printable(note)}")
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

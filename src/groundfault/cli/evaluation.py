@@ -110,6 +110,7 @@ def _evaluate(
 ) -> dict[str, Result]:
     """Ask all models in turn, print as they end; what could be scored."""
     from groundfault.reports.events import RunReporter
+    from groundfault.reports.tables import printable
 
     graders = evaluation.graders(list(folders))
     results: dict[str, Result] = {}
@@ -127,7 +128,7 @@ def _evaluate(
             stopped[name] = f"was stopped: {run.stopped}"
         if not shown.as_json:
             if shown.format_ is Format.terminal:
-                print(f"{name}:")
+                print(f"{printable(name)}:")
             show_summary(result.summary, shown)
             if evaluation.in_words:
                 print()
@@ -138,7 +139,7 @@ def _evaluate(
     elif len(results) > 1 and not shown.as_json:
         show_together(results, shown)
     for name, reason in stopped.items():
-        print(f"error: {name} {reason}", file=sys.stderr)
+        print(f"error: {printable(f'{name} {reason}')}", file=sys.stderr)
     if stopped:
         raise GroundfaultError(
             "answers are kept, run.json has the reasons; the same command goes on where this one "
@@ -216,37 +217,26 @@ def agreement(*, yes: bool) -> Any:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """While work is done that the same command would take up again: Ctrl-C says so, and so does a
-    polite kill, as batch systems send it before their time is up."""
-    import signal
+    """While work is done that the same command would take up again: Ctrl-C and SIGTERM say so. The
+    first of them waits for answers that are under way."""
+    from groundfault.io.interrupts import draining, exit_code
 
-    def terminate(*_: object) -> None:
-        raise _Terminated
-
-    before: Any = signal.getsignal(signal.SIGTERM)
-    with contextlib.suppress(ValueError):  # not the main thread: nobody may set it there
-        signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    except KeyboardInterrupt as problem:
-        print("interrupted: the same command goes on where this one ended", file=sys.stderr)
-        raise typer.Exit(143 if isinstance(problem, _Terminated) else 130) from None
-    finally:
-        with contextlib.suppress(ValueError):
-            signal.signal(signal.SIGTERM, before)
-
-
-class _Terminated(KeyboardInterrupt):
-    """Somebody sent SIGTERM."""
+    with draining():
+        try:
+            yield
+        except KeyboardInterrupt:
+            print("interrupted: the same command goes on where this one ended", file=sys.stderr)
+            raise typer.Exit(exit_code()) from None
 
 
 def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fetched:
     """A published set from the cache or the hub; a large download is asked about first."""
     from groundfault.io.fetching import LARGE_BYTES, fetch
     from groundfault.reports.progress import progress
+    from groundfault.reports.tables import printable
 
     def agree(offer: Offer) -> None:
-        print(offer, file=sys.stderr)
+        print(printable(str(offer)), file=sys.stderr)
         if yes or offer.size_bytes < LARGE_BYTES:
             return
         again = shlex.join(["groundfault", *sys.argv[1:], "--yes"])

@@ -56,6 +56,7 @@ def convert(
 ) -> None:
     """Turn a benchmark into another format, a run into a results file; what is lost is said."""
     from groundfault.io.convert import read_any, write_any
+    from groundfault.reports.tables import printable
     from groundfault.runs.exporting import is_run
 
     if len(sources) == 1 and is_run(sources[0]):
@@ -69,9 +70,9 @@ def convert(
     lost = write_any(benchmark, to, out, split=split, images_from=images)
     print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")
     for note in benchmark.notes:
-        print(f"note: {note}")
+        print(f"note: {printable(note)}")
     for note in lost:
-        print(note)
+        print(printable(note))
 
 
 def _export(
@@ -84,6 +85,7 @@ def _export(
     data: Path | None,
 ) -> None:
     """Write the predictions of a run for other tools, and say what was lost."""
+    from groundfault.reports.tables import printable
     from groundfault.runs.exporting import export_results
     from groundfault.runs.pictures import export_pictures
 
@@ -98,7 +100,7 @@ def _export(
         lost = export_results(run, out, data=data)
     print(f"predictions of {run} → {to}: {out}")
     for note in lost:
-        print(note)
+        print(printable(note))
     if to == "halluseg":
         print(
             f"read by: groundfault score halluseg --cases {out / 'results.json'} "

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import typer
 
-from groundfault.cli.evaluation import agreement, show_exam
+from groundfault.cli.evaluation import agreement, interruptible, show_exam
 from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
     AsJson,
@@ -25,6 +25,7 @@ from groundfault.cli.options import (
     FormatOption,
     JudgeOption,
     MaxTokens,
+    MaxWaitOption,
     Metric,
     PatienceOption,
     Published,
@@ -53,6 +54,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         float | None, typer.Option("--timeout", min=0.1, help="Seconds for one request. [120]")
     ] = None
     patience: PatienceOption = None
+    max_wait: MaxWaitOption = None
     budget: BudgetOption = ""
     price: Annotated[
         str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
@@ -70,6 +72,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "judge_extra_body": self.extra_body,
             "timeout_s": self.timeout,
             "patience_s": self.patience,
+            "max_wait_s": self.max_wait,
             "budget": self.budget or None,
             "judge_price": self.price,
         }
@@ -107,25 +110,27 @@ def judge(
     """Judge and score stored answers again; no model is asked its questions again."""
     from groundfault.api.judging import judge as judge_again
     from groundfault.reports.events import RunReporter
+    from groundfault.reports.tables import printable
 
     shown = Shown(as_json, format_, metric, published)
-    results = judge_again(
-        runs,
-        data=data,
-        images=images,
-        agree=agreement(yes=judging.yes),
-        reporter=lambda model: RunReporter(model, as_json=as_json, quiet=True),
-        attribute=attribute,
-        card=card,
-        bootstrap=bootstrap,
-        seed=seed,
-        **judging.options(),
-    )
+    with interruptible():
+        results = judge_again(
+            runs,
+            data=data,
+            images=images,
+            agree=agreement(yes=judging.yes),
+            reporter=lambda model: RunReporter(model, as_json=as_json, quiet=True),
+            attribute=attribute,
+            card=card,
+            bootstrap=bootstrap,
+            seed=seed,
+            **judging.options(),
+        )
     if as_json:
         return
     for name, result in results.items():
         if format_ is Format.terminal:
-            print(f"{name}:")
+            print(f"{printable(name)}:")
         show_summary(result.summary, shown)
         print()
     if all(result.summary.protocol == "exam" for result in results.values()):
@@ -159,13 +164,8 @@ def judge_card(
     from groundfault.reports.tables import show
 
     agree = agreement(yes=judging.yes)
-    card = make_card(
-        labels,
-        exam=exam,
-        n_labels=limit,
-        agree=agree,
-        **judging.options(),
-    )
+    with interruptible():
+        card = make_card(labels, exam=exam, n_labels=limit, agree=agree, **judging.options())
     if out is not None:
         write_json(out, card)
     if as_json:
@@ -196,7 +196,8 @@ def reader_card(
     from groundfault.reports.exams import reader_table
     from groundfault.reports.tables import show
 
-    card = make_card(labels, agree=agreement(yes=reading.yes), **reading.options())
+    with interruptible():
+        card = make_card(labels, agree=agreement(yes=reading.yes), **reading.options())
     if out is not None:
         write_json(out, card)
     if as_json:

@@ -179,6 +179,10 @@ Temperature = Annotated[
 PatienceOption = Annotated[
     float | None, typer.Option("--patience", min=0, help="Seconds a server may be away. [600]")
 ]
+MaxWaitOption = Annotated[
+    float | None,
+    typer.Option("--max-wait", min=0, help="Total seconds to wait for servers. [no limit]"),
+]
 Published = Annotated[
     bool, typer.Option("--published", help="Add what the papers report, also beside other data.")
 ]
@@ -352,12 +356,14 @@ class WordsOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     patience: PatienceOption = None
+    max_wait: MaxWaitOption = None
 
     def options(self) -> dict[str, Any]:
         """As `evaluate` takes them."""
         found = msgspec.structs.asdict(self)
         found["prompt"] = self.prompt or ""
         found["patience_s"] = found.pop("patience")
+        found["max_wait_s"] = found.pop("max_wait")
         found["mode"] = None if self.mode is None else self.mode.value
         found["budget"] = self.budget or None
         return found
@@ -485,4 +491,6 @@ def show_published(
 
 
 def print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    from groundfault.reports.tables import printable_json
+
+    print(printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2)))

@@ -29,6 +29,7 @@ __all__ = [
     "atomic_file",
     "cache_folder",
     "check_vacant",
+    "is_held",
     "locked",
     "new_folder",
     "read_columns",
@@ -46,6 +47,8 @@ TEMPORARY = ".groundfault"
 """How the names of files in the making end."""
 LEFT_S = 60.0
 """Younger ones are left alone."""
+LOOKS, LOOK_S = 3, 0.02
+"""How often, and after how long, a run that is held is tried for."""
 
 
 def cache_folder() -> Path:
@@ -57,9 +60,10 @@ def cache_folder() -> Path:
 
 
 @contextlib.contextmanager
-def atomic_file(path: AnyPath) -> Iterator[Path]:
+def atomic_file(path: AnyPath, *, durable: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well, and is on the
-    disk then. `-` and /dev/stdout are written to; what is neither a file nor new is refused."""
+    disk then if it is to be `durable`. `-` and /dev/stdout are written to; what is neither a file
+    nor new is refused."""
     path = Path(path)
     if str(path) in STDOUT:
         with _for_stdout() as temporary:
@@ -77,9 +81,11 @@ def atomic_file(path: AnyPath) -> Iterator[Path]:
         _hold(place)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
-        _to_disk(temporary)
+        if durable:
+            _to_disk(temporary)
         temporary.replace(path)
-        _to_disk(path.parent)
+        if durable:
+            _to_disk(path.parent)
     except OSError as problem:  # Arrow's have a message, but no number and strerror
         reason = problem.strerror or problem
         raise UsageError(f"{path}: cannot be written ({reason})") from None
@@ -236,20 +242,43 @@ def locked(folder: AnyPath) -> Iterator[None]:
         return
     place = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"{folder}: another process is working on this run; wait for it or give another "
-                "--out"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
+        for tries_left in reversed(range(LOOKS)):
+            try:
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not tries_left:
+                    raise UsageError(
+                        f"{folder}: another process is working on this run; wait for it or give "
+                        "another --out"
+                    ) from None
+                time.sleep(LOOK_S)  # somebody may only be looking (`is_held`)
+            except OSError:
+                break  # a file system without locks
         _held.add(held)
         yield
     finally:
         _held.discard(held)
         os.close(place)
+
+
+def is_held(folder: AnyPath) -> bool | None:
+    """Whether a process works on a run; None where the system cannot say."""
+    try:
+        import fcntl
+
+        place = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(place, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(place)
+    return False
 
 
 _held: set[Path] = set()
@@ -267,15 +296,16 @@ def _umask() -> int:
     return mask
 
 
-def write_bytes(path: AnyPath, content: bytes) -> None:
+def write_bytes(path: AnyPath, content: bytes, *, durable: bool = True) -> None:
     """Write a file in one piece."""
-    with atomic_file(path) as temporary:
+    with atomic_file(path, durable=durable) as temporary:
         temporary.write_bytes(content)
 
 
-def write_json(path: AnyPath, value: object) -> None:
+def write_json(path: AnyPath, value: object, *, durable: bool = True) -> None:
     """Write a value as indented JSON; undefined numbers are null."""
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    write_bytes(path, content, durable=durable)
 
 
 def read_json(path: AnyPath, type_: type[T]) -> T:

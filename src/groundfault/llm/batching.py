@@ -17,7 +17,7 @@ import msgspec
 from groundfault.errors import RAISED, GroundfaultError, UsageError, described
 from groundfault.interfaces import ChatModel
 from groundfault.io.answers import Broken, answers_of, reply_of
-from groundfault.llm.server import Tool
+from groundfault.llm.server import Tool, bounded
 from groundfault.records import Conversation, Outcome, Reply
 
 __all__ = ["BatchedChatModel", "Batcher", "failure", "run_in_batches"]
@@ -65,7 +65,7 @@ def _replies(
             return
     else:
         seconds = round((time.perf_counter() - started) / len(requests), 6)
-        yield from (_checked(reply, seconds) for reply in replies)
+        yield from (_checked(bounded(reply), seconds) for reply in replies)
         return
     middle = len(requests) // 2  # outside `except`, whose traceback holds on to memory
     yield from _replies(reply_to, requests[:middle])

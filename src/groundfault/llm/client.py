@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar, overload, runtime_checkable
 import msgspec
 
 from groundfault.errors import GroundfaultError
+from groundfault.io import interrupts
 from groundfault.llm.circuit import ServerDown
 from groundfault.llm.cost import BudgetUsedUp, CostTracker, EpisodeCost, Price
 from groundfault.llm.event_loop import run_coroutine
@@ -25,7 +26,7 @@ from groundfault.llm.http_client import GaveUp, HttpClient, Response, Stopping
 from groundfault.llm.parameters import changed, further_change
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
 from groundfault.llm.retry import RetryPolicy
-from groundfault.llm.server import REFUSED, Refused, Server, Tool, Unsound
+from groundfault.llm.server import REFUSED, Refused, Server, Tool, Unsound, read_reply
 from groundfault.records import Conversation, Outcome, Reply
 
 __all__ = [
@@ -155,8 +156,10 @@ class ChatClient:
     ) -> None:
         """Have every conversation replied to; `keep` gets each reply as it comes, with the key that
         its conversation came with. The conversations, or what makes them, are read as they are
-        needed; one that cannot be made is a failed reply."""
+        needed; one that cannot be made is a failed reply. Raises Interrupted if a signal ended it:
+        what was under way has been kept."""
         run_coroutine(self._run(iter(conversations), keep))
+        interrupts.stop_if_requested()
 
     @property
     def budget_used_up(self) -> bool:
@@ -199,7 +202,10 @@ class ChatClient:
 
         async def work() -> None:
             for key, conversation in conversations:  # shared by all tasks
-                keep(key, await session.reply(conversation))
+                reply = await session.reply(conversation)
+                if interrupts.requested() and reply.outcome is Outcome.FAILED:
+                    return  # asked by the next session
+                keep(key, reply)
 
         await session.open()
         try:
@@ -238,6 +244,10 @@ class _Session:
             self.store = stack.enter_context(ResponseStore(client.responses or default_place()))
             self.http = HttpClient(self.server, client.retry, concurrency=client.concurrency)
             await stack.enter_async_context(self.http)
+            loop = asyncio.get_running_loop()
+            stack.enter_context(
+                interrupts.on_interrupt(lambda: loop.call_soon_threadsafe(self._drain))
+            )
             self._closing = stack.pop_all()
 
     async def close(self) -> None:
@@ -264,8 +274,11 @@ class _Session:
                 return stored
             if not await episode.begin():
                 return self._stored(key) or _failed(NO_EPISODE.format(self.cost.budget))
-        async with self._claim(key):
-            return self._stored(key) or await self._ask(key, conversation, tools, episode)
+        try:
+            async with self._claim(key):
+                return self._stored(key) or await self._ask(key, conversation, tools, episode)
+        except Stopping:
+            return self._not_asked()
 
     @contextlib.asynccontextmanager
     async def _claim(self, key: bytes) -> AsyncIterator[None]:
@@ -275,21 +288,29 @@ class _Session:
         done = self._under_way[key] = asyncio.Event()
         try:
             while not self.store.claim(key):
+                if self.http.stopping.is_set():
+                    raise Stopping("another process is asking it")
                 await asyncio.sleep(OTHERS_S)
-            yield
+            try:
+                yield
+            finally:
+                self.store.release(key)
         finally:
-            self.store.release(key)
             del self._under_way[key]
             done.set()
 
     def _stored(self, key: bytes) -> Reply | None:
         if self.client.fresh and key not in self._asked_anew:
             return None
-        stored = self.store.get(key)
+        try:
+            stored = self.store.get(key)
+        except GroundfaultError as problem:
+            self._stop(str(problem))
+            return None
         if stored is None:
             return None
         try:
-            reply = self.server.parse(stored.body)
+            reply = read_reply(self.server, stored.body)
         except Unsound:  # kept by an earlier version that read it otherwise
             return None
         self.client.statistics.from_store += 1
@@ -317,8 +338,6 @@ class _Session:
         except ServerDown as problem:
             self._stop(str(problem))
             return _failed(str(problem))
-        except Stopping:
-            return self._not_asked()
         except GaveUp as problem:
             return _failed(str(problem))
         finally:
@@ -372,6 +391,11 @@ class _Session:
             self.store.flush()
         except GroundfaultError as problem:
             self._stop(str(problem))
+
+    def _drain(self) -> None:
+        """Ask nothing new; requests under way may end, for a while."""
+        self._stop(f"interrupted by {interrupts.requested()}")
+        asyncio.get_running_loop().call_later(interrupts.DRAIN_S, self.http.abandon)
 
     def _stop(self, reason: str) -> None:
         self.client.stopped = self.client.stopped or reason

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.records import Conversation, Reply
+from groundfault.records import MOST, Conversation, Reply
 
 __all__ = [
     "Budget",
@@ -270,7 +270,7 @@ class CostTracker:
     @property
     def usage(self) -> Usage:
         """What all replies so far took."""
-        return Usage(self.tokens_in + self.tokens_out, self.cost)
+        return Usage(min(self.tokens_in + self.tokens_out, MOST), self.cost)
 
     async def begin_request(self) -> bool:
         """Begin a request; False if there is not enough for it."""

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.io.addresses import refuse_credentials
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -28,7 +29,9 @@ from groundfault.llm.server import (
     Tool,
     Trouble,
     Unsound,
+    count,
     make_reply,
+    usage_numbers,
     with_extra,
 )
 from groundfault.records import Conversation, Message, Reply
@@ -67,6 +70,7 @@ class GeminiServer:
     takes_tools = False
 
     def __init__(self, model: str, base_url: str, key: str, options: ChatOptions) -> None:
+        refuse_credentials(base_url, remedy="put the key into GEMINI_API_KEY")
         self.model = model
         self.url = f"{base_url.rstrip('/')}/models/{quote(model)}:generateContent"
         self._key = key
@@ -110,7 +114,12 @@ class GeminiServer:
             if not isinstance(problem, msgspec.ValidationError):
                 kind = "is not JSON"
             raise Unsound(f"the response {kind}: {problem}") from None
-        usage = response.usage_metadata or _Usage()
+        tokens_in, *written = usage_numbers(
+            response.usage_metadata,
+            "promptTokenCount",
+            "candidatesTokenCount",
+            "thoughtsTokenCount",  # thoughts are paid for like words
+        )
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else ""
         if not response.candidates and not blocked:
             raise Unsound("the response has no candidates")
@@ -121,10 +130,10 @@ class GeminiServer:
             "".join(part.text for part in parts if not part.thought),
             FINISHES.get(finish, finish.lower()),
             filtered=bool(blocked) or finish in FILTERS,
-            tokens_in=usage.prompt_token_count,
-            tokens_out=usage.written,
+            tokens_in=tokens_in,
+            tokens_out=None if written == [None, None] else sum(count(n) or 0 for n in written),
             reasoning="".join(part.text for part in parts if part.thought),
-            reasoning_tokens=usage.thoughts_token_count,
+            reasoning_tokens=count(written[1]),
         )
 
     def problem(self, status: int, body: bytes) -> Refused | Trouble:
@@ -164,22 +173,10 @@ class _Feedback(msgspec.Struct, rename="camel"):
     block_reason: str = ""
 
 
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-
-    @property
-    def written(self) -> int | None:
-        """Thoughts are paid for like words."""
-        counts = (self.candidates_token_count, self.thoughts_token_count)
-        return None if counts == (None, None) else sum(count or 0 for count in counts)
-
-
 class _Response(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] = []
     prompt_feedback: _Feedback | None = None
-    usage_metadata: _Usage | None = None
+    usage_metadata: msgspec.Raw = msgspec.Raw()
 
 
 _decode = msgspec.json.Decoder(_Response).decode

@@ -18,7 +18,7 @@ from groundfault.errors import GroundfaultError, MissingExtra
 from groundfault.llm.circuit import Circuit, ServerDown
 from groundfault.llm.event_loop import run_coroutine
 from groundfault.llm.retry import RetryPolicy, retry_after_s
-from groundfault.llm.server import Refused, Server, Unsound
+from groundfault.llm.server import Refused, Server, Unsound, read_reply
 from groundfault.records import Reply
 
 __all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
@@ -91,6 +91,10 @@ class HttpClient:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
+    def abandon(self) -> None:
+        """Wait no longer for responses that are under way."""
+        self._abandoned = asyncio.ensure_future(self._session.close())
+
     async def post(self, body: bytes) -> Response:
         """Send a request until there is a reply; raises Refused, GaveUp, ServerDown or Stopping."""
         while self._under_way and self._under_way + len(body) > UNDER_WAY_BYTES:
@@ -153,7 +157,7 @@ class HttpClient:
             if content is None:
                 return _Setback(f"the response is larger than {LARGEST_RESPONSE >> 20} MB", True)
             try:
-                reply = self.server.parse(content)
+                reply = read_reply(self.server, content)
             except Unsound as problem:
                 return _Setback(str(problem), True)
             return Response(content, reply, time.perf_counter() - started)

@@ -16,11 +16,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
+from groundfault.io.addresses import refuse_credentials
 from groundfault.llm.http_client import get
 from groundfault.llm.parameters import named_parameters
 from groundfault.llm.server import (
@@ -31,7 +32,9 @@ from groundfault.llm.server import (
     Tool,
     Trouble,
     Unsound,
+    count,
     make_reply,
+    usage_numbers,
     with_extra,
 )
 from groundfault.parsing.tool_calls import split_call
@@ -62,6 +65,7 @@ def openai(argument: str, options: ChatOptions) -> OpenAIServer:
 
 def vllm(argument: str, options: ChatOptions) -> OpenAIServer:
     """`vllm:URL` or `vllm:URL#NAME`"""
+    refuse_credentials(argument, remedy="put the key into VLLM_API_KEY")
     base, _, name = argument.partition("#")
     if not base.startswith(("http://", "https://")):
         raise UsageError(f"vllm:{argument}: give the server, as in vllm:http://localhost:8000")
@@ -88,20 +92,10 @@ class OpenAIServer:
         *,
         free: bool = False,
     ) -> None:
+        refuse_credentials(base_url, remedy=f"put the key into {key_variable}")
         if not base_url.startswith(("http://", "https://")):
             raise UsageError(f"'{base_url}' is no address of a server: it begins with http://")
         address = urlsplit(base_url)
-        if address.username or address.password:
-            raise UsageError(
-                f"the address of {address.hostname} holds a user or a password. Remedy: leave them "
-                f"out and put the key into {key_variable}"
-            )
-        secret = next((n for n, _ in parse_qsl(address.query) if n.lower() in SECRETS), None)
-        if secret is not None:
-            raise UsageError(
-                f"the address of {address.hostname} holds a key ('{secret}'). Remedy: leave it out "
-                f"and put it into {key_variable}"
-            )
         if not key.isascii() or not (key == "" or key.isprintable()):
             raise UsageError(f"{key_variable} holds characters that no key has; set it again")
         self.model, self.free = model, free
@@ -148,16 +142,18 @@ class OpenAIServer:
         if not completion.choices:
             raise Unsound("the response has no choices")
         choice = completion.choices[0]
-        usage = _usage(completion.usage)
+        tokens_in, tokens_out, cost = usage_numbers(
+            completion.usage, "prompt_tokens", "completion_tokens", "cost"
+        )
         return make_reply(
             choice.message.words,
             choice.finish_reason or "",
             refusal=choice.message.refusal or "",
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            cost=usage.cost,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost=cost,  # OpenRouter says it
             reasoning=choice.message.thoughts,
-            reasoning_tokens=usage.reasoning_tokens,
+            reasoning_tokens=_reasoning_tokens(completion.usage),
             tool_calls=_tool_calls(choice.message.tool_calls),
         )
 
@@ -240,17 +236,21 @@ class _Completion(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost: float | None = None
-    """OpenRouter says it."""
-    completion_tokens_details: dict[str, Any] | None = None
+class _Details(msgspec.Struct):
+    reasoning_tokens: Any = None
 
-    @property
-    def reasoning_tokens(self) -> int | None:
-        found = (self.completion_tokens_details or {}).get("reasoning_tokens")
-        return found if isinstance(found, int) else None
+
+class _Usage(msgspec.Struct):
+    completion_tokens_details: _Details | None = None
+
+
+def _reasoning_tokens(usage: msgspec.Raw) -> int | None:
+    """How many tokens went into thoughts, where a server says it."""
+    try:
+        details = msgspec.json.decode(usage, type=_Usage).completion_tokens_details
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return count(details.reasoning_tokens) if details else None
 
 
 class _Error(msgspec.Struct):
@@ -273,14 +273,6 @@ class _Models(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Completion).decode
-
-
-def _usage(raw: msgspec.Raw) -> _Usage:
-    """What was used, or nothing: an answer does not fall for an odd count."""
-    try:
-        return msgspec.json.decode(raw, type=_Usage | None) or _Usage() if raw else _Usage()
-    except msgspec.DecodeError:
-        return _Usage()
 
 
 def _error(body: bytes) -> _Error:

@@ -6,6 +6,7 @@ owns connections, retries, cost and time.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +15,7 @@ import msgspec
 
 from groundfault.errors import GroundfaultError
 from groundfault.interfaces import ModelOptions
-from groundfault.records import Conversation, Outcome, Reply, ToolCall
+from groundfault.records import MOST, Conversation, Outcome, Reply, ToolCall
 
 __all__ = [
     "LONGEST_MESSAGE",
@@ -26,9 +27,13 @@ __all__ = [
     "Tool",
     "Trouble",
     "Unsound",
+    "bounded",
+    "count",
     "is_thinking",
     "make_reply",
+    "read_reply",
     "refusal",
+    "usage_numbers",
     "with_extra",
 ]
 
@@ -132,14 +137,16 @@ def make_reply(
     *,
     refusal: str = "",
     filtered: bool = False,
-    tokens_in: int | None,
-    tokens_out: int | None,
+    tokens_in: float | None,
+    tokens_out: float | None,
     cost: float | None = None,
     reasoning: str = "",
     reasoning_tokens: int | None = None,
     tool_calls: tuple[ToolCall, ...] = (),
 ) -> Reply:
-    """A model's words as a reply: whole, or unparsed with the reason why they are no answer."""
+    """A model's words as a reply: whole, or unparsed with the reason why they are no answer. Counts
+    and cost are as a server says them; see `bounded`."""
+    tokens_in, tokens_out, cost = count(tokens_in), count(tokens_out), number(cost)
     reason = ""
     if refusal:
         reason = f"{REFUSED}: {refusal[:LONGEST_MESSAGE]}"
@@ -187,6 +194,65 @@ def with_extra(request: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, A
         both = isinstance(found.get(name), dict) and isinstance(value, dict)
         found[name] = with_extra(found[name], value) if both else value
     return found
+
+
+def read_reply(server: Server, body: bytes) -> Reply:
+    """The reply that a successful response holds, whoever wrote its server's parser: what cannot be
+    read is Unsound, and odd numbers are unknown."""
+    try:
+        return bounded(server.parse(body))
+    except Unsound:
+        raise
+    except Exception as problem:
+        raise Unsound(
+            f"the response cannot be read ({type(problem).__name__}: {problem})"
+        ) from None
+
+
+def bounded(reply: Reply) -> Reply:
+    """The reply with counts and a cost that may be added up and stored; others are unknown.
+
+    >>> odd = bounded(Reply(outcome=Outcome.OK, tokens_in=-4, tokens_out=2**64, cost=float("nan")))
+    >>> odd.tokens_in, odd.tokens_out, odd.cost
+    (None, None, None)
+    """
+    sane = count(reply.tokens_in), count(reply.tokens_out), number(reply.cost)
+    if sane == (reply.tokens_in, reply.tokens_out, reply.cost):
+        return reply
+    return msgspec.structs.replace(reply, tokens_in=sane[0], tokens_out=sane[1], cost=sane[2])
+
+
+def number(value: object) -> float | None:
+    """A foreign number from 0 to 2⁵³; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) and 0 <= value <= MOST else None
+
+
+def count(value: object) -> int | None:
+    """A foreign whole number from 0 to 2⁵³; None for everything else."""
+    found = number(value)
+    return None if found is None or found != int(found) else int(found)
+
+
+def usage_numbers(raw: msgspec.Raw, *names: str) -> list[float | None]:
+    """Numbers of a response's usage by name: an answer does not fall for an odd count.
+
+    >>> usage_numbers(msgspec.Raw(b'{"in": 7, "out": "9", "cost": 1e999}'), "in", "out", "cost")
+    [7, None, None]
+    """
+    try:
+        fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw] | None) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        fields = None
+    return [_decoded_number((fields or {}).get(name)) for name in names]
+
+
+def _decoded_number(raw: msgspec.Raw | None) -> float | None:
+    try:
+        return number(msgspec.json.decode(raw)) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def refusal(reply: Reply) -> str:

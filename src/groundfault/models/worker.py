@@ -6,7 +6,9 @@
     worker:/path/to/executable        anything that speaks the protocol itself
 
 The interpreter is $GROUNDFAULT_WORKER_PYTHON_LISA, else $GROUNDFAULT_WORKER_PYTHON, else this one;
-the model's repository $GROUNDFAULT_WORKER_REPO_LISA. docs/workers.md has the protocol.
+the model's repository $GROUNDFAULT_WORKER_REPO_LISA. Keys in the environment are kept from it,
+except those that $GROUNDFAULT_WORKER_KEYS_LISA or $GROUNDFAULT_WORKER_KEYS names, as HF_TOKEN.
+docs/workers.md has the protocol.
 
 The process starts with the first picture and again after it died, hung or talked nonsense: then
 that picture's request raises a WorkerError, and after several failures in a row every further one
@@ -60,6 +62,8 @@ BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 _WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 """Names that end so are files, not checkpoints of the hub."""
+_KEY = re.compile(r"(?:^|_)(?:API_?KEY|ACCESS_KEY|SECRET_KEY|TOKEN|SECRET|PASSWORD)$", re.I)
+"""Names of variables that hold keys: a worker runs other people's code."""
 _NAMES = ("worker", "model")
 """What a worker says of itself that is no version."""
 
@@ -138,6 +142,7 @@ class _Load:
             options=options,
             checkpoint=_checkpoint(name, checkpoint, options.revision),
             repo=_repository(name),
+            keys=_keys(name),
         )
 
     def named_files(self, argument: str) -> tuple[str, ...]:
@@ -173,6 +178,14 @@ def _interpreter(name: str) -> str:
                 "Remedy: set it to the Python of the model's environment"
             )
     return sys.executable
+
+
+def _keys(name: str) -> list[str]:
+    """The keys of ours that a worker gets, by the names of their variables."""
+    variables = (_variable("KEYS", name), "GROUNDFAULT_WORKER_KEYS")
+    return [
+        key for variable in variables for key in re.split(r"[\s,]+", os.environ.get(variable, ""))
+    ]
 
 
 def _repository(name: str) -> str:
@@ -220,8 +233,11 @@ class WorkerSegmenter:
         restarts: int = RESTARTS,
         backoff_s: float = BACKOFF_S,
         log_folder: Path | None = None,
+        keys: Sequence[str] = (),
     ) -> None:
         self.command = tuple(command)
+        self.keys = tuple(keys)
+        """Variables of the environment that it gets although they look like keys."""
         self.name = name
         self.options = options
         self.checkpoint = checkpoint
@@ -358,8 +374,13 @@ class WorkerSegmenter:
         return self._process
 
     def _environment(self) -> dict[str, str]:
-        """Ours, less what would lead another interpreter to our packages."""
-        env = dict(os.environ)
+        """Ours, less keys that are not meant for it, and less what would lead another interpreter
+        to our packages."""
+        env = {
+            variable: value
+            for variable, value in os.environ.items()
+            if variable in self.keys or not _KEY.search(variable)
+        }
         if self.command[0] != sys.executable:
             for variable in ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"):
                 env.pop(variable, None)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 from pathlib import Path
 from typing import IO
 
 __all__ = ["WorkerLog"]
 
 LOG_BYTES = 1 << 20
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+"""All but tabs and ends of lines, in UTF-8: who shows the log to a terminal sees them as text."""
 CUT = b"[what came before was cut]\n"
 
 
@@ -26,7 +29,9 @@ class WorkerLog:
         self.add(f"\n--- {title}\n".encode())
 
     def add(self, words: bytes) -> None:
-        """Keep what was said; of a log that gets too long, the later half stays."""
+        """Keep what was said, with control characters spelled out; of a log that gets too long, the
+        later half stays."""
+        words = _CONTROL.sub(lambda found: b"\\x%02x" % found[0][-1], words.replace(b"\r", b"\n"))
         with contextlib.suppress(OSError):  # a full disk is said by who stores the answers
             size = self._file.seek(0, os.SEEK_END)
             if size + len(words) > LOG_BYTES:

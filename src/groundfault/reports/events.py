@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault.reports.progress import Display
+from groundfault.reports.tables import printable, printable_json
 from groundfault.runs.run import NOT_ASKED, Run, failure_kind
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RunReporter:
     def estimated(self, guess: CostEstimate) -> None:
         """What is left to ask was estimated."""
         self._event("estimate", **msgspec.structs.asdict(guess))
-        self._say(f"{self.model}: {estimate_line(guess)}")
+        self._say(f"{printable(self.model)}: {estimate_line(guess)}")
 
     def progress(self, now: Progress) -> None:
         """Something was answered."""
@@ -85,7 +86,7 @@ class RunReporter:
                 "scored, and `bounds` says what they could change"
             )
         for warning in warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(f"warning: {printable(warning)}", file=sys.stderr)
 
     def finished(
         self, run: Run, folder: Path, summary: Summary | None, more: Mapping[str, object]
@@ -121,7 +122,7 @@ class RunReporter:
     def _event(self, event: str, **content: Any) -> None:
         if self.as_json:
             line = msgspec.json.encode({"event": event, "model": self.model, **content})
-            print(line.decode(), file=self._out, flush=True)
+            print(printable_json(line), file=self._out, flush=True)
 
 
 @contextlib.contextmanager
@@ -198,7 +199,7 @@ def ending(run: Run) -> str:
         lines.append(f"  and {len(reasons) - MOST_REASONS} more reasons, in run.json")
     if failed:
         lines.append("  the same command again asks exactly those that failed")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def grouped(failures: Mapping[str, int]) -> dict[str, int]:

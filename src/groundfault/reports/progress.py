@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from groundfault.reports.tables import printable
+
 __all__ = ["Display", "progress"]
 
 DELAY_S = 2.0
@@ -51,16 +53,18 @@ class Display:
         )
 
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[details]}"),
+            TextColumn("{task.fields[details]}", markup=False),
             TimeRemainingColumn(),
             console=None if _in_notebook() else Console(stderr=True),
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self.label, total=total, completed=done, details="")
+        self._task = self._bar.add_task(
+            printable(self.label), total=total, completed=done, details=""
+        )
 
 
 def _is_watched() -> bool:

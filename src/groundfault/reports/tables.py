@@ -13,7 +13,7 @@ import msgspec
 
 from groundfault.errors import UnknownName
 
-__all__ = ["FORMATS", "Cell", "Table", "as_html", "printable", "render", "show"]
+__all__ = ["FORMATS", "Cell", "Table", "as_html", "printable", "printable_json", "render", "show"]
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
@@ -97,6 +97,22 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(repr(char)[1:-1] if _is_control(char) else char for char in text)
+
+
+def printable_json(content: bytes) -> str:
+    """JSON that says the same, with the control characters spelled out that JSON leaves as they
+    are.
+
+    >>> printable_json(msgspec.json.encode("\\u009b2J \\u202e τ"))
+    '"\\\\u009b2J \\\\u202e τ"'
+    """
+    text = content.decode()
+    if text.isascii():
+        return text
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def _is_control(char: str) -> bool:

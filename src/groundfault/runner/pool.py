@@ -82,6 +82,8 @@ class Report(msgspec.Struct):
     refusal: str = ""
     """Why the run has to end."""
     picture: bytes = b""
+    stopped: str = ""
+    """Why its model answers nothing any more, where it says so."""
 
     def check(self) -> None:
         """Raise what the worker could not go on with."""
@@ -165,6 +167,8 @@ class WorkerPool:
         self.alone: set[int] = set()
         """Workers that were given a suspect."""
         self.false_starts = self.tickets = 0
+        self.stopped = ""
+        """Why a worker's model answers nothing any more."""
 
     def predictions(
         self, ready: Callable[[Loaded], None]
@@ -183,6 +187,7 @@ class WorkerPool:
                     continue
                 self.false_starts = 0
                 self.alone.discard(worker)
+                self.stopped = report.stopped or self.stopped
                 yield self.sent[worker].pop(report.ticket), report.predictions
             for worker in self.sent:
                 self._feed(worker)

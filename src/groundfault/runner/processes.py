@@ -114,7 +114,7 @@ def _serve(pipe: Connection, setup: WorkerSetup) -> None:
     while True:
         ticket, batch = prepared.get()
         try:
-            report = Report(ticket, predictions=predictor.predict(batch))
+            report = Report(ticket, predictor.predict(batch), stopped=predictor.stopped)
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         _say(pipe, report)

@@ -140,9 +140,8 @@ class _Actor:
         try:
             predictor, _ = self.loaded.result()
             prepared = predictor.prepare(tuple(tasks))
-            report = Report(
-                ticket, predictions=self.model_thread.submit(predictor.predict, prepared).result()
-            )
+            predictions = self.model_thread.submit(predictor.predict, prepared).result()
+            report = Report(ticket, predictions, stopped=predictor.stopped)
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         return msgspec.msgpack.encode(report)

@@ -31,6 +31,7 @@ from groundfault.interfaces import (
     PreferredBatch,
     Segmenter,
     Startable,
+    Stoppable,
 )
 from groundfault.io.answers import QUADS, Broken, answers_of, prediction_of
 from groundfault.io.foreign import within
@@ -131,6 +132,11 @@ class Predictor:
             except Exception as problem:  # on damaged files Pillow also asserts and fails to index
                 answers += _failed(task.items, described(problem), picture=task.image)
         return answers + self._segment_all(shown)
+
+    @property
+    def stopped(self) -> str:
+        """Why the model answers nothing any more; "" while it does, and if it never says so."""
+        return self.segmenter.stopped_because if isinstance(self.segmenter, Stoppable) else ""
 
     def close(self) -> None:
         """Let go of the model and of pictures that nobody asks about."""

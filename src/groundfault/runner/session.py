@@ -22,6 +22,8 @@ from groundfault import registry
 from groundfault.benchmarks.folder import content_hash
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import RunNamed
+from groundfault.io.addresses import refuse_credentials
+from groundfault.io.interrupts import Interrupted
 from groundfault.io.store import locked, write_bytes
 from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
@@ -30,6 +32,7 @@ from groundfault.runs.identity import library_versions, picture_sizes
 from groundfault.runs.recorder import SCORES, Recorder, Tally, clear, settle, tally, totals
 from groundfault.runs.resume import PICTURES, RETRIES, check_identity, resumed
 from groundfault.runs.run import NOT_ASKED, RUN, Run, State, failure_kind, write_run
+from groundfault.runs.status import Heartbeat
 
 __all__ = ["Pending", "Progress", "Ready", "Session", "Way", "folder_name", "predict"]
 
@@ -81,6 +84,7 @@ def folder_name(spec: str) -> str:
     >>> folder_name("sam3:facebook/sam3")
     'sam3-facebook-sam3'
     """
+    refuse_credentials(spec)
     name, _, argument = spec.partition(":")
     factory = registry.load("models", name) if name in registry.names("models") else None
     if isinstance(factory, RunNamed):
@@ -229,6 +233,7 @@ class Session:
         self._again = tuple(again)
         self._progress = progress
         self._recorder: Recorder | None = None
+        self._heartbeat = Heartbeat(folder, run.model, run.benchmark)
         self._earlier = self.tally.total
         self._n_images = 0
         self._started = time.perf_counter()
@@ -239,12 +244,15 @@ class Session:
         self._check_pictures()
         try:
             if self.pending:
+                failed = self.tally.outcomes[Outcome.FAILED.value]
+                self._heartbeat.beat(self.tally.total, self.run.n_items, failed)
                 try:
                     way.run(self.pending, self)
                     self._keep_unasked()
                 finally:
                     if self._recorder is not None:
                         self._recorder.finish()
+                    self._heartbeat.end()
             missing = self.run.n_items - self.tally.total
             if missing:
                 raise GroundfaultError(
@@ -279,7 +287,8 @@ class Session:
         if self._anew or not (self.folder / RUN).is_file():
             return
         by_an_error = isinstance(problem, Exception)
-        self.stopped = str(problem) if by_an_error else "interrupted"
+        named = f" by {problem}" if isinstance(problem, Interrupted) else ""
+        self.stopped = str(problem) if by_an_error else f"interrupted{named}"
         with contextlib.suppress(OSError):  # a full disk is told by the problem itself
             self._note("failed" if by_an_error else "interrupted")
 
@@ -336,8 +345,10 @@ class Session:
         self._n_images += n_images
         if filled:
             self._note("running")
+        now = self._how_far()
+        self._heartbeat.beat(now.done, now.n_items, now.failed, now.per_s, now.eta_s)
         if self._progress is not None:
-            self._progress(self._how_far())
+            self._progress(now)
 
     @functools.cached_property
     def picture_sizes(self) -> dict[str, int]:

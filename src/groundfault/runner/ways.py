@@ -24,12 +24,13 @@ from groundfault.interfaces import (
     Segmenter,
 )
 from groundfault.io.answers import Broken, answers_of, prediction_of
+from groundfault.io.interrupts import requested, stop_if_requested
 from groundfault.llm.batching import failure, run_in_batches
 from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, Price, estimate_cost, guess_tokens
 from groundfault.llm.pictures import PictureCache
 from groundfault.llm.response_store import ResponseStore, default_place, request_key
-from groundfault.llm.server import Server, is_thinking
+from groundfault.llm.server import Server, count, is_thinking
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
 from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
@@ -88,8 +89,11 @@ class InMasks(NamedTuple):
         def work(loaded: Loaded) -> Iterator[Batch]:
             return batches(left, loaded.at_once, any_sizes=loaded.any_sizes)
 
-        for batch, predictions in self._predictions(setup, len(left), ready, work):
+        for batch, predictions in self._predictions(setup, len(left), ready, work, session):
+            if requested():  # what failed for that is asked by the next session
+                predictions = [each for each in predictions if each.outcome is not Outcome.FAILED]
             session.keep(predictions, n_images=len(batch))
+            stop_if_requested()
             if session.stopped:
                 return
 
@@ -99,18 +103,22 @@ class InMasks(NamedTuple):
         most: int,
         ready: Callable[[Loaded], None],
         work: Callable[[Loaded], Iterator[Batch]],
+        session: Session,
     ) -> Iterator[tuple[Batch, list[Prediction]]]:
         if self.plan.engine == "local" and self.plan.workers <= 1:
             predictor, loaded = set_up(setup)
             ready(loaded)
             try:
                 yield from predict_ahead(predictor, work(loaded))
+                session.stopped = session.stopped or predictor.stopped
             finally:
                 predictor.close()
             return
         workers = _workers(self.plan, setup, most=most)
         try:
-            yield from WorkerPool(workers, work).predictions(ready)
+            pool = WorkerPool(workers, work)
+            yield from pool.predictions(ready)
+            session.stopped = session.stopped or pool.stopped
         finally:
             workers.close()
 
@@ -173,6 +181,7 @@ class InWords(NamedTuple):
 
         def askable() -> Iterator[tuple[tuple[Item, Mode], Conversation]]:
             for question in pending:
+                stop_if_requested()
                 if session.stopped:
                     return
                 try:
@@ -325,8 +334,8 @@ def _said(item: Item, mode: Mode, answer: Any, seconds: float) -> Prediction:
         mode=mode,
         reasoning=answer.reasoning,
         finish=answer.finish,
-        tokens_in=answer.tokens_in,
-        tokens_out=answer.tokens_out,
+        tokens_in=count(answer.tokens_in) or 0,
+        tokens_out=count(answer.tokens_out) or 0,
         cost=0.0,
     )
 

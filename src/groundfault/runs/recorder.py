@@ -18,7 +18,7 @@ from zlib import crc32
 
 import msgspec
 
-from groundfault.records import Outcome, Prediction
+from groundfault.records import MOST, Outcome, Prediction
 from groundfault.runs.run import RUN
 from groundfault.runs.shards import (
     SHARD,
@@ -263,8 +263,8 @@ def totals(folder: AnyPath) -> dict[str, Any]:
     quantiles = np.quantile(seconds, (0.5, 0.95, 1.0)) if seconds else ()
     names = ("median", "p95", "most")
     return {
-        "tokens_in": tokens_in,
-        "tokens_out": tokens_out,
+        "tokens_in": min(tokens_in, MOST),
+        "tokens_out": min(tokens_out, MOST),
         "cost": cost,
         "latency_s": {n: round(float(q), 4) for n, q in zip(names, quantiles, strict=False)},
     }
@@ -273,7 +273,7 @@ def totals(folder: AnyPath) -> dict[str, Any]:
 def clear(folder: AnyPath) -> None:
     """Remove a run: its predictions, scores and logs, and last its run.json, which says whose they
     are."""
-    stale = (*SCORES, "worker-*.log", RUN)
+    stale = (*SCORES, "worker-*.log", "progress.json", RUN)
     shards_of = [f"{dot}{name}-*" for name in ("answers", "predictions") for dot in ("", ".")]
     for pattern in (*shards_of, *stale):
         for path in _glob(folder, pattern):

@@ -81,6 +81,11 @@ class Agent:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def stopped_because(self) -> str:
+        """Why the model behind a server is not asked any more."""
+        return self.chat.stopped if isinstance(self.chat, ChatClient) else ""
+
     def segment(self, image: Pixels, phrases: Sequence[str]) -> list[Prediction]:
         """One answer per phrase, each with the trace of its episode in `text`."""
         return self.segment_batch([image], [phrases])[0]
