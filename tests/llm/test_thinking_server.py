@@ -277,5 +277,5 @@ def test_azure_gets_its_key_under_its_own_name_and_no_address_holds_one() -> Non
     assert headers["api-key"] and headers["api-key"] in headers["Authorization"]
     assert "api-key" not in openai("tiny", ChatOptions(base_url="http://localhost:1/v1")).headers()
     for name in ("key", "API-KEY", "token"):
-        with pytest.raises(UsageError, match=f"holds a key \\('{name}'\\)"):
+        with pytest.raises(UsageError, match=f"holds {name}"):
             openai("tiny", ChatOptions(base_url=f"https://there.example/v1?{name}=s3cret"))
