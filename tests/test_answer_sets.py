@@ -12,6 +12,8 @@ be told from it) and a class. Each was read once before the rules were mended by
 | fifth | 76 | 93.4 % | 5 | 0 | the same, later |
 | sixth | 164 | 95.7 % | 5 | 2 | by another author, who had not seen the rules; six labels that were
   stricter than what a person would say were changed afterwards; 5 more answers were added then |
+| seventh | 78 | 76.9 % | 17 | 1 | by a third author, who had not seen the rules; two in
+  five of the yes/no answers are in another language than their question |
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ LEAST_AS_MEANT = {
     "fourth": 0.95,
     "fifth": 0.95,
     "sixth": 0.95,
+    "seventh": 0.92,
 }
 
 
@@ -124,6 +127,47 @@ def test_a_sentence_counts_if_it_is_about_the_question(
     question: str, answer: str, reading: bool | None
 ) -> None:
     assert parse_answer(answer, "yes_no", question=question).value is reading
+
+
+@pytest.mark.parametrize(
+    ("answer", "reading"),
+    [
+        ("Je ne vois aucun chien.", False),
+        ("Auf dem Teppich ist kein Hund.", False),
+        ("地毯上没有狗。", False),
+        ("Il y a un chien sur le tapis.", None),
+        ("Il n'y a pas de chat, mais il y a un chien.", None),
+        ("没有猫，有一只狗。", None),
+        ("Je ne sais pas.", None),
+        ("Pas de problème !", None),
+        ("El perro no es marrón.", None),
+        ("No hay nada raro en la foto: un perro está en la alfombra.", None),
+        ("Es ist nicht schwer zu erkennen: ein Hund.", None),
+        ("毫无疑问，没有问题。", None),
+    ],
+)
+def test_in_another_language_than_the_question_only_denials_count(
+    answer: str, reading: bool | None
+) -> None:
+    question = "Is there a dog on the rug?"
+    assert parse_answer(answer, "yes_no", question=question).value is reading
+    negated = parse_answer(answer, "yes_no", question="Is there no dog on the rug?").value
+    assert negated is (None if reading is None else not reading)
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"),
+    [
+        ("There are 18.", "B"),
+        ("Eleven.", "A"),
+        ("none of these", "C"),
+        ("None of these: 18 is wrong.", "C"),
+        ("18 or none", None),
+    ],
+)
+def test_a_count_chooses_its_range_beside_none_of_these(answer: str, letter: str | None) -> None:
+    found = parse_answer(answer, "choice", options=("10-14", "15-19", "none of these")).value
+    assert found == letter
 
 
 def test_a_question_is_cut_into_thing_and_place() -> None:

@@ -501,6 +501,30 @@ def test_a_summary_beside_another_scoring_is_refused(
     assert not (tmp_path / "page.html").exists()
 
 
+def test_a_link_to_itself_is_one_message(run: Run, tmp_path: Path) -> None:
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    for words in (
+        ("inspect", loop),
+        ("score", "cafe", "--annotations", loop, "--predictions", loop),
+    ):
+        ran = run(*words)
+        assert ran.code == 2
+        assert ran.err.startswith("error: ") or ran.out
+        assert "Traceback" not in ran.err
+
+
+def test_a_damaged_run_is_not_compared_as_a_scored_dump(
+    score: Callable[..., Ran], run: Run, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        score("gullible", "--bootstrap", 0, out=name)
+    (tmp_path / "two" / "run.json").write_bytes(b'{"model": "rand')
+    ran = run("compare", tmp_path / "one", tmp_path / "two")
+    assert ran.code == 2
+    assert "run.json: not readable" in ran.err
+
+
 def test_one_process_at_a_time_writes_scores(
     run: Run, example: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.conftest import Ran
 
 from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import pope
@@ -169,3 +172,16 @@ def test_popes_own_rule_counts_failures_in_its_bounds_only(tmp_path: Path) -> No
     values = summary.rows["Overall"].metrics
     assert values["accuracy_pope"].n == 3 and values["recall_pope"].value == 0.5
     assert summary.bounds["Overall"]["accuracy_pope"] == (0.5, 0.75)
+
+
+def test_questions_are_looked_at_without_their_pictures(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    line = {"question_id": 1, "image": "1.jpg", "text": "Is there a dog?", "label": "yes"}
+    (tmp_path / "coco_pope_random.json").write_text(json.dumps(line))
+    ran = run("inspect", tmp_path, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["format"] == "pope"
+    asked = run("eval", "pope", "--data", tmp_path, "--model", "blind", "--out", tmp_path / "out")
+    assert asked.code == 2
+    assert "--images" in asked.err

@@ -7,6 +7,7 @@ no other answer from broken files without a word.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -70,7 +71,8 @@ class Worker:
         line = self.process.stdout.readline()
         alarm.cancel()
         if not line:
-            code = self.process.wait()
+            self.close()
+            code = self.process.returncode
             self.process = self._start()
             return {
                 "code": code,
@@ -89,9 +91,8 @@ class Worker:
 
     def close(self) -> None:
         """End the process."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.communicate()
 
 
 class Fuzzer:
@@ -104,6 +105,10 @@ class Fuzzer:
         self.refused: Counter[tuple[str, str]] = Counter()
         self.troubles: list[Trouble] = []
         self.sound, self.scratch = folder / "sound", folder / "scratch"
+        self.clean: dict[Cell, str] = {}
+
+    def prepare(self) -> None:
+        """Make the examples, and note what the commands say of them."""
         self.sound.mkdir()
         make_examples(self.sound, self._make)
         self.clean = {cell: self._clean(cell) for cell in CELLS}
@@ -188,12 +193,15 @@ def fuzz(*, each: int, seconds: float, seed: int, folder: Path) -> Fuzzer:
     """Go round all cells until each has its number or the time is up."""
     fuzzer = Fuzzer(folder, seed)
     until = time.monotonic() + seconds
-    for number in range(each):
-        for cell in CELLS:
-            if time.monotonic() > until:
-                break
-            fuzzer.one(cell, number)
-    fuzzer.worker.close()
+    try:
+        fuzzer.prepare()
+        for number in range(each):
+            for cell in CELLS:
+                if time.monotonic() > until:
+                    break
+                fuzzer.one(cell, number)
+    finally:
+        fuzzer.worker.close()
     return fuzzer
 
 

@@ -42,7 +42,6 @@ def make_examples(folder: Path, run: Run) -> None:
     for name, preset in (("folder", "cafe"), ("quads", "halluseg"), ("exam", "reactbench")):
         (made / preset).rename(folder / name)
     _concepts(folder, made / "clean", run)
-    _halluseg(folder, run)
     _fprefcoco(folder / "fprefcoco")
     _pope(folder / "pope")
     run(
@@ -62,6 +61,14 @@ def make_examples(folder: Path, run: Run) -> None:
         1,
     )
     _runs(folder, run)
+    run(
+        "convert",
+        folder / "replaced" / "random-1",
+        "--to",
+        "halluseg",
+        "--out",
+        folder / "halluseg",
+    )
     (folder / "config").mkdir()
     (folder / "config" / "config.toml").write_text('t = 0.4\ntau = 0.3\nvariant = "exact"\n')
     recipe = (
@@ -91,15 +98,18 @@ def _concepts(folder: Path, clean: Path, run: Run) -> None:
     (folder / "lvis" / "a.json").write_text(json.dumps(content))
     for name in (*sources, "lvis"):
         content = json.loads((folder / name / "a.json").read_text())
+        box = {"size": [SIDE_PX, SIDE_PX], "counts": _box(SIDE_PX)}
+        kinds = [category["id"] for category in content["categories"]] or [1]
+        asked = [(image["id"], kind) for image in content["images"] for kind in kinds]
         dump = [
             {
-                "image_id": image["id"],
-                "category_id": (content["categories"] or [{"id": 1}])[0]["id"],
-                "score": 0.7,
+                "image_id": image,
+                "category_id": kind,
+                "score": 0.3 + 0.1 * (k % 5),
                 "bbox": [4, 4, 20, 20],
-                "segmentation": {"size": [SIDE_PX, SIDE_PX], "counts": _box(SIDE_PX)},
+                "segmentation": box,
             }
-            for image in content["images"]
+            for k, (image, kind) in enumerate(asked)
         ]
         (folder / name / "p.json").write_text(json.dumps(dump))
 
@@ -112,10 +122,6 @@ def _box(side_px: int) -> str:
     pixels[4:24, 4:24] = 1
     counts: str = mask.encode(pixels)["counts"].decode()
     return counts
-
-
-def _halluseg(folder: Path, run: Run) -> None:
-    run("convert", folder / "quads", "--to", "halluseg", "--out", folder / "halluseg")
 
 
 def _fprefcoco(folder: Path) -> None:
@@ -201,7 +207,10 @@ def _runs(folder: Path, run: Run) -> None:
         "--out",
         folder / "scored" / "one",
     )
-    run("calibrate", folder / "masks" / "random-1", "--bootstrap", 0)
+    seen = folder / "seen"  # of a model that finds something, so that a threshold can be chosen
+    words = ("--model", "nano-base", "--bootstrap", 0, "--out", seen)
+    run("eval", folder / "folder", *words)
+    run("calibrate", seen / "nano-base", "--bootstrap", 0)
 
 
 def _dumps() -> list[Cell]:
@@ -294,7 +303,7 @@ CELLS = [
             "--json",
         ),
     ),
-    Cell("inspect", "pope", ("inspect", "{f}/coco_pope_random.json", "--json")),
+    Cell("inspect", "pope", ("inspect", "{f}", "--json")),
     Cell("convert", "reactbench", ("convert", "{f}", "--to", "folder", "--out", "{out}")),
     Cell("inspect", "reactbench", ("inspect", "{f}", "--json")),
     *(
@@ -322,7 +331,7 @@ CELLS = [
     ),
     Cell("judge", "words", ("judge", "{f}/random-1", "--bootstrap", "0", "--json")),
     Cell("report", "scored", ("report", "{f}/one", "--out", "{out}.html")),
-    Cell("calibrate", "masks", ("calibrate", "{f}/random-1", "--bootstrap", "0", "--json")),
+    Cell("calibrate", "seen", ("calibrate", "{f}/nano-base", "--bootstrap", "0", "--json")),
     Cell(
         "replay",
         "masks",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -111,8 +110,8 @@ def _as_file(path: Path, content: bytes, rng: random.Random) -> Kind:
     elif how == "link to itself":
         path.symlink_to(path)
     elif how == "other bytes":
-        path.write_bytes(os.urandom(0) + rng.randbytes(300))
-    return "broken"
+        path.write_bytes(rng.randbytes(300))
+    return "changed" if how == "missing" else "broken"  # a folder of scores has no run.json
 
 
 def _damaged(content: bytes, rng: random.Random) -> bytes:

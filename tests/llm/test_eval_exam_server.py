@@ -268,6 +268,9 @@ def test_an_answer_that_the_judge_refuses_is_bounded_not_scored(
         more = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
         ran = evaluate(run, exam_dir, tmp_path, server.url, *more)
         assert ran.code == 0 and "openai:judge left 3 answers unjudged" in ran.err, ran.err
+        told = [line for line in ran.out.splitlines() if "react_score lies between" in line]
+        assert {line.split()[0] for line in told} == {"Overall", "erasure", "attribute", "tracing"}
+        assert all("however the failed or unjudged answers would have" in line for line in told)
         folder, asked = tmp_path / "openai-tiny", len(judge.requests)
         assert evaluate(run, exam_dir, tmp_path, server.url, *more).code == 0
         assert len(judge.requests) == asked, "refused for good: not asked again"
@@ -540,6 +543,7 @@ def test_a_budget_keeps_aside_what_canaries_cost(
         by = ("--judge", "openai:judge", "--judge-base-url", judge.url, "--mode", "std")
         ran = evaluate(run, exam_dir, tmp_path, server.url, *by, *budget)
     assert ran.code == 0, ran.err
+    assert " is used up, with what judging takes kept aside" in ran.err
     assert 110 * (len(server.requests) + len(judge.requests)) <= 2400
     assert read_run(tmp_path / "openai-tiny").within_budget
 

@@ -587,7 +587,7 @@ def test_labels_name_runs_and_tables(own: PlugIn, evaluate: Evaluating, run: Com
 def test_a_label_is_calibrated_under_its_name(
     own: PlugIn, evaluate: Evaluating, run: Command, tmp_path: Path
 ) -> None:
-    own.answer(f"{FOUND} if phrase == 'blue' else as_prediction([], [])")
+    own.answer(f"{FOUND} if phrase == 'blue' else as_prediction([square(image)], [0.3])")
     where = tmp_path / "calibration"
     options = ("--data", evaluate.data, "--out", where, "--bootstrap", 0)
     ran = run("calibrate", "ours=mine", *options)

@@ -24,7 +24,6 @@ from tests.runner.runs import run_masks
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
 from groundfault.io.masks import encode
-from groundfault.io.store import locked
 from groundfault.records import Benchmark, Outcome, Prediction
 from groundfault.runner.work import Plan
 from groundfault.runs.benchmark import first_cases
@@ -205,8 +204,16 @@ def test_runs_of_older_versions_are_replaced(painted: Made, tmp_path: Path) -> N
 
 def test_two_processes_do_not_write_to_one_run(painted: Made, tmp_path: Path) -> None:
     made = painted(1)
-    with locked(tmp_path / "run"), pytest.raises(UsageError, match="another process is working"):
-        ask(made, Counting(), tmp_path / "run")
+    code = "import sys; from groundfault.io.store import locked\n"
+    code += "with locked(sys.argv[1]): print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "run")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as holder:  # fmt: skip
+        assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
+        with pytest.raises(UsageError, match="another process is working"):
+            ask(made, Counting(), tmp_path / "run")
+        holder.communicate(b"", timeout=60)
     ask(made, Counting(), tmp_path / "run")
 
 

@@ -7,7 +7,6 @@ afterwards). Holm's correction is over exactly these tests.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,7 +26,7 @@ from groundfault.analysis.statistics import (
     shared_ranks,
 )
 from groundfault.analysis.summary import read_results
-from groundfault.errors import GroundfaultError, UnknownName, UsageError
+from groundfault.errors import UnknownName, UsageError
 from groundfault.metrics import compose, count, shares, undefined
 from groundfault.protocols import Protocol, of_summary
 from groundfault.protocols.scored import by_case
@@ -267,13 +266,10 @@ def _load(folder: str | PathLike[str]) -> _Run:
     if "Overall" not in summary.rows:
         raise UsageError(f"{folder}: its summary.json was not written by groundfault score")
     columns = [table.column(name).to_numpy() for name in names]
-    model = ""
-    if (Path(folder) / RUN).is_file():
-        with contextlib.suppress(GroundfaultError):  # scores can be compared all the same
-            model = read_run(folder).model
+    made = (Path(folder) / RUN).exists()  # a damaged one is refused: it tells baselines apart
     return _Run(
         name=Path(folder).resolve().name,
-        model=model,
+        model=read_run(folder).model if made else "",
         summary=summary,
         table=table,
         columns=tuple(names),

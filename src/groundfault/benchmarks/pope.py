@@ -72,11 +72,11 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
     label: Literal["yes", "no"]
 
 
-def read(data: AnyPath | Sequence[AnyPath], images: AnyPath) -> Benchmark:
-    """Read POPE's files, or the folder that holds them, about the pictures in `images`. The
-    setting is the last word of a file's name."""
+def read(data: AnyPath | Sequence[AnyPath], images: AnyPath | None = None) -> Benchmark:
+    """Read POPE's files, or the folder that holds them, about the pictures in `images`; without
+    them it can be looked at, not asked. The setting is the last word of a file's name."""
     files = question_files(data)
-    if not Path(images).is_dir():
+    if images is not None and not Path(images).is_dir():
         raise UsageError(f"{images}: no such folder of pictures")
     items: dict[str, list[Item]] = {}
     known: set[str] = set()
@@ -92,7 +92,7 @@ def read(data: AnyPath | Sequence[AnyPath], images: AnyPath) -> Benchmark:
                 raise DataError(path, twice, record=record, remedy="keep one of them")
             known.add(item.id)
             if item.image not in items:
-                within(images, item.image, file=path, record=record)
+                within(images or ".", item.image, file=path, record=record)
             items.setdefault(item.image, []).append(item)
     if not items:
         raise UsageError("no POPE question was given; name at least one file with questions")
@@ -101,7 +101,7 @@ def read(data: AnyPath | Sequence[AnyPath], images: AnyPath) -> Benchmark:
         card=msgspec.structs.replace(CARD, content_hash=digest),
         cases=tuple(Case(id=image) for image in items),
         items=tuple(item for of_image in items.values() for item in of_image),
-        images=str(images),
+        images=str(images or ""),
         hashes={"benchmark": digest},
     )
 

@@ -31,6 +31,10 @@ def run(arguments: list[str] | None = None) -> int:
         return ended.code if isinstance(ended.code, int) else 0
     except (GroundfaultError, OSError) as problem:
         _print_error(str(problem))
+    except RuntimeError as problem:
+        if not str(problem).startswith("Symlink loop"):  # pathlib's; an OSError from 3.13 on
+            raise
+        _print_error(str(problem))
     except MemoryError:
         _print_error("not enough memory for this file")
     except Exception as problem:

@@ -170,12 +170,11 @@ def _finish(output: ModelOutput) -> str:
 
 def _score(row: Prediction) -> Score:
     value = {"right": CORRECT, "wrong": INCORRECT}.get(row.verdict or "", NOANSWER)
-    kept = msgspec.structs.replace(row, text="")  # the log has it
     return Score(
         value=value,
         answer=row.parsed,
         explanation=row.reason or row.judge_text or None,
-        metadata={"answered": msgspec.to_builtins(kept)},
+        metadata={"answered": msgspec.to_builtins(row)},
     )
 
 

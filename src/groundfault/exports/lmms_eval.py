@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Questions", "export_lmms_eval"]
 
 Doc = Mapping[str, Any]
-KEPT = ("item_id", "mode", "outcome", "parsed", "verdict")
+KEPT = ("item_id", "mode", "outcome", "text", "parsed", "verdict")
 """What scores are made of; lmms-eval logs it once per metric."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from inspect import signature
+from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,15 @@ def read_any(
     inputs: dict[str, Any] = {first.name: paths if first.kind == "files" else paths[0]}
     if data_dir is not None and any(each.name == "data" for each in others):
         inputs["data"] = data_dir
-    if "keep" in signature(module.read).parameters:
+    taken = signature(module.read).parameters
+    missing = [
+        each.option
+        for each in others
+        if each.name not in inputs and taken[each.name].default is Parameter.empty
+    ]
+    if missing:
+        raise UsageError(f"{paths[0]}: {name} is also read from {' and '.join(missing)}")
+    if "keep" in taken:
         inputs["keep"] = True
     benchmark: Benchmark = module.read(**inputs)
     return benchmark

@@ -161,7 +161,7 @@ class ChatClient:
     @property
     def budget_used_up(self) -> bool:
         """Whether it stopped only because the budget did not suffice."""
-        return bool(self.stopped) and self.stopped == USED_UP.format(self.cost.budget)
+        return self.stopped.startswith(USED_UP.format(self.cost.budget))
 
     async def reply(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> Reply:
         """The reply to one conversation; `failed` with its reason if none came."""
@@ -305,7 +305,8 @@ class _Session:
         if self.client.stopped:
             return self._not_asked()
         if not await self.cost.begin_request():
-            self._stop(USED_UP.format(self.cost.budget))
+            judging = ", with what judging takes kept aside" if self.cost.keeps_aside else ""
+            self._stop(USED_UP.format(self.cost.budget) + judging)
             return self._not_asked()
         try:
             if self.client.stopped:

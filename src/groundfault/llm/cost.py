@@ -258,6 +258,11 @@ class CostTracker:
         return None if self.shared is None else self.shared.budget
 
     @property
+    def keeps_aside(self) -> bool:
+        """Whether a part of the budget is kept for judging."""
+        return self._requests.reserve > 0 or self._requests.aside > 0
+
+    @property
     def spent(self) -> float:
         """What its own replies took of the budget, in the budget's unit."""
         return self._requests.spent

@@ -210,6 +210,11 @@ _IDENTITY = re.compile(
 def _by_words(text: str, options: Sequence[str]) -> str | None:
     if all(_span(option) for option in options):
         return _by_number(text, options)
+    counts = all(_span(option) or _is_denial(option) for option in options)
+    if counts and not re.search(r"\b(?:none|neither)\b", text, re.IGNORECASE):
+        found = _by_number(text, options)
+        if found:
+            return found
     both = [k for k, option in enumerate(options) if re.match(r"both\b", option, re.IGNORECASE)]
     if len(both) == 1 and re.fullmatch(r"\W*both(?: of (?:them|these))?\W*", text, re.IGNORECASE):
         return ascii_uppercase[both[0]]

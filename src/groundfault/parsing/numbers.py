@@ -61,8 +61,9 @@ _UNIT = (
     r"minutes?|seconds?|degrees|°|rows|columns|groups|lines|layers|piles|shelves|stacks)\b"
 )
 _NOT_A_COUNT = re.compile(
-    r"\b(?:the|this|that|each|every|which|any|another|no|other|by|first|last|left|right|middle) "
-    r"one\b|\bone (?:of|by|can|could|would|sees|another|side|the|on|in|at|more)\b|"
+    r"\b(?:(?<!just )(?<!only )the|this|that|each|every|which|any|another|no|other|by|first|"
+    r"last|left|right|middle|top|bottom|upper|lower|front|back) one\b|"
+    r"\bone (?:of|by|can|could|would|sees|another|side|the|on|in|at|more)\b|"
     r"\b(?:image|picture|photo|figure|question|option|q|step|row|column|group|region|number|"
     r"no\.|page) ?"
     r"#?\d+\b(?! (?:in total|altogether))|\b\d+(?:st|nd|rd|th)\b|\b(?:both|two|2) (?:images|"
@@ -115,7 +116,7 @@ _RANGES = tuple(
     )
 )
 _PLUS_MINUS = re.compile(
-    rf"({FIGURE})\s*(?:±|\+/-|\+-|plus or minus|give or take)\s*({FIGURE})", re.I
+    rf"({FIGURE})\s*,?\s*(?:±|\+/-|\+-|plus or minus|give or take)\s*({FIGURE})", re.I
 )
 
 
@@ -152,12 +153,16 @@ def _only(text: str) -> int | None:
         return None
     totals = [match for match in _TOTAL.finditer(text) if not _is_open(text, match)]
     if totals:
+        if _GOES_ON.match(text, totals[-1].end()):
+            return None
         return figure_value(totals[-1][1] or totals[-1][2])
     if -1 in distinct:
         return None
     return _summed(numbers) or _without_asides(text) or _of_sentences(text)
 
 
+_GOES_ON = re.compile(rf",? *(?:minus|less|plus|[+−-]) *{FIGURE}", re.IGNORECASE)
+"""A sum that is no end: "3 × 6 = 18, minus one"."""
 _LABELLED = re.compile(
     r"\b(?:top|middle|bottom|left|right|front|back|upper|lower|centre|center|first|second|third)"
     r"(?: \w+)?\s*:\s*\d",

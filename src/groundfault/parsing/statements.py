@@ -97,8 +97,10 @@ def stated(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:
     ['yes', 'no', None]
     """
     language = language_of(sentence)
-    if asked is not None and (asked.language.code != language.code or not asked.head):
+    if asked is not None and not asked.head:
         return None
+    if asked is not None and asked.language.code != language.code:
+        return _denied_in_another_language(sentence.casefold(), asked, language)
     if language.code != "en":
         unsure = is_unsure(sentence, language)
         return None if unsure else _elsewhere(sentence.casefold(), asked, language, negated)
@@ -127,6 +129,9 @@ def _general(text: str, asked: Asked | None, negated: bool) -> YesNo | None:
         if negated and not one:
             return None  # "It is not": not true, or not there?
         return _answer(not denied, negated)
+    first, comma, _ = text.partition(",")
+    if comma and not negated and _ELLIPSIS.match(first) and first.endswith(("n't", " not")):
+        return "no"
     if _THERE.fullmatch(text):
         return _answer("not" not in text and text[0] not in "am", negated)
     if asked is not None and _CHANGE & set(asked.content) and _SAME.search(text):
@@ -205,7 +210,7 @@ _DENIAL = re.compile(
             r"(?:nothing|none|neither|nowhere|nobody)\b",
             rf"(?:the|this|that|these|those|it|they|he|she|both|each|its|an?)\b[^.,;:]{{0,60}}?"
             rf"(?:\b(?:{_BE}|does|do|did|has|have) not\b|\b(?:{_BE}|does|do|did|has|have|ca)n't\b|"
-            rf"\bcannot be (?:seen|found)\b|\blacks?\b|\b(?:contains?|shows?|has|have|had) "
+            rf"\bcannot be (?:seen|found)\b|\blacks?\b|\b(?:contains?|shows?|has|have|had|holds?) "
             rf"(?:no|nothing)\b|\b{_BE} (?:absent|missing|nowhere)\b)",
         )
     )
@@ -342,7 +347,7 @@ def _affirms(words: list[str], stems: list[str], at: int, asked: Asked) -> bool 
     return True if is_verb or after.endswith("ing") else None
 
 
-_VERB_OBJECT = listed("the a an on in at its his her over under next by near")
+_VERB_OBJECT = listed("the a an on in at its his her over under next by near against")
 
 
 def _elsewhere_placed(words: list[str], stems: list[str], asked: Asked) -> bool:
@@ -489,6 +494,31 @@ def _elsewhere(text: str, asked: Asked | None, language: Language, negated: bool
         if asked is None:
             break
     return None if found is None else _answer(found, negated)
+
+
+_NOTHING_ODD = re.compile(
+    r"\b(?:problem|probl[eè]m|проблем|nada\b|rien\b|nichts\b|duda|dúvida|dubbi|doute|zweifel|сомнен)|"
+    r"\b(?:otr|autre|ander|altr|outr|друг)|问题|問題|疑|别的|別的|其他|其它"
+)
+"""What is said not to be there without any bearing on the question."""
+
+
+def _denied_in_another_language(text: str, asked: Asked, language: Language) -> YesNo | None:
+    """A plain denial that something is there: whoever is asked in English whether there is a dog
+    and says "Je ne vois pas de chien" denies that. A thing that is said to be there may be another,
+    so that is not read."""
+    if not asked.existence or not language.absent or is_unsure(text, language):
+        return None
+    clauses = re.split(r"[,;:，；：、،]|\s[-–—]\s", text)
+    absent = [re.search(language.absent, clause) is not None for clause in clauses]
+    there = language.exists + (f"|{language.copula}" if language.copula else "")
+    other = any(
+        re.search(there, clause) for clause, is_absent in zip(clauses, absent, strict=True)
+        if not is_absent
+    )  # fmt: skip
+    if not any(absent) or other or _NOTHING_ODD.search(text):
+        return None
+    return _answer(False, asked.negated)
 
 
 def _about(clause: str, asked: Asked, denied: bool) -> bool | None:

@@ -38,6 +38,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Says it if the place is named, too."""
     denies: str = ""
     """Makes a sentence a denial."""
+    absent: str = ""
+    """Says that something is not there, in a verb's own words; `denies` is any denial."""
     unsure: str = ""
     """Says that the answer is not known."""
     stop: str = ""
@@ -81,6 +83,7 @@ LANGUAGES: dict[str, Language] = {
                 r"muestra|contiene)\b"
             ),
             copula=r"\b(?:est[áa]n?|tiene)\b",
+            absent=r"\bno (?:hay|existen?|veo|se (?:ven?|observan?|aprecian?)|aparecen?)\b",
             denies=r"\b(?:no|ning[úu]n[ao]?|nada|tampoco|sin|carece)\b",
             unsure=(
                 r"\b(?:no lo s[ée]|no sé|no (?:estoy|est[áa]) (?:segur[oa]|claro)|quiz[áa]s?|"
@@ -103,6 +106,7 @@ LANGUAGES: dict[str, Language] = {
                 r"trouve(?:nt)?|montre|contient)\b"
             ),
             copula=r"\b(?:est|sont)\b",
+            absent=r"\bn'y (?:en )?a (?:pas|aucune?)\b|\bne voi[st] (?:pas|aucune?)\b",
             denies=r"\b(?:pas|aucune?|rien|jamais|ni|sans|non|personne)\b|\bn'",
             unsure=(
                 r"\b(?:je ne (?:sais|suis) pas|peut-[êe]tre|il est (?:difficile|impossible)|"
@@ -124,6 +128,7 @@ LANGUAGES: dict[str, Language] = {
                 r"\b(?:gibt|sieht|sehe|zeigt|befinde[nt]|befindet|enth[äa]lt|zu sehen|vorhanden)\b"
             ),
             copula=r"\b(?:ist|sind|h[äa]ng(?:en|t)|steh(?:en|t)|lieg(?:en|t)|sitz(?:en|t))\b",
+            absent=r"\b(?:gibt|sieht|sehe|ist|sind|h[äa]ngt|steht|liegt|sitzt|lehnt)\b.*\bkein(?:e[nmrs]?)?\b",
             denies=r"\b(?:kein(?:e[nmrs]?)?|nicht|nichts|nie|niemand|weder|ohne)\b",
             unsure=(
                 r"\b(?:vielleicht|m[öo]glicherweise|nicht (?:sicher|klar)|wei[ßs]+ (?:es |ich "
@@ -144,6 +149,7 @@ LANGUAGES: dict[str, Language] = {
             no="no falso sbagliato",
             exists=r"\bc'è\b|\bci sono\b|\bsi vede(?:ono)?\b|\bvedo\b|\b(?:mostra|contiene)\b",
             copula=r"\b(?:è|sono)\b",
+            absent=r"\bnon (?:c'è|ci sono|vedo|si vede)",
             denies=r"\b(?:non|nessun[oa]?|niente|nulla|senza)\b|\bnessun'",
             unsure=(
                 r"\b(?:forse|non (?:lo )?so|non sono sicur[oa]|potrebbe|difficile dire|"
@@ -162,6 +168,7 @@ LANGUAGES: dict[str, Language] = {
             no="não nao falso incorreto",
             exists=r"\b(?:h[áa]|existem?|vejo|v[êe]-se|mostra|cont[ée]m|aparecem?)\b",
             copula=r"\b(?:est[áa]|est[ãa]o|tem)\b",
+            absent=r"\bn[ãa]o (?:h[áa]|vejo|existem?|aparecem?)\b",
             denies=r"\b(?:n[ãa]o|nenhuma?|nada|sem)\b",
             unsure=(
                 r"\b(?:talvez|n[ãa]o sei|n[ãa]o tenho certeza|possivelmente|poderia|dif[íi]cil "
@@ -180,6 +187,7 @@ LANGUAGES: dict[str, Language] = {
             no="nee neen",
             exists=r"\b(?:er (?:is|zijn|staat|hangt|ligt|zit)|zie|toont)\b",
             copula=r"\b(?:is|zijn|hangt|staat|ligt)\b",
+            absent=r"\b(?:er|zie)\b.*\bgeen\b",
             denies=r"\b(?:geen|niet|niets|nooit|zonder)\b",
             unsure=(
                 r"\b(?:misschien|weet (?:ik )?(?:het )?niet|niet zeker|onduidelijk|zou kunnen)\b"
@@ -196,6 +204,7 @@ LANGUAGES: dict[str, Language] = {
             no="nie",
             exists=r"\b(?:widać|widzę|znajduje się)\b",
             copula=r"\b(?:jest|są|wisi|stoi|leży)\b",
+            absent=r"\bnie (?:ma|widać|widzę)\b",
             denies=r"\b(?:nie|żadn\w+|brak|bez)\b",
             unsure=r"\b(?:może|nie wiem|nie jestem pew\w+|trudno powiedzieć)\b",
             stop="jest są na w z i nie ma czy to się jak ten ta",
@@ -208,6 +217,7 @@ LANGUAGES: dict[str, Language] = {
             no="hayır hayir yanlış yok",
             head_last=True,
             exists=r"\b(?:var|görünüyor|bulunuyor|vardır|görüyorum)\b",
+            absent=r"\b(?:yok|yoktur|görünmüyor|görmüyorum)\b",
             denies=r"\b(?:yok|değil|yoktur|bulunmuyor|görünmüyor|görmüyorum)\b",
             unsure=r"\b(?:belki|bilmiyorum|emin değilim|olabilir)\b",
             stop="bir bu şu ve ile var yok mı mi mu mü değil resimde görüntüde fotoğrafta",
@@ -230,6 +240,7 @@ LANGUAGES: dict[str, Language] = {
             no="нет неверно неправильно никак",
             exists=r"\b(?:есть|имеется|имеются|вид[ен]\w*|вижу|изображ\w+|присутству\w+|показан\w*)\b",
             copula=r"\b(?:находится|находятся|вис[ия]т|стоит|стоят|леж[иа]т|сид[ия]т)\b",
+            absent=r"\b(?:нет|отсутству\w+)\b|\bне (?:вижу|видно)\b",
             denies=r"\b(?:нет|не|ничего|отсутству\w+|никак\w+|ни|без|нигде)\b",
             unsure=(
                 r"\b(?:возможно|может быть|не знаю|не уверен\w*|трудно сказать|сложно сказать|"
@@ -252,6 +263,7 @@ LANGUAGES: dict[str, Language] = {
             yes="نعم أجل صحيح بلى بالتأكيد",
             no="لا كلا خطأ",
             exists=r"يوجد|توجد|هناك|أرى|تظهر|يظهر|تحتوي",
+            absent=r"\b(?:لا|ليس) (?:يوجد|توجد|هناك|أرى)",
             denies=r"\b(?:لا|ليس|ليست|لم|غير|بدون|خال|خالي|خالية|فارغ|فارغة)\b",
             unsure=r"لا أعرف|لا أعلم|لست متأكد|ربما|من الممكن|قد يكون|غير واضح|لا (?:يمكن|أستطيع)",
             stop="في على من إلى هل هذا هذه هناك يوجد توجد لا ليس و أو أي هو هي مع",
@@ -288,6 +300,7 @@ LANGUAGES: dict[str, Language] = {
             yes="是的 是 对的 對的 对 對 有的 有 正确 正確 没错 沒錯 当然 确实 可以 嗯 真",
             no="不是的 不是 不对 不對 没有 沒有 没 沒 不 否 错误 錯誤 不正确 并非 无 假 错",
             exists=r"有|存在|可以看到|看到|看见|出现",
+            absent=r"没有|沒有|不存在|看不[到见見]",
             denies=r"没|沒|无|無|不存在|不是|并非|不在|看不|未|不(?![仅僅但只])",
             unsure=r"不确定|不確定|可能|也许|也許|或许|无法|無法|不知道|难以|難以|说不清|不清楚|不好说",
             stop=(
@@ -305,6 +318,7 @@ LANGUAGES: dict[str, Language] = {
             yes="はい ええ うん そうです その通り 正しい あります います",
             no="いいえ いえ 違います ちがいます ありません いません ない なし",
             exists=r"い(?:ます|る)|あ(?:ります|る)|見え|写って|映って|見られ",
+            absent=r"(?:あり|見え|見当たり|い)ません|見えない|存在しない",
             denies=r"ません|ない|無い|なし|ず(?:、|$)",
             unsure=r"わかりません|分かりません|不明|かもしれ|おそらく|多分|判断でき|わからない|分からない|言えません",
             stop=(
@@ -319,6 +333,7 @@ LANGUAGES: dict[str, Language] = {
             yes="네 예 응 맞습니다 맞아요 그렇습니다 있습니다 있어요",
             no="아니요 아니오 아뇨 아닙니다 없습니다 없어요",
             exists=r"있|보입|보여|보이",
+            absent=r"없",
             denies=r"없|않|아니|안 보",
             unsure=r"모르|확실하지|아마|불확실|알 수 없|판단",
             stop=(

@@ -68,7 +68,8 @@ _NO_PHRASE = re.compile(
             r"(?:that's|that is|it's|it is|this is) not (?:so|the case)",
             r"(?:it |that |this )?(?:doesn't|does not) (?:look|seem|appear) (?:like it|so|that "
             r"way)",
-            r"not (?:really|exactly|at all|quite|true|correct|so|the case|that i can see)",
+            r"not (?:really|exactly|at all|quite|true|correct|so|the case)|not that i can "
+            r"(?:see|tell|find|make out)",
             r"not as far as [\w ]{1,40}|not in (?:this|the) [\w ]{1,30}|none that i can see",
             r"far from it|by no means|nothing of the sort|on the contrary|no way|no such \w+",
             r"not even (?:close|one)",

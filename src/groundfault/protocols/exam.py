@@ -305,6 +305,7 @@ PROTOCOL = Protocol(
         "step (CoT)."
     ),
     told="react_score",
+    doubtful="failed or unjudged answers",
     sentence="reaches a React-Score of {value} {interval}",
     bars=("react_score", "accuracy_std", "accuracy_cot"),
     published_note=(

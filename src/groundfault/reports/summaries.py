@@ -164,7 +164,7 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
         parts = [
             f"{metric.name} lies between {metric.text(low)} and {metric.text(high)}"
             for metric, low, high in ends
-            if low is not None and high is not None and (low < high or not protocol.bounds_told)
+            if low is not None and high is not None and low < high
         ]
         if parts:
             yield (f"{row} {' and '.join(parts)}, however the {protocol.doubtful} would have ended")

@@ -113,7 +113,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def within_budget(self) -> bool:
         """Whether it stopped only because its budget was used up, as it was told to."""
-        return self.stopped.startswith("the budget of ") and self.stopped.endswith(" is used up")
+        return self.stopped.startswith("the budget of ") and " is used up" in self.stopped
 
     @property
     def unanswered(self) -> bool:
