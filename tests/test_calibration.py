@@ -364,3 +364,23 @@ def test_the_published_threshold_is_the_default_and_its_absence_is_said(
     assert scored.json["settings"]["t"] == 0.2
     assert "owlv2-sam is scored at t = 0.2, where it was published." in scored.err
     assert run("score", place, "--bootstrap", 0, "--t", 0.4, "--json").json["settings"]["t"] == 0.4
+
+
+def test_replaced_objects_are_scored_at_a_model_s_threshold_too(run: Run, tmp_path: Path) -> None:
+    """HalluSegBench's masks have no t of their own; a model's scores have one all the same."""
+    bench = tmp_path / "bench"
+    run("world", "build", "--preset", "halluseg", "--n", 2, "--size", 96, "--out", bench)
+
+    class Mine:
+        def segment(self, image: Any, phrases: list[str]) -> list[gf.Prediction]:
+            return [gf.as_prediction([image[..., 0] > 90], [0.3]) for _ in phrases]
+
+    stored = tmp_path / "run"
+    told = gf.evaluate(str(bench), Mine(), out=stored, bootstrap=0).summary
+    assert told.settings["t"] == 0.5
+    assert any("No threshold of Mine is published" in note for note in told.notes)
+    assert not any("No threshold" in n for n in gf.evaluate(str(bench), "oracle").summary.notes)
+    of_owl = json.loads((stored / "run.json").read_text()) | {"model": "owlv2-sam"}
+    (stored / "run.json").write_text(json.dumps(of_owl))
+    (stored / "summary.json").unlink()
+    assert gf.score(stored, bootstrap=0).summary.settings["t"] == 0.2

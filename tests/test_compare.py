@@ -258,3 +258,17 @@ def test_files_are_scored_as_published_and_folders_by_the_definitions(
         "cafe", annotations=paths["annotations"], predictions=paths["gullible"], t=[0.5]
     )
     assert swept.settings["variant"] == "parity"
+
+
+def test_what_is_undefined_is_no_test(tmp_path: Path, run: Command) -> None:
+    """always-yes has no cgF1 and no IL_MCC, as nothing is ever rejected: Holm's correction is over
+    the tests that could be made, and so many are told."""
+    bench, runs = tmp_path / "bench", tmp_path / "runs"
+    run("world", "build", "--preset", "cafe", "--n", 6, "--size", 96, "--out", bench)
+    models = ("--model", "oracle", "--model", "always-yes")
+    run("eval", bench, *models, "--out", runs, "--bootstrap", 0)
+    compared = ("compare", runs / "oracle", runs / "always-yes", "--bootstrap", 200)
+    ran = run(*compared)
+    assert "over 7 tests: Overall, 9 metrics, 1 pair of runs, without 2 where" in ran.out
+    one = run(*compared, "--metric", "AFPR", "--row", "SM")
+    assert "over 1 test: SM, 1 metric, 1 pair of runs\n" in one.out

@@ -1,8 +1,11 @@
 """The stored tables: complete, inside their ranges, and equal to the papers in sampled cells."""
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.conftest import Ran
 
 from groundfault.published import ALL_MODELS, PublishedRow, published_rows, sources
 
@@ -189,3 +192,19 @@ def _row(table: str, model: str, row: str, setting: str) -> PublishedRow:
         if (published.model, published.row, published.setting) == (model, row, setting)
     )
     return found
+
+
+@pytest.mark.parametrize(
+    ("preset", "told", "model"), [("cafe", "AFPR", "OWLv2"), ("halluseg", "CMS_fact", "LISA-7B")]
+)
+def test_eval_puts_papers_beside_masks_once(
+    tmp_path: Path, run: Callable[..., Ran], preset: str, told: str, model: str
+) -> None:
+    bench = tmp_path / "bench"
+    run("world", "build", "--preset", preset, "--n", 3, "--size", 96, "--out", bench)
+    asked = ("eval", bench, "--model", "oracle", "--model", "blind", "--bootstrap", 0)
+    plain = run(*asked, "--out", tmp_path / "runs")
+    beside = run(*asked, "--out", tmp_path / "runs", "--published", "--metric", told)
+    assert plain.code == beside.code == 0, beside.err
+    assert "other data" not in plain.out
+    assert beside.out.count("other data") == 1 and model in beside.out

@@ -329,6 +329,7 @@ def test_specs(argument: str, segmenter: str, model: str) -> None:
         ("nano-base+scripted:accept,tunrs=4", "Did you mean 'turns'"),
         ("nano-base+scripted:accept,turns=0", "turns"),
         ("nano-base+scripted:accept,turns=many", "turns=many"),
+        ("nano-base+scripted:accept,style=theirs", "give paper or published"),
         ("nano-base+scripted:accept,examine=perhaps", "examine=perhaps"),
         ("oracle+scripted:accept", "looks at no picture"),
         ("none.toml", "cannot be read"),

@@ -420,7 +420,7 @@ class Evaluation:
 
         if self._is_calibrated(run.model):
             return self._t(run.model, run.identity), ""
-        if self.options.t is not None or self.protocol.settings.get("t") is None:
+        if self.options.t is not None:
             return self.scoring.t, ""
         return usual_point(run.model)
 

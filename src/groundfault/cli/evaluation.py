@@ -80,8 +80,6 @@ def eval_(
     check_beforehand(benchmark, model, options)
     found = read_benchmark(benchmark, data, offline=loading.offline, yes=loading.yes)
     evaluation = Evaluation(found, options, agree=agreement(yes=loading.yes))
-    if showing.published and not evaluation.in_words:
-        raise UsageError(f"--published does not go with {benchmark}, which is asked for masks")
     known = evaluation.protocol.metrics()
     for gate in gates:
         check_gate(gate, evaluation.protocol, known)
@@ -115,6 +113,7 @@ def _evaluate(
     graders = evaluation.graders(list(folders))
     results: dict[str, Result] = {}
     stopped: dict[str, str] = {}
+    unpublished = shown._replace(published=False)
     for asked, folder in folders.items():
         name = asked.name
         reporter = RunReporter(name, as_json=shown.as_json)
@@ -129,7 +128,8 @@ def _evaluate(
         if not shown.as_json:
             if shown.format_ is Format.terminal:
                 print(f"{printable(name)}:")
-            show_summary(result.summary, shown)
+            # beside masks, papers' tables stand once, below all models
+            show_summary(result.summary, shown if evaluation.in_words else unpublished)
             if evaluation.in_words:
                 print()
             written = f"{folder / 'summary.json'}, {folder / 'cases.parquet'}"
@@ -138,6 +138,10 @@ def _evaluate(
         show_exam(results, shown)
     elif len(results) > 1 and not shown.as_json:
         show_together(results, shown)
+    if shown.published and results and not evaluation.in_words and not shown.as_json:
+        first = next(iter(results.values())).summary
+        print()
+        show_published(first, first.rows, chosen_metrics(first, shown.metric), shown.format_)
     for name, reason in stopped.items():
         print(f"error: {printable(f'{name} {reason}')}", file=sys.stderr)
     if stopped:

@@ -72,10 +72,13 @@ def _family(comparison: Comparison) -> Iterator[str]:
     """What was tested, and how."""
     n_pairs = len(comparison.runs) * (len(comparison.runs) - 1) // 2
     n_metrics = len(next(iter(comparison.rows.values())))
+    n_made = sum(test.p is not None for test in comparison.tests)
+    undefined = len(comparison.tests) - n_made
     yield (
         f"(rank): one more than how many runs are better beyond chance, p < {SIGNIFICANT} after "
-        f"Holm over {_counted(len(comparison.tests), 'test')}: {_listed(comparison.tested)}, "
+        f"Holm over {_counted(n_made, 'test')}: {_listed(comparison.tested)}, "
         f"{_counted(n_metrics, 'metric')}, {_counted(n_pairs, 'pair')} of runs"
+        + (f", without {undefined:,} where a value is undefined" if undefined else "")
     )
     yield (
         "tests: McNemar's, exact, for shares of cases; else paired bootstrap, and beyond its reach "

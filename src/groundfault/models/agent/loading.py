@@ -9,7 +9,7 @@ agent:RECIPE.toml,setting=value,…       with other settings than the file's
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -97,7 +97,9 @@ def _settings(given: dict[str, str], base: Settings | None = None) -> Settings:
         try:
             values[name] = msgspec.convert(value, kinds[name], strict=False)
         except msgspec.ValidationError as problem:
-            remedy = "; give a number, or none" if name in _MAY_BE_NONE else ""
+            known = get_args(kinds[name]) if get_origin(kinds[name]) is Literal else ()
+            remedy = f"; give {' or '.join(known)}" if known else ""
+            remedy = "; give a number, or none" if name in _MAY_BE_NONE else remedy
             raise UsageError(f"agent: {name}={text}: {problem}{remedy}") from None
     return check(msgspec.structs.replace(base or Settings(), **values))
 
