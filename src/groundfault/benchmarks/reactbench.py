@@ -180,12 +180,15 @@ class NativeRow(Question, frozen=True, kw_only=True, forbid_unknown_fields=True)
     images: tuple[str, ...]
     height_px: int
     width_px: int
-    facts: dict[str, str]
+    facts: dict[str, str | int]
+    """In words or whole numbers."""
 
     @property
     def sample(self) -> Sample:
-        """The sample that it is about."""
-        return Sample(id=self.sample_id, **{name: getattr(self, name) for name in _OF_SAMPLE})
+        """The sample that it is about, all its facts in words."""
+        given = {name: getattr(self, name) for name in _OF_SAMPLE}
+        facts = {name: str(fact) for name, fact in self.facts.items()}
+        return Sample(id=self.sample_id, **{**given, "facts": facts})
 
     @property
     def question(self) -> Question:

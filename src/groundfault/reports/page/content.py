@@ -244,7 +244,7 @@ def _judging(context: Context) -> Iterable[str]:
             yield f"{run.name} was stopped: {made.stopped}."
         if made.judged and made.judged.unjudged:
             n = made.judged.unjudged
-            yield f"{run.name}: its judge left {n:,} answers unjudged: left out too."
+            yield f"{run.name}: its judge left {n:,} answers unjudged; they are not scored."
         for grader in (made.judged, made.attributed):
             yield from (f"{run.name}: {warning}" for warning in (grader.warnings if grader else ()))
     modes = {run.name: run.summary.settings.get("modes") for run in context.runs}
