@@ -382,6 +382,11 @@ def test_facts_of_native_files_may_be_numbers(native: Path, tmp_path: Path) -> N
     facts = [sample.facts for sample in samples if sample.task == "counting"]
     assert [each["rows"] for each in facts] == ["4"]
     assert facts[0]["count"] == str(rows[0]["facts"]["count"])
+    for row in rows:
+        row["facts"]["count"] = 3000
+    (native / "counting.json").write_text(json.dumps(rows))
+    with pytest.raises(DataError, match=r"misses the count, 3000\. Remedy: correct the record"):
+        reactbench.read_native(native)
 
 
 def test_native_files_are_evaluated_as_they_are(

@@ -719,7 +719,9 @@ def _check_numbers(question: Question, count: int, file: Path) -> None:
             _refuse(file, question, f"{text} {verb} the count, {count}")
 
 
-def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = _AGAIN) -> NoReturn:
+def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = "") -> NoReturn:
+    by_hand = file.suffix == ".json"  # a folder is only ever written by us
+    remedy = remedy or ("correct the record" if by_hand else _AGAIN)
     record = f"{'sample' if isinstance(row, Sample) else 'question'} {row.id}"
     raise DataError(file, problem, record=record, remedy=remedy)
 

@@ -145,7 +145,7 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     shown = ", ".join(
         f"{labels.get(name, name)} {_setting(value)}"
         for name, value in summary.settings.items()
-        if name not in ("bootstrap", "seed") and value != ""  # no short answer, no judge
+        if name not in ("bootstrap", "seed") and _setting(value)  # no short answer, no judge
     )
     interval = (
         f"95 % interval from {summary.settings['bootstrap']:,} resamples of cases, exact for "
