@@ -144,6 +144,8 @@ def test_a_sentence_counts_if_it_is_about_the_question(
         ("No hay nada raro en la foto: un perro está en la alfombra.", None),
         ("Es ist nicht schwer zu erkennen: ein Hund.", None),
         ("毫无疑问，没有问题。", None),
+        ("Нет ничего, кроме собаки.", None),
+        ("Il n'y a pas que le chien.", None),
     ],
 )
 def test_in_another_language_than_the_question_only_denials_count(

@@ -107,6 +107,9 @@ def test_a_run_scores_the_same_from_its_pictures(benchmark: Path, tmp_path: Path
     absent = run("convert", tmp_path / "run", "--to", "halluseg", "--out", tmp_path / "absent",
                  "--abstentions", "absent")  # fmt: skip
     assert absent.code == 0, absent.err
+    for ran in (done, absent):  # the command that is named works as it stands
+        [named] = [line for line in ran.out.splitlines() if "groundfault score" in line]
+        assert run(*named.partition("groundfault ")[2].split(), "--bootstrap", 0).code == 0
 
     def counts(folder: str) -> int:
         return sum(len(list((tmp_path / folder / c).iterdir())) for c in halluseg.CORNERS.values())

@@ -403,6 +403,8 @@ def test_the_report_page_shows_them(tmp_path: Path) -> None:
     assert "mine: 1 of 32 answers could not be read. They are left out of CMS_fact and" in text
     assert "however the unreadable or failed answers would have ended" in text
     assert "‹0.0000 … 0.4583›" in text  # (3·16 + 128) / 48 over 8 cases
+    assert "‹0.0000 … 0.0000›" not in text and "‹1.0000 … 1.0000›" not in text
+    assert re.search(r"loses [\d.]+ of overlap (?:\[[^]]*\] )?when the words name", text)
     assert "CMS_bounded_counterfact ↓" in text and "unparsed_rate ↓" in text
     assert "Absent masks, counted or skipped" in text
     assert "abstention = 0: an absent mask is an empty one" in text
@@ -423,3 +425,13 @@ def test_other_limits_of_size_are_not_compared(tmp_path: Path) -> None:
     found = chapters(load_runs([tmp_path / name for name in "abc"]))
     assert [len(chapter.runs) for chapter in found] == [1, 2]
     assert found[0].apart == "size_limits_px [1024, 9216]"
+
+
+def test_the_first_sentence_of_a_report_without_interval(tmp_path: Path) -> None:
+    benchmark = quads([2] * 4)
+    scored = score(benchmark, right(benchmark))
+    write_results(tmp_path / "mine", scored, summarise(scored, bootstrap=0, seed=0))
+    gf.report([tmp_path / "mine"], tmp_path / "report.html")
+    source = (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]*>", " ", source).split())
+    assert "mine loses 1.0000 of overlap when the words name another object (1 is right)." in text

@@ -17,6 +17,7 @@ from groundfault.analysis.summary import summarise
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Sample
 from groundfault.errors import DataError, UsageError
+from groundfault.io.convert import read_any
 from groundfault.protocols.exam import score
 from groundfault.records import Outcome, Prediction
 from groundfault.reports.exams import question_tables
@@ -362,12 +363,30 @@ def test_native_files_become_a_folder_that_is_evaluated(
     images, out = exam / "images", tmp_path / "made"
     ran = run("convert", native, "--to", to, "--images", images, "--out", out)
     assert ran.code == 0 and "4 cases, 44 items" in ran.out, ran.err
+    assert "note:" not in ran.out, "the pictures are there"
+    assert not read_any(out).notes
     if to == "reactbench":
         assert reactbench.read(out).card.content_hash == reactbench.read(exam).card.content_hash
     evaluated = run("eval", out, "--model", "oracle", "--out", tmp_path / "runs", "--bootstrap", 0)
     assert evaluated.code == 0, evaluated.err
     assert "React-Score" in evaluated.out
     assert "Relational Erasure: hallucination rate per question" in evaluated.out
+
+
+def test_facts_of_native_files_may_be_numbers(native: Path, tmp_path: Path) -> None:
+    rows = json.loads((native / "counting.json").read_text())
+    for row in rows:
+        row["facts"] |= {"count": int(row["facts"]["count"]), "rows": 4}
+    (native / "counting.json").write_text(json.dumps(rows))
+    samples, _ = reactbench.read_native(native)
+    facts = [sample.facts for sample in samples if sample.task == "counting"]
+    assert [each["rows"] for each in facts] == ["4"]
+    assert facts[0]["count"] == str(rows[0]["facts"]["count"])
+    for row in rows:
+        row["facts"]["count"] = 3000
+    (native / "counting.json").write_text(json.dumps(rows))
+    with pytest.raises(DataError, match=r"misses the count, 3000\. Remedy: correct the record"):
+        reactbench.read_native(native)
 
 
 def test_native_files_are_evaluated_as_they_are(

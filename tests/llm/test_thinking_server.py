@@ -132,6 +132,7 @@ def test_a_message_without_content_is_an_outcome(
         ran = evaluate(run, exam_dir, tmp_path, server.url, "--thinking")
         assert ran.code == 0, ran.err
         assert len(server.requests) == N, "asked once"
+        assert "modes cot ·" in ran.out, "no judge was needed, and none is named"
     assert {p.outcome for p in kept(tmp_path)} == {Outcome.UNPARSED}
     why = {p.item_id.rpartition(":")[2]: p.reason for p in kept(tmp_path)}
     assert why["Q1"] == "reasoned, but gave no answer (finish reason stop)"

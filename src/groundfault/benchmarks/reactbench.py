@@ -180,12 +180,15 @@ class NativeRow(Question, frozen=True, kw_only=True, forbid_unknown_fields=True)
     images: tuple[str, ...]
     height_px: int
     width_px: int
-    facts: dict[str, str]
+    facts: dict[str, str | int]
+    """In words or whole numbers."""
 
     @property
     def sample(self) -> Sample:
-        """The sample that it is about."""
-        return Sample(id=self.sample_id, **{name: getattr(self, name) for name in _OF_SAMPLE})
+        """The sample that it is about, all its facts in words."""
+        given = {name: getattr(self, name) for name in _OF_SAMPLE}
+        facts = {name: str(fact) for name, fact in self.facts.items()}
+        return Sample(id=self.sample_id, **{**given, "facts": facts})
 
     @property
     def question(self) -> Question:
@@ -716,7 +719,9 @@ def _check_numbers(question: Question, count: int, file: Path) -> None:
             _refuse(file, question, f"{text} {verb} the count, {count}")
 
 
-def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = _AGAIN) -> NoReturn:
+def _refuse(file: Path, row: Sample | Question, problem: str, *, remedy: str = "") -> NoReturn:
+    by_hand = file.suffix == ".json"  # a folder is only ever written by us
+    remedy = remedy or ("correct the record" if by_hand else _AGAIN)
     record = f"{'sample' if isinstance(row, Sample) else 'question'} {row.id}"
     raise DataError(file, problem, record=record, remedy=remedy)
 

@@ -42,7 +42,7 @@ def convert(
         typer.Option("--data", help="HalluSegBench's masks; a run's benchmark, if it was moved."),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option("--images", help="Copy the pictures from here (--to folder).")
+        Path | None, typer.Option("--images", help="Pictures to copy (--to folder, reactbench).")
     ] = None,
     split: Annotated[bool, typer.Option("--split", help="Also a file per subset (cafe).")] = False,
     abstentions: Annotated[
@@ -66,7 +66,7 @@ def convert(
         return
     if abstentions is not None or t is not None:
         raise UsageError("--abstentions and --t go with a run and --to halluseg")
-    benchmark = read_any(sources, from_, data)
+    benchmark = read_any(sources, from_, data, images=images)
     lost = write_any(benchmark, to, out, split=split, images_from=images)
     print(f"{len(benchmark.cases)} cases, {len(benchmark.items)} items → {to}: {out}")
     for note in benchmark.notes:
@@ -105,6 +105,7 @@ def _export(
         print(
             f"read by: groundfault score halluseg --cases {out / 'results.json'} "
             f"--data {out / 'data'} --predictions {out}"
+            + (" --missing empty" if abstentions is Abstentions.absent else "")
         )
 
 

@@ -159,11 +159,13 @@ def read_any(
     paths: AnyPath | Sequence[AnyPath],
     format: str | None = None,
     data_dir: AnyPath | None = None,
+    *,
+    images: AnyPath | None = None,
 ) -> Benchmark:
     """Read a benchmark of any format, detected from its first file unless given.
 
     The files are the first input that the format declares; `data_dir` is its input `data`, where
-    it has one.
+    it has one, and `images` where the pictures of a folder are that has none of its own.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     if not paths:
@@ -180,6 +182,8 @@ def read_any(
     inputs: dict[str, Any] = {first.name: paths if first.kind == "files" else paths[0]}
     if data_dir is not None and any(each.name == "data" for each in others):
         inputs["data"] = data_dir
+    if images is not None and first.kind == "folder" and any(each.pictures for each in others):
+        inputs["images"] = images
     taken = signature(module.read).parameters
     missing = [
         each.option

@@ -44,7 +44,6 @@ __all__ = ["OpenAIServer", "openai", "vllm"]
 
 LONGEST_ERROR = 4096
 OPENAI = "https://api.openai.com/v1"
-"""Names under which an address may hold a key, which would end up in files."""
 NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
 
 

@@ -498,7 +498,9 @@ def _elsewhere(text: str, asked: Asked | None, language: Language, negated: bool
 
 _NOTHING_ODD = re.compile(
     r"\b(?:problem|probl[eè]m|проблем|nada\b|rien\b|nichts\b|duda|dúvida|dubbi|doute|zweifel|сомнен)|"
-    r"\b(?:otr|autre|ander|altr|outr|друг)|问题|問題|疑|别的|別的|其他|其它"
+    r"\b(?:otr|autre|ander|altr|outr|друг)|"
+    r"\b(?:кроме|pas que|sauf|excepto|salvo|außer|tranne|exceto|behalve|oprócz)\b|"
+    r"除|以外|问题|問題|疑|别的|別的|其他|其它"
 )
 """What is said not to be there without any bearing on the question."""
 

@@ -585,7 +585,7 @@ PROTOCOL = Protocol(
     ),
     told="dIoU_textual",
     sentence=(
-        "loses {value} of overlap {interval}, as it should, when the words name another object"
+        "loses {value} of overlap {interval} when the words name another object (1 is right)"
     ),
     bars=("dIoU_textual", "dIoU_visual", "IoU_fact", "IoU_cf", "CMS_fact", "CMS_counterfact"),
     slices={"S": "small objects", "M": "medium objects", "L": "large objects"},

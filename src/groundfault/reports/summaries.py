@@ -145,7 +145,7 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     shown = ", ".join(
         f"{labels.get(name, name)} {_setting(value)}"
         for name, value in summary.settings.items()
-        if name not in ("bootstrap", "seed") and value is not None
+        if name not in ("bootstrap", "seed") and value is not None and _setting(value)
     )
     interval = (
         f"95 % interval from {summary.settings['bootstrap']:,} resamples of cases, exact for "
@@ -164,7 +164,8 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
         parts = [
             f"{metric.name} lies between {metric.text(low)} and {metric.text(high)}"
             for metric, low, high in ends
-            if low is not None and high is not None and low < high
+            if low is not None and high is not None
+            if not low == high == summary.rows[row].metrics[metric.name].value
         ]
         if parts:
             yield (f"{row} {' and '.join(parts)}, however the {protocol.doubtful} would have ended")

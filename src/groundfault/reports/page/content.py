@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -159,7 +160,8 @@ def _verdict(context: Context) -> Iterable[tuple[str, str]]:
     if estimate.value is None:
         return
     value, ends = quoted(context, words.told, estimate)
-    yield best, " " + words.sentence.format(value=value, interval=ends).rstrip() + "."
+    said = re.sub(r" +(?=[ ,]|$)", "", words.sentence.format(value=value, interval=ends))
+    yield best, f" {said}."
     if others and others[-1][1].value == estimate.value:
         yield "", "So does the other." if len(others) == 1 else f"So do the {len(others)} others."
     elif others:
@@ -244,7 +246,7 @@ def _judging(context: Context) -> Iterable[str]:
             yield f"{run.name} was stopped: {made.stopped}."
         if made.judged and made.judged.unjudged:
             n = made.judged.unjudged
-            yield f"{run.name}: its judge left {n:,} answers unjudged: left out too."
+            yield f"{run.name}: its judge left {n:,} answers unjudged; they are not scored."
         for grader in (made.judged, made.attributed):
             yield from (f"{run.name}: {warning}" for warning in (grader.warnings if grader else ()))
     modes = {run.name: run.summary.settings.get("modes") for run in context.runs}

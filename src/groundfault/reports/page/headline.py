@@ -133,7 +133,8 @@ def _bounds(context: Context, run: RunData, row: str, metric: str) -> str:
     if low is None or high is None:
         return ""
     text = context.text(metric)
-    return f"{text(low)} … {text(high)}"
+    value = run.summary.rows[row].metrics[metric].value
+    return "" if low == high == value else f"{text(low)} … {text(high)}"
 
 
 def failed_of(run: RunData) -> tuple[int, int]:
