@@ -6,6 +6,7 @@ The t that maximises cgF1 over boxes, of 0.05, 0.10 … 0.95; of equal ones the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -97,13 +98,23 @@ def usual_point(model: str) -> tuple[float, str]:
     (0.2, 'owlv2-sam is scored at t = 0.2, where it was published.')
     >>> usual_point("oracle")
     (0.5, '')
+
+    An agent decides about masks from its own t on; what it selected there counts.
+
+    >>> usual_point("agent:sam3+openai:NAME,turns=8,t=0.2")
+    (0.2, '')
     """
+    own = re.search(r",t=([0-9.]+)(?:,|$)", model) if model.startswith("agent:") else None
+    if own is not None:
+        return float(own[1]), ""
     published, usual = published_point(model), ScoreSettings().t
     if published is not None:
         return published, f"{model} is scored at t = {published:g}, where it was published."
     name = model.partition(":")[0]
     if name in OWN_POINTS:
         return OWN_POINTS[name], ""
+    if name == "agent":
+        return usual, ""
     if is_baseline(model) or name == "replay":  # nobody's scores, or nobody knows whose
         return usual, ""
     return usual, (
