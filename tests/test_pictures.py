@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import groundfault as gf
 from groundfault.benchmarks import folder
 from groundfault.exports.lmms_eval import Questions
 from groundfault.io.masks import decode, encode
-from groundfault.io.pictures import is_plain, read_image
+from groundfault.io.pictures import is_plain, open_picture, read_image
 from groundfault.llm.pictures import PictureCache, picture_bytes
 from groundfault.records import Prediction, Region
 from groundfault.reports.page.pictures import Pictures
@@ -249,3 +250,25 @@ def test_a_picture_of_neither_size_is_a_failure(tmp_path: Path) -> None:
     benchmark = one_photograph(tmp_path, 6, (100, 100))
     with pytest.raises(gf.GroundfaultError, match="the picture is 640x426, its annotation 100x100"):
         gf.evaluate(benchmark, Seeing(), tmp_path / "run", bootstrap=0)
+
+
+def test_what_is_no_picture_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "folder.png").mkdir()
+    for name in ("pipe.png", "folder.png"):
+        with pytest.raises(ValueError, match=f"'{name}' is no regular file"):
+            open_picture(tmp_path / name)
+
+
+def test_a_picture_far_beyond_its_annotations_is_not_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image.new("1", (4000, 3000)).save(tmp_path / "bomb.png")
+    decoded: list[object] = []
+    monkeypatch.setattr(Image.Image, "convert", lambda self, *_: decoded.append(self))
+    with pytest.raises(ValueError, match="claims 4000x3000 pixels, 64x48 by the annotations"):
+        open_picture(tmp_path / "bomb.png", size_px=(48, 64))
+    assert not decoded
+    open_picture(tmp_path / "bomb.png", size_px=(0, 0))  # nobody says how large it is
+    open_picture(tmp_path / "bomb.png", size_px=(1500, 2000))  # somebody scaled it
+    assert len(decoded) == 2

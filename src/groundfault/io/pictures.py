@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -22,6 +23,8 @@ ORIENTATION = 274
 """EXIF's tag: how a picture is to be turned; 1 or nothing for not at all."""
 LYING = (5, 6, 7, 8)
 """Its values that exchange height and width."""
+MOST_TIMES = 64
+"""The pixels that annotations say: a picture of more is not decoded, a small file may hold 3 GB."""
 PNG = b"\x89PNG\r\n\x1a\n"
 
 WHITE = {"I": 65535.0, "I;16": 65535.0, "I;16B": 65535.0, "I;16L": 65535.0, "I;16N": 65535.0}
@@ -46,6 +49,8 @@ def open_picture(
     from PIL import Image, ImageOps
 
     name = "the picture" if isinstance(source, BytesIO) else f"'{Path(source).name}'"
+    if not isinstance(source, BytesIO) and Path(source).exists() and not Path(source).is_file():
+        raise ValueError(f"{name} is no regular file")  # a pipe would be waited for without end
     try:
         picture = Image.open(source)
     except Image.DecompressionBombError:  # beyond Pillow's own limit, which is below ours
@@ -54,6 +59,10 @@ def open_picture(
     with picture:
         if picture.width * picture.height > MAX_PIXELS:
             raise _too_large(name, f"{picture.width}x{picture.height} pixels")
+        expected_px = math.prod(size_px or ())  # 1 or 0 where nobody says how large it is
+        if size_px and 0 < expected_px * MOST_TIMES < picture.width * picture.height:
+            claim = f"{picture.width}x{picture.height} pixels, {size_px[1]}x{size_px[0]}"
+            raise _too_large(name, f"{claim} by the annotations")
         as_stored = size_px is not None and is_about_stored_pixels(picture, size_px)
         if draft_px is not None:
             picture.draft("RGB", (draft_px, draft_px))
