@@ -65,7 +65,7 @@ def _replies(
             return
     else:
         seconds = round((time.perf_counter() - started) / len(requests), 6)
-        yield from (_checked(bounded(reply), seconds) for reply in replies)
+        yield from (_checked(reply, seconds) for reply in replies)
         return
     middle = len(requests) // 2  # outside `except`, whose traceback holds on to memory
     yield from _replies(reply_to, requests[:middle])
@@ -75,7 +75,7 @@ def _replies(
 def _checked(answer: object, seconds: float) -> Reply:
     """A model's answer as a reply; one that is none has failed."""
     try:
-        reply = reply_of(answer)
+        reply = reply_of(bounded(answer) if isinstance(answer, Reply) else answer)
     except Broken as problem:
         return Reply(outcome=Outcome.FAILED, reason=failure(problem))
     return reply if reply.seconds else msgspec.structs.replace(reply, seconds=seconds)

@@ -7,6 +7,7 @@ owns connections, retries, cost and time.
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -224,9 +225,12 @@ def bounded(reply: Reply) -> Reply:
 
 def number(value: object) -> float | None:
     """A foreign number from 0 to 2⁵³; None for everything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):  # NumPy's are real too
         return None
-    return value if math.isfinite(value) and 0 <= value <= MOST else None
+    if isinstance(value, numbers.Integral):  # may be too large for a float
+        return int(value) if 0 <= value <= MOST else None
+    found = float(value)
+    return found if math.isfinite(found) and 0 <= found <= MOST else None
 
 
 def count(value: object) -> int | None:
