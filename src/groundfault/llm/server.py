@@ -228,7 +228,7 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):  # NumPy's are real too
         return None
     if isinstance(value, numbers.Integral):  # may be too large for a float
-        return int(value) if 0 <= value <= MOST else None
+        return int(value) if 0 <= int(value) <= MOST else None
     found = float(value)
     return found if math.isfinite(found) and 0 <= found <= MOST else None
 
