@@ -197,8 +197,8 @@ def fuzz(*, each: int, seconds: float, seed: int, folder: Path) -> Fuzzer:
         fuzzer.prepare()
         for number in range(each):
             for cell in CELLS:
-                if time.monotonic() > until:
-                    break
+                if number and time.monotonic() > until:  # once round in any case
+                    return fuzzer
                 fuzzer.one(cell, number)
     finally:
         fuzzer.worker.close()
