@@ -107,7 +107,8 @@ def _alpha(counts: Floats, times: Floats) -> Floats:
     disagreed = times @ ((sizes**2 - (counts**2).sum(1)) / (sizes - 1))
     totals = times @ counts
     n = totals.sum(1)
-    return 1 - (n - 1) * _ratio(disagreed, n**2 - (totals**2).sum(1))
+    alpha: Floats = 1 - (n - 1) * _ratio(disagreed, n**2 - (totals**2).sum(1))
+    return alpha
 
 
 _MEASURES: dict[str, Measure] = {"kappa": _kappa, "alpha": _alpha}
