@@ -155,7 +155,7 @@ def _told(checks: Mapping[str, float | bool | str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in checks.items())
 
 
-def _mean(values: NDArray[np.generic]) -> float:
+def _mean(values: Floats | BinaryMask) -> float:
     return round(float(np.mean(values)), 4) if values.size else 0.0
 
 

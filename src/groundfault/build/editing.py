@@ -259,7 +259,8 @@ class _Doer:
         )
         if isinstance(self.editor, DirectEditor):
             found = self.editor.perform(image, region, request)
-            raw, details = None, {}
+            raw: Image | None = None
+            details: dict[str, str] = {}
         else:
             found, raw, details = self._by_words(image, region, request)
         if isinstance(found, NotEdited):

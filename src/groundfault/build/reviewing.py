@@ -16,7 +16,7 @@ from groundfault.build.review import (
     settle,
     write_items,
 )
-from groundfault.build.review_rules import ReviewProtocol, load_protocol
+from groundfault.build.review_rules import ReviewProtocol, load_protocol, load_protocols
 from groundfault.build.stages import Keep
 
 __all__ = ["ReviewStage", "review_item"]
@@ -32,7 +32,9 @@ class ReviewStage:
     def __init__(self, folder: Path, benchmark: str, decisions: str, protocol: str = "") -> None:
         self.folder, self.benchmark = folder, benchmark
         self.decisions = decisions or NONE
-        self.protocol: ReviewProtocol = load_protocol(protocol or benchmark)
+        self.protocol: ReviewProtocol = (
+            load_protocol(Path(protocol)) if protocol else load_protocols([benchmark])[benchmark]
+        )
         self.made: dict[str, list[Decision]] = {}
         if self.decisions != NONE:
             for decision in read_decisions(self.decisions):
@@ -49,7 +51,7 @@ class ReviewStage:
 
     def offer(self, candidates: Iterable[Candidate]) -> Path:
         """Write what the desk shows."""
-        return write_items(self.folder, (review_item(c, self.benchmark) for c in candidates))
+        return write_items(self.folder, (review_item(c, self.protocol.name) for c in candidates))
 
     def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
         """Apply what was decided; what is open waits."""
@@ -59,7 +61,7 @@ class ReviewStage:
                 keep(candidate, candidate)
                 continue
             made = self.made.get(candidate.id, [])
-            settled = settle(review_item(candidate, self.benchmark), made, self.protocol)
+            settled = settle(review_item(candidate, self.protocol.name), made, self.protocol)
             if settled.state == "accepted":
                 keep(candidate, _corrected(candidate, settled.item, settled.votes))
             elif settled.state == "rejected":
@@ -70,7 +72,7 @@ class ReviewStage:
         return f"{waiting} candidates await decisions; go on with the desk" if waiting else ""
 
 
-def review_item(candidate: Candidate, benchmark: str) -> ReviewItem:
+def review_item(candidate: Candidate, protocol: str) -> ReviewItem:
     """A candidate as the desk shows it."""
     proposal, edited = candidate.proposal, candidate.edited
     assert proposal is not None and edited is not None
@@ -82,7 +84,7 @@ def review_item(candidate: Candidate, benchmark: str) -> ReviewItem:
     }
     return ReviewItem(
         id=candidate.id,
-        protocol=benchmark,
+        protocol=protocol,
         kind=candidate.task,
         before=edited.before,
         after=edited.after,
