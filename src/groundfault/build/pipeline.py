@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -21,13 +22,16 @@ from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
 from groundfault.build.proposing import ProposeStage
 from groundfault.build.recipe import Recipe
-from groundfault.build.records import Candidate
+from groundfault.build.records import Candidate, Dropped
 from groundfault.build.releasing import release
 from groundfault.build.reviewing import ReviewStage
 from groundfault.build.sheet import SHEET, write_sheet
+from groundfault.build.sources import photographs
 from groundfault.build.stages import Count, Record, Stage, kept_candidates, run_stage, stage_file
+from groundfault.config import convert_settings
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.foreign import sha256
+from groundfault.io.photographs import Photograph
 from groundfault.io.store import atomic_file, locked, read_json, write_json
 from groundfault.runner.work import Plan
 
@@ -197,33 +201,23 @@ class _Pipeline:
     def _mine(self) -> Count:
         """Candidates from photographs; done once, unless the source or a setting changed."""
         from groundfault.build.donors import write_donors
-        from groundfault.build.mining import miner
-        from groundfault.build.sources import photographs
 
-        recipe, path = self.recipe, stage_file(self.folder, "mine")
+        path = stage_file(self.folder, "mine")
         key = self._mining_key()
         noted = path.with_suffix(".json")
         if path.is_file() and noted.is_file():
             there = read_json(noted, _Mined)
             if there.key == key:
                 return there.count
-        mine, settings = miner(recipe.benchmark, recipe.mine, seed=recipe.seed, limit=recipe.limit)
-        dropped: dict[str, int] = {}
+        mine, settings = self._miner()
+        kept, dropped = 0, dict[str, int]()
 
-        def drop(_: object, reason: str) -> None:
-            dropped[reason] = dropped.get(reason, 0) + 1
+        def drop(_: str, why: Dropped) -> None:
+            dropped[why.reason] = dropped.get(why.reason, 0) + 1
 
-        source = recipe.source
-        found = photographs(
-            source.name,
-            annotations=_several(source.annotations),
-            images=_several(source.images),
-            **source.options,
-        )
-        kept = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with (
-            write_donors(self._donors, found) as passing,
+            write_donors(self._donors, self._photographs()) as passing,
             atomic_file(path) as temporary,
             temporary.open("wb") as file,
         ):
@@ -234,6 +228,31 @@ class _Pipeline:
         count = Count.of("mine", kept + sum(dropped.values()), kept, dropped)
         write_json(noted, _Mined(key=key, count=count))
         return count
+
+    def _miner(self) -> tuple[Any, Any]:
+        """The function that mines for this benchmark, and its settings."""
+        name = self.recipe.benchmark
+        module = import_module(f"groundfault.build.mining.{name}")
+        given = {"seed": self.recipe.seed, "limit": self.recipe.limit, **self.recipe.mine}
+        return module.mine, convert_settings(given, module.SETTINGS)
+
+    def _photographs(self) -> Iterator[Photograph]:
+        """Every photograph of the source; parts of a set may have a folder each."""
+        source = self.recipe.source
+        files, folders = _several(source.annotations), _several(source.images)
+        if len(files) == len(folders) and len(files) > 1:
+            parts = [([file], folder) for file, folder in zip(files, folders, strict=True)]
+        elif len(folders) > 1:
+            raise UsageError(
+                f"{len(files)} files of annotations and {len(folders)} folders of pictures: give "
+                "one folder, or one for each file"
+            )
+        else:
+            parts = [(files, folders[0] if folders else "")]
+        for part, folder in parts:
+            yield from photographs(
+                source.name, annotations=part, images=folder or None, **source.options
+            )
 
     def _mining_key(self) -> str:
         """What candidates depend on: the annotations' content and every setting."""
