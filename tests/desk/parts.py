@@ -31,7 +31,8 @@ GOLD = ("accept", "reject")
 EVIL = '<img src=x onerror="document.title=1">"\'&</textarea>'
 PHRASES = {
     "SM": ("elephant", "zebra"), "CC": ("boat", "sand sled"),
-    "OC": ("bronze sculpture", "living dog"), "replacement": ("motorcycle", "bicycle"), "erasure": ("skateboard", "wheels"),
+    "OC": ("bronze sculpture", "living dog"), "replacement": ("motorcycle", "bicycle"),
+    "erasure": ("skateboard", "wheels"),
 }  # fmt: skip
 QUESTIONS = (
     Question(number=1, type="YN", dimension="", query="Are there wheels?", reference="no"),

@@ -98,7 +98,8 @@ class ReviewDesk:
         """What the overview needs, read at once; its numbers are worked out elsewhere."""
         said = statistics.opinions(rows)
         people = rows("SELECT name, role, removed FROM person ORDER BY joined")
-        states = statistics.progress(rows, self.items)
+        stages = [s.name for p in self.ledger.protocols.values() for s in p.stages]
+        states = statistics.progress(rows, self.items, stages)
         rejected = rows(
             "SELECT d.record FROM decision d LEFT JOIN undo u ON u.decision=d.id "
             "WHERE u.decision IS NULL AND d.verdict='reject'"

@@ -94,11 +94,12 @@ def opinions(rows: Rows) -> list[Opinion]:
     return [Opinion(*row) for row in found]
 
 
-def progress(
-    rows: Rows, items: Items
-) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """How many items are in which state, by stage and by kind."""
-    by_stage: dict[str, Counter[str]] = defaultdict(Counter)
+States = dict[str, dict[str, int]]
+
+
+def progress(rows: Rows, items: Items, stages: Sequence[str]) -> tuple[States, States]:
+    """How many items are in which state, by stage (in this order) and by kind."""
+    by_stage: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
     by_kind: dict[str, Counter[str]] = defaultdict(Counter)
     for item, stage, state in rows("SELECT item, stage, state FROM task ORDER BY place"):
         if state != "gold" and item in items:
@@ -111,7 +112,7 @@ def overview(
     said: Sequence[Opinion],
     items: Items,
     people: Sequence[tuple[str, str, int]],
-    states: tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]],
+    states: tuple[States, States],
     reasons: Mapping[str, int],
 ) -> Overview:
     """The numbers of a review; `people` are (name, role, removed)."""
