@@ -120,10 +120,19 @@ def test_two_servers_share_a_database(opened: Open) -> None:
     assert len(counted(second, "check")) == 12
 
 
-def test_what_is_given_ahead_counts_as_taken(opened: Open) -> None:
+def test_what_is_given_ahead_counts_as_taken_but_goes_to_who_has_nothing(opened: Open) -> None:
     desk = opened(2, protocol="halluseg")
-    assert len(Hand(desk, "a").queue(5)) == 2
-    assert Hand(desk, "b").queue(5) == []
+    a, b, c = (Hand(desk, name) for name in "abc")
+    first, ahead = a.queue(5)
+    [taken] = b.queue(5)
+    assert taken.item.id == ahead.item.id
+    assert c.queue() == []  # nobody loses what they look at
+    assert [shown.item.id for shown in a.queue(5)] == [first.item.id]
+    with pytest.raises(Refusal, match="handed to somebody else"):
+        a.say(ahead)
+    a.say(first)
+    b.say(taken)
+    assert set(counted(desk, "check").values()) == {1}
 
 
 def test_idle_work_is_handed_back_and_its_late_decision_refused(opened: Open) -> None:

@@ -2,7 +2,8 @@
 
 Assignments are blind and independent: nobody is shown what others said, and nobody gets an item
 twice in one stage. An item has never more assignments, open or decided, than opinions are asked
-for. What somebody has not touched for a while is handed back. Gold items, whose answer is known,
+for. What somebody has not touched for a while is handed back, and what was given ahead goes to
+whoever has nothing left. Gold items, whose answer is known,
 are strewn among the others; the first of them come with feedback.
 """
 
@@ -47,6 +48,13 @@ FREE = """
 SELECT t.item, t.stage FROM task t WHERE t.state='open' AND t.wanted>0 AND NOT EXISTS
 (SELECT 1 FROM assignment a WHERE a.item=t.item AND a.stage=t.stage AND a.person=?)
 ORDER BY t.wanted, t.place LIMIT 1
+"""
+AHEAD_OF_OTHERS = """
+SELECT a.item, a.stage, a.person FROM assignment a
+JOIN task t ON t.item=a.item AND t.stage=a.stage AND t.state='open'
+WHERE a.state='open' AND a.person<>? AND NOT EXISTS (SELECT 1 FROM assignment m
+WHERE m.item=a.item AND m.stage=a.stage AND m.person=?) AND EXISTS (SELECT 1 FROM assignment e
+WHERE e.person=a.person AND e.state='open' AND e.given<a.given) ORDER BY a.given DESC LIMIT 1
 """
 GOLD = """
 SELECT t.item FROM task t WHERE t.state='gold' AND NOT EXISTS
@@ -118,7 +126,10 @@ class Assignments:
         rows("UPDATE assignment SET seen=? WHERE person=? AND state='open'", now, person)
         mine = rows(MINE, person, ahead)
         while len(mine) < ahead:
-            more = self._assign(rows, person, now)
+            given = now + 1e-5 * len(mine)  # in order, the first being the one that is looked at
+            more = self._assign(rows, person, given)
+            if more is None and not mine:
+                more = self._take_over(rows, person, given)
             if more is None:
                 break
             mine.append(more)
@@ -145,6 +156,22 @@ class Assignments:
             rows("UPDATE task SET wanted=wanted-1 WHERE item=?", gold[0])
         rows("INSERT INTO assignment VALUES(?,?,?,'open',?,?)", *gold, person, now, now)
         return gold
+
+    def _take_over(self, rows: Rows, person: str, now: float) -> tuple[str, str] | None:
+        """What somebody was given ahead and does not look at yet, for one who has nothing left."""
+        for item, stage, holder in rows(AHEAD_OF_OTHERS, person, person):
+            rows(
+                "UPDATE assignment SET person=?, given=?, seen=? "
+                "WHERE item=? AND stage=? AND person=?",
+                person,
+                now,
+                now,
+                item,
+                stage,
+                holder,
+            )
+            return item, stage
+        return None
 
     def _gold(self, rows: Rows, person: str) -> tuple[str, str] | None:
         """A gold item, if it is time for one."""

@@ -283,7 +283,7 @@ function undo() {
   if (!last) { say("There is nothing to undo."); return; }
   outbox.push({ op: "undo", key: last.key });
   say(`Taken back: ${last.item}`);
-  if (!last.entry) return;                  // decided before this page was opened: the server's answer brings it
+  if (!last.entry) { state.awaited = last.item; return; }         // decided before this page was opened: the server's answer brings it
   if (current()?.item.id !== last.item) state.queue.unshift(last.entry);
   show();
 }
@@ -310,8 +310,10 @@ function merge(items) {
   if (!outbox.size) {
     state.queue = fresh.map(entry => local.get(key(entry)) ?? entry);
     const kept = state.queue.findIndex(entry => entry === before);
-    if (before && kept > 0) { state.queue.splice(kept, 1); state.queue.unshift(before); }
+    const awaited = state.queue.findIndex(entry => entry.item.id === state.awaited), first = awaited < 0 ? kept : awaited;
+    if (first > 0) state.queue.unshift(...state.queue.splice(first, 1));
     if (before && kept < 0 && state.learning) state.queue.unshift(before);
+    state.awaited = null;
   } else state.queue.push(...fresh.filter(entry => !local.has(key(entry))));
   if (current() !== before || !before) show();
   else { prefetch(); count(); }
