@@ -446,6 +446,7 @@ def replace_summary(folder: Path) -> None:
     ("options", "message"),
     [
         (("--metric", "AFRP"), "unknown metric 'AFRP'. Did you mean 'AFPR'"),
+        (("--metric", "pmf1"), "unknown metric 'pmf1'. Did you mean 'pmF1'"),
         (("--row", "SN"), "unknown row 'SN'. Did you mean 'SM'"),
         (("--bootstrap", "-1"), "bootstrap: expected `int` >= 0"),
     ],

@@ -11,7 +11,7 @@ import msgspec
 
 from groundfault.records import Rle
 
-__all__ = ["Photograph", "Relation", "Thing"]
+__all__ = ["FalsePremise", "Photograph", "Relation", "Thing", "spoken"]
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,16 @@ class Relation(msgspec.Struct, frozen=True):
     object_id: str
 
 
+class FalsePremise(msgspec.Struct, frozen=True):
+    """Words about something that is not in the photograph (FP-RefCOCO, FP-Aug ReasonSeg)."""
+
+    text: str
+    answer: str = ""
+    """What is to be said to it, or what is there instead; "" where the source has none."""
+    is_question: bool = False
+    """A question or sentence rather than a phrase."""
+
+
 class Photograph(msgspec.Struct, frozen=True, kw_only=True):
     """A photograph with everything its source says about it."""
 
@@ -66,6 +76,9 @@ class Photograph(msgspec.Struct, frozen=True, kw_only=True):
     """Categories that the annotators verified to be absent (LVIS, SA-Co)."""
     exhaustive: bool = True
     """Every instance of the annotated categories is annotated."""
+    partial: tuple[str, ...] = ()
+    """Categories of which not every instance is annotated (LVIS); others are exhaustive even so."""
+    false_premises: tuple[FalsePremise, ...] = ()
     counts: dict[str, int] = {}
     """How many of a thing are in it, where they are counted (FSC147)."""
     split: str = ""
@@ -74,3 +87,16 @@ class Photograph(msgspec.Struct, frozen=True, kw_only=True):
     """The source's word for how it may be used; "" where it says nothing."""
     url: str = ""
     """Where it comes from."""
+    coco_id: str = ""
+    """The id of the same picture in COCO, where it is one of COCO's: several sets share these."""
+
+
+def spoken(category: str) -> str:
+    """A category as one would say it: LVIS tells senses apart in brackets.
+
+    >>> spoken("mouse (computer equipment)"), spoken("monitor (equipment) computer monitor")
+    ('mouse', 'computer monitor')
+    """
+    before, _, rest = category.partition("(")
+    after = rest.rpartition(")")[2].strip()
+    return after or before.strip() or category

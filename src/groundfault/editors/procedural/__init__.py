@@ -1,0 +1,39 @@
+"""An offline, deterministic editor for photographs with masks: other surfaces, materials, places
+and colours, things erased, replaced, added and moved. Everything is computed from the photograph
+(and from others that are given as donors); no network is needed, MI-GAN helps with holes.
+
+`repertoire` lists what it knows; `ProceduralEditor` is the editor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from groundfault.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from groundfault.editors.procedural.editor import ProceduralEditor
+    from groundfault.interfaces import ModelOptions
+
+__all__ = ["ProceduralEditor", "load"]
+
+
+def load(argument: str, options: ModelOptions) -> ProceduralEditor:
+    """The editor that `procedural[:PATH of MI-GAN's ONNX file]` names."""
+    return _editor_class()(migan=argument)
+
+
+def _editor_class() -> type[ProceduralEditor]:
+    try:
+        from groundfault.editors.procedural.editor import ProceduralEditor
+    except ModuleNotFoundError as problem:
+        if problem.name != "cv2":
+            raise
+        raise MissingExtra("OpenCV", "photo") from None
+    return ProceduralEditor
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ProceduralEditor":
+        return _editor_class()
+    raise AttributeError(name)
