@@ -271,11 +271,13 @@ class _Doer:
     def _by_words(
         self, image: Image, region: BinaryMask, request: EditRequest
     ) -> tuple[Edited | NotEdited, Image | None, dict[str, str]]:
-        """By an editor that takes a picture and words: the reply is brought back to the
-        photograph's frame."""
-        from groundfault.build.registration import edit_in_frame
-
-        return edit_in_frame(self.editor, image, region, request, self.job.settings)
+        """By an editor that takes a picture and words."""
+        found = self.editor.edit(image.copy(), region, request.instruction)
+        if isinstance(found, NotEdited):
+            return found, None, {}
+        if getattr(found, "shape", None) != image.shape:
+            raise GroundfaultError(f"editor {self.job.settings.by} gave no image of the same size")
+        return Edited(image=found), found, {}
 
     def _kept(
         self,

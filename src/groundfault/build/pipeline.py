@@ -42,8 +42,7 @@ MADE = "build.json"
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
     """The stages of a build, in order."""
-    questions = ("questions",) if benchmark == "reactbench" else ()
-    return ("mine", "propose", "edit", "verify", *questions, "review", "release")
+    return ("mine", "propose", "edit", "verify", "review", "release")
 
 
 class Built(NamedTuple):
@@ -177,10 +176,6 @@ class _Pipeline:
             )
         if name == "verify":
             return VerifyStage(folder, recipe.verify)
-        if name == "questions":
-            from groundfault.build.questions import QuestionStage
-
-            return QuestionStage(folder, recipe.questions)
         stage = ReviewStage(
             folder, recipe.benchmark, recipe.review.decisions, recipe.review.protocol
         )

@@ -102,9 +102,9 @@ class ProposeStage:
 
     def _offline(self) -> Callable[[Candidate], Proposal | Dropped]:
         if self._kind == "scripted":
-            from groundfault.build.proposals.scripted import Script
+            from groundfault.build.proposals.scripted import ScriptedProposer
 
-            return Script(self.script).propose
+            return ScriptedProposer(self.script).propose
         repertoire = self._repertoire()
         return lambda candidate: propose(candidate, repertoire)
 

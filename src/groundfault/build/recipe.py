@@ -71,7 +71,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     propose: ProposeSettings = ProposeSettings()
     edit: EditSettings = EditSettings()
     verify: VerifySettings = VerifySettings()
-    questions: dict[str, Any] = {}
     review: ReviewSettings = ReviewSettings()
     release: ReleaseSettings = ReleaseSettings()
 
