@@ -165,7 +165,12 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
     },
     "judges": {},
-    "editors": {},
+    "editors": {
+        "procedural": Entry(
+            "groundfault.editors.procedural:load",
+            "offline: surfaces, materials, places, colours, erase, replace, add, move",
+        ),
+    },
 }
 
 

@@ -58,6 +58,10 @@ COMMANDS = {
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),
     "build": Entry("building:register", "Make benchmarks from other data sets."),
+    "review": Entry(
+        "reviewing:register",
+        "People look at edited pictures one by one: by keyboard, alone or together, blind.",
+    ),
     "train": Entry("train:register", "Train models against hallucination."),
     "calibrate": Entry(
         "calibration:register",

@@ -23,6 +23,7 @@ from groundfault.build.proposals.exam_rules import OPERATIONS
 from groundfault.build.proposals.kinds import PEOPLE, denied_word, kin
 from groundfault.build.proposals.layout import locative, room_beside, told_apart
 from groundfault.build.proposals.linter import errors, lint
+from groundfault.build.proposals.proposer import Keep
 from groundfault.build.proposals.tables import (
     BECOMES,
     COLOURS,
@@ -38,9 +39,11 @@ from groundfault.build.proposals.tables import (
 from groundfault.build.proposals.words import joined, with_article
 from groundfault.build.records import Candidate, Dropped, Proposal
 
-__all__ = ["Repertoire", "procedural_repertoire", "propose"]
+__all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
+VERSION = 1
+"""Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
 FIXED = frozenset({"fixture", "street", "appliance"})
@@ -74,6 +77,26 @@ def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
         colours=known.COLOURS,
         replacements=None if donors is None else tuple(sorted(donors)),
     )
+
+
+class RulesProposer:
+    """Proposals from the tables, for an editor that can do what `repertoire` says."""
+
+    stopped_because = ""
+
+    def __init__(self, repertoire: Repertoire | None = None) -> None:
+        self.repertoire = repertoire or ANYTHING
+
+    @property
+    def identity(self) -> str:
+        """The version of tables and rules, and what the editor can do."""
+        can = msgspec.json.encode(self.repertoire, order="sorted").decode()
+        return f"rules {VERSION} {can}"
+
+    def propose_many(self, candidates: Iterable[Candidate], keep: Keep) -> None:
+        """`keep` gets each candidate with its proposal, or with why there is none."""
+        for candidate in candidates:
+            keep(candidate, propose(candidate, self.repertoire))
 
 
 def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal | Dropped:
