@@ -118,7 +118,7 @@ def candidate_id(photograph: Photograph, target: str, task: str) -> str:
     >>> candidate_id(plain, "7", "SM")
     'coco-139-7-SM'
     >>> candidate_id(msgspec.structs.replace(plain, id="../a b"), "7", "SM")
-    'coco-.._a_b-7-SM-85be9d0a'
+    'coco-.._a_b-7-SM-f13d9b13'
     """
     name = f"{photograph.id}-{target}-{task}"
     if _PLAIN.fullmatch(name) and len(name) <= 100:
