@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.conftest import ALL
 
-from groundfault.config import load_toml
+from groundfault.config import load_layered_toml, load_toml
+from groundfault.errors import DataError, UsageError
 from groundfault.io.masks import intersection_and_union, parse_mask
 from groundfault.io.sources import load
 from groundfault.runs.recorder import read_predictions
@@ -165,11 +167,62 @@ def test_quads_become_preference_pairs(run: Any, quads: Path, tmp_path: Path) ->
 def test_shipped_recipes_are_sound(path: Path) -> None:
     from groundfault.training.segvlm.recipe import Recipe
 
-    recipe = load_toml(path, Recipe)
+    recipe = load_layered_toml(path, Recipe)
     assert recipe.about
     assert recipe.losses.ce == 1.0
     names = {data.name for data in recipe.evaluation.sets}
     assert names, "what a recipe changes is measured"
+
+
+def test_ablations_change_what_they_say_and_nothing_else() -> None:
+    from groundfault.training.segvlm.recipe import Recipe
+
+    def read(name: str) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(
+            load_layered_toml(RECIPES / f"{name}.toml", Recipe)
+        )
+        found.pop("about")
+        return found
+
+    whole = read("default")
+    rates = {source["name"]: source["rate"] for source in whole["sources"]}
+    families = {"refcoco": 0.0, "llava": 0.0, "fp": 0.0, "reasonseg": 0.0, "halluseg": 0.0}
+    for name, rate in rates.items():
+        families[next(family for family in families if name.startswith(family))] += rate
+    assert list(families.values()) == [12, 2, 3, 12, 2]
+    for name, value in (("lambda-0", 0.0), ("lambda-0.8", 0.8), ("lambda-1.2", 1.2)):
+        changed = read(name)
+        assert changed["losses"].pop("lambda_neg") == value
+        kept = read("default")
+        kept["losses"].pop("lambda_neg")
+        assert changed == kept
+    for name, family in (("no-fp-refcoco", "fp"), ("control", "halluseg")):
+        changed = read(name)
+        assert changed["steps"] == whole["steps"]
+        for source in changed["sources"]:
+            gone = source["name"].startswith(family)
+            assert source["rate"] == (0 if gone else rates[source["name"]])
+    pictures = {source["name"]: source["pictures"] for source in read("no-pictures")["sources"]}
+    assert all(kept != name.startswith("halluseg") for name, kept in pictures.items())
+    faithful = read("llava-1.5")
+    assert faithful["lora"]["rows"] == "all" and faithful["losses"]["presence"] == 0
+
+
+def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
+    from groundfault.training.segvlm.recipe import Recipe
+
+    (tmp_path / "a.toml").write_text(
+        'steps = 1\n[[sources]]\nname = "q"\nrate = 2\nsentences = 4\n'
+    )
+    (tmp_path / "b.toml").write_text('base = "a.toml"\n[[sources]]\nname = "q"\nrate = 5\n')
+    (data,) = load_layered_toml(tmp_path / "b.toml", Recipe).sources
+    assert (data.rate, data.sentences) == (5, 4)
+    (tmp_path / "a.toml").write_text('base = "b.toml"\n')
+    with pytest.raises(UsageError, match="its own base"):
+        load_layered_toml(tmp_path / "b.toml", Recipe)
+    (tmp_path / "a.toml").write_text("steps = 1\nstepps = 2\n")
+    with pytest.raises(DataError, match="Did you mean 'steps'"):
+        load_layered_toml(tmp_path / "b.toml", Recipe)
 
 
 @pytest.mark.skipif(not ALL, reason="ten minutes: make test-all")
