@@ -41,22 +41,6 @@ WORDS = [
     "cat", "tiger", "zebra", "horse", "car", "toy", "boat", "ship", "lamp", "chair", "bronze",
     "marble", "ice", "cup", "bowl",
 ]  # fmt: skip
-    "cat",
-    "tiger",
-    "zebra",
-    "horse",
-    "car",
-    "toy",
-    "boat",
-    "ship",
-    "lamp",
-    "chair",
-    "bronze",
-    "marble",
-    "ice",
-    "cup",
-    "bowl",
-]
 NOTHING = Marked({}, frozenset())
 SKETCH_MS = {
     "page": "92 (63)", "count": "59", "text": "57", "facets": "31 (63)", "cells": "133",

@@ -94,13 +94,15 @@ class Sums(msgspec.Struct, frozen=True, eq=False):
         samples = metrics(drawn.astype(np.float64) @ self.patterns)
         edges = {name: _edge(share, total) for name, share in shares(self.names).items()}
         return {
-            name: Estimate(
-                value, *(edges.get(name) or percentile_interval(samples[name])), of[name]
-            )
-            if (value := _known(float(found[0]))) is not None
-            else Estimate(None, n=of[name])
+            name: _estimate(float(found[0]), edges.get(name), samples[name], of[name])
             for name, found in metrics(total[None]).items()
         }
+
+
+def _estimate(value: float, edge: tuple[float, float] | None, samples: Floats, n: int) -> Estimate:
+    if np.isnan(value):
+        return Estimate(None, n=n)
+    return Estimate(value, *(edge or percentile_interval(samples)), n)
 
 
 def _edge(share: Share, total: Floats) -> tuple[float, float] | None:
