@@ -27,6 +27,9 @@ __all__ = [
     "ChatModel",
     "Checkpointed",
     "Closeable",
+    "DirectEditor",
+    "EditRequest",
+    "Edited",
     "Editor",
     "Encoder",
     "Fitted",
@@ -255,6 +258,43 @@ class Editor(Protocol):
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
         """The edited image, of the same size, or why there is none."""
+        ...
+
+
+class EditRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be changed: in words for editors that read, in fields for those that compute."""
+
+    instruction: str
+    kind: str = ""
+    """surface, material, context, erase, replace, add, move, recolour; "none" is no change."""
+    value: str = ""
+    """The new surface, material, place, thing or colour: "zebra", "bronze", "snow"."""
+    category: str = ""
+    """What the target is: "elephant"."""
+    seed: int = 0
+    dose: float = 1.0
+    """How strongly, from 0 (not at all) to 1."""
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """An edited image, with what only its editor can know."""
+
+    image: Any
+    """(height, width, 3) uint8, of the size of the original."""
+    mask: Any = None
+    """(height, width) bool: where a new or moved thing is; None where the target's mask holds."""
+    touched: Any = None
+    """(height, width) bool: every pixel that may have changed; None where the editor can't say."""
+    details: dict[str, str] = {}
+    """What else is to be kept, as the donor's photograph and its licence."""
+
+
+@runtime_checkable
+class DirectEditor(Editor, Protocol):
+    """An editor that takes requests in fields and knows what it changed."""
+
+    def perform(self, image: Image, region: BinaryMask, request: EditRequest) -> Edited | NotEdited:
+        """The edited image with its masks, or why there is none."""
         ...
 
 
