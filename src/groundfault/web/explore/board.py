@@ -86,8 +86,8 @@ class Board:
     def __init__(self, made_of: Material) -> None:
         self.runs = made_of.runs
         self.sources = made_of.sources
-        self.lock = threading.Lock()
-        """Held while something is read or compared once for all."""
+        self._reading, self._comparing = threading.Lock(), threading.Lock()
+        """Held while the benchmark is read, or masks are compared, once for all."""
         self.notes: list[str] = []
         """What a reader should know."""
         table = self.runs[0].table
@@ -141,6 +141,10 @@ class Board:
         """Numbers of each run that entries can be sorted by; NaN where there is none."""
         return {}
 
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and highest score of all runs, where there are scores."""
+        return 0.0, 1.0
+
     def asked(self, place: int) -> list[Asked]:
         """What an entry asks."""
         return []
@@ -177,7 +181,7 @@ class Board:
     def source(self) -> Source | None:
         """The benchmark with its pictures, read when it is first asked for; None where it is not
         at hand."""
-        with self.lock:
+        with self._reading:
             return self.sources.of(self.runs[0])
 
     def place(self, name: str) -> int | None:
@@ -215,7 +219,7 @@ class Board:
         return self._full_sums(run, Point(t, tau))
 
     def _make_full_sums(self, run: int, point: Point) -> Sums:
-        with self.lock:
+        with self._comparing:
             matched = self._compared(run)
         settings = {**self.runs[run].summary.settings, "t": point.t}
         if self.has_tau:

@@ -8,7 +8,7 @@ from groundfault.analysis.scoring import Matched, match_files, match_predictions
 from groundfault.errors import UsageError
 from groundfault.io.sources import DUMP
 from groundfault.reports.page.inputs import RunData
-from groundfault.reports.page.sources import Sources
+from groundfault.reports.page.sources import Source
 from groundfault.runs.shards import shards
 
 __all__ = ["compared"]
@@ -17,11 +17,10 @@ CHOSEN = ("iou", "variant", "missing", "sizes")
 """Settings that decide how masks are compared."""
 
 
-def compared(run: RunData, sources: Sources) -> Matched:
+def compared(run: RunData, source: Source | None) -> Matched:
     """Compare once; every t and τ follows from it."""
     settings = {key: value for key, value in run.summary.settings.items() if key in CHOSEN}
     if shards(run.folder):
-        source = sources.of(run)
         if source is None:
             raise UsageError("its benchmark is not at hand")
         return match_predictions(source.benchmark, run.folder, settings)

@@ -12,7 +12,7 @@ from groundfault.errors import GroundfaultError
 from groundfault.metrics import target_aware
 from groundfault.web.explore.board import FAILED, Asked, Board, Facet, Point, facet_of
 from groundfault.web.explore.compared import compared
-from groundfault.web.explore.points import Pairs, pairs_of_overlaps, said_in_table
+from groundfault.web.explore.points import Pairs, pairs_of_overlaps, range_of, said_in_table
 from groundfault.web.explore.sums import Sums
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class PairBoard(Board):
 
     def _compared(self, run: int) -> Matched:
         if run not in self.matched:
-            self.matched[run] = compared(self.runs[run], self.sources)
+            self.matched[run] = compared(self.runs[run], self.source)
         return self.matched[run]
 
     def _thresholds(self, run: int, point: Point) -> tuple[float, float]:
@@ -155,6 +155,9 @@ class PairBoard(Board):
             "taken for it, on the object": ("p⁺ phrase", "p⁻ phrase", _looked_up(NEGATIVE, on_it)),
             "accepted anywhere": ("p⁺ phrase", "p⁻ phrase", _looked_up(NEGATIVE, anywhere)),
         }
+
+    def score_range(self) -> tuple[float, float]:
+        return range_of(said for each in self.pairs for said in (each.positive, each.negative))
 
     def asked(self, place: int) -> list[Asked]:
         found = []

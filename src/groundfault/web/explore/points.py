@@ -18,7 +18,7 @@ from groundfault.metrics import columns_of, target_aware
 from groundfault.web.explore.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int8]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Cells", "Pairs", "Said", "pairs_of_overlaps", "said_in_table"]
+__all__ = ["Cells", "Pairs", "Said", "pairs_of_overlaps", "range_of", "said_in_table"]
 
 KEPT_TAUS = 4
 """Each keeps two numbers per case."""
@@ -154,6 +154,14 @@ _POSITIVE = np.array([3, 2, 1, 1, 0, 0, 0, 0], np.int8)
 _NEGATIVE = np.array([2, 1, 0, 0], np.int8)
 """By hit, answered with what is not excused."""
 _ROWS = _rows()
+
+
+def range_of(said: Iterable[Said]) -> tuple[float, float]:
+    """The lowest and highest score; 0 and 1 where there is none."""
+    scores = [each.score for each in said if len(each.score)]
+    if not scores:
+        return 0.0, 1.0
+    return min(float(s.min()) for s in scores), max(float(s.max()) for s in scores)
 
 
 def _or_zero(scores: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from groundfault.analysis.scoring import Matched
 from groundfault.web.explore.board import FAILED, Asked, Board, Point, facet_of
 from groundfault.web.explore.compared import compared
-from groundfault.web.explore.points import said_in_table
+from groundfault.web.explore.points import range_of, said_in_table
 
 if TYPE_CHECKING:
     from groundfault.web.explore.board import Codes, Flags, Floats
@@ -43,7 +43,7 @@ class ConceptBoard(Board):
 
     def _compared(self, run: int) -> Matched:
         if run not in self.matched:
-            self.matched[run] = compared(self.runs[run], self.sources)
+            self.matched[run] = compared(self.runs[run], self.source)
         return self.matched[run]
 
     def _ends(self, point: Point) -> list[dict[str, Codes]]:
@@ -77,6 +77,9 @@ class ConceptBoard(Board):
         return {
             "score": lambda run: np.where(np.isfinite(self.highest[run]), self.highest[run], np.nan)
         }
+
+    def score_range(self) -> tuple[float, float]:
+        return range_of(self.answers)
 
     def asked(self, place: int) -> list[Asked]:
         phrase = self.facets["phrase"]
