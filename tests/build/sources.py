@@ -67,6 +67,6 @@ def picture(path: Path, height_px: int = HEIGHT, width_px: int = WIDTH, seed: in
     """A picture of noise, which no other resembles."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
-    coarse = rng.integers(0, 256, (6, 8, 3)).astype(np.uint8)
+    coarse = rng.integers(0, 256, (24, 32, 3)).astype(np.uint8)
     Image.fromarray(coarse).resize((width_px, height_px)).save(path)
     return path

@@ -7,6 +7,7 @@ one image after the other. A million annotations need no more memory than a thou
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from os import PathLike
@@ -32,10 +33,11 @@ from groundfault.io.json_sections import Batch, record_places, stream_sections
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.records import Region
 
-__all__ = ["CocoFile", "Entry", "photograph_of", "read"]
+__all__ = ["CocoFile", "Entry", "coco_id", "photograph_of", "read"]
 
 AnyPath = str | PathLike[str]
 T = TypeVar("T")
+_COCO_NAME = re.compile(r"(?:^|/|COCO_(?:train|val|test)20\d\d_)(\d{12})(?:\.|_|$)")
 
 
 class Entry(Image, gc=False):
@@ -275,7 +277,20 @@ def photograph_of(
         split=split,
         licence=file.licence(image),
         url=image.coco_url or image.flickr_url,
+        coco_id=coco_id(image.file_name) or coco_id(image.coco_url),
     )
+
+
+def coco_id(name: str) -> str:
+    """The id that COCO gives the picture of this name; "" where the name is none of COCO's.
+
+    >>> coco_id("COCO_train2014_000000581857.jpg"), coco_id("val2017/000000000139.jpg")
+    ('581857', '139')
+    >>> coco_id("holiday_12.jpg")
+    ''
+    """
+    found = _COCO_NAME.search(name)
+    return str(int(found[1])) if found else ""
 
 
 def _things(file: CocoFile, annotated: Sequence[tuple[Annotation, Region]]) -> Iterator[Thing]:

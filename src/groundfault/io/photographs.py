@@ -11,7 +11,7 @@ import msgspec
 
 from groundfault.records import Rle
 
-__all__ = ["FalsePremise", "Photograph", "Relation", "Thing"]
+__all__ = ["FalsePremise", "Photograph", "Relation", "Thing", "spoken"]
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,3 +87,16 @@ class Photograph(msgspec.Struct, frozen=True, kw_only=True):
     """The source's word for how it may be used; "" where it says nothing."""
     url: str = ""
     """Where it comes from."""
+    coco_id: str = ""
+    """The id of the same picture in COCO, where it is one of COCO's: several sets share these."""
+
+
+def spoken(category: str) -> str:
+    """A category as one would say it: LVIS tells senses apart in brackets.
+
+    >>> spoken("mouse (computer equipment)"), spoken("monitor (equipment) computer monitor")
+    ('mouse', 'computer monitor')
+    """
+    before, _, rest = category.partition("(")
+    after = rest.rpartition(")")[2].strip()
+    return after or before.strip() or category

@@ -47,9 +47,14 @@ def make_app(
     home: str = "/",
     state: Mapping[str, Any] | None = None,
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
+    passing: type[Exception] | None = None,
 ) -> Starlette:
     """The application of these routes, with joining, scripts and styles. `home` is where whoever
-    joins arrives; `state` is what handlers find in `request.app.state`."""
+    joins arrives; `state` is what handlers find in `request.app.state`; `passing` is
+    the exception that says "try again": browsers get 503."""
+    handlers: dict[Any, Any] = {HTTPException: _refused, Exception: _failed}
+    if passing is not None:
+        handlers[passing] = _try_again
     app = Starlette(
         routes=[
             Route("/join", _join_page, methods=["GET"]),
@@ -59,7 +64,7 @@ def make_app(
             *routes,
         ],
         middleware=[Middleware(Guard, site=site)],
-        exception_handlers={HTTPException: _refused, Exception: _failed},
+        exception_handlers=handlers,
         lifespan=lifespan,
     )
     app.state.door, app.state.site, app.state.home = door, site, home
@@ -139,6 +144,10 @@ class _Static(StaticFiles):
 async def _refused(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     return JSONResponse({"error": problem.detail}, problem.status_code, problem.headers)
+
+
+async def _try_again(request: Request, problem: Exception) -> Response:
+    return JSONResponse({"error": "not possible just now; try again"}, 503)
 
 
 async def _failed(request: Request, problem: Exception) -> Response:

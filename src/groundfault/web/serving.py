@@ -119,11 +119,11 @@ def serve(
     address: Address,
     *,
     link: Callable[[Site], str],
-    announce: Callable[[str], object] = print,
+    more: Callable[[Site], str] = lambda site: "",
     browser: bool = True,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM. `make` builds the application once the address is known;
-    `link` is announced, and opened in a browser, when it answers."""
+    `link` is printed, and opened in a browser, when it answers, `more` goes to stderr."""
     place = bind(address)
     site = site_of(address, place)
     try:
@@ -131,7 +131,7 @@ def serve(
         _warn_if_readable(address, site)
         server = _server(app, address)
         gc.enable()  # the command line turns it off, which is for short lives
-        asyncio.run(_serve(server, place, lambda: _ready(link(site), announce, browser)))
+        asyncio.run(_serve(server, place, lambda: _ready(link(site), more(site), browser)))
     finally:
         place.close()
 
@@ -198,9 +198,10 @@ def _server(app: Starlette, address: Address) -> Any:
     )
 
 
-def _ready(link: str, announce: Callable[[str], object], browser: bool) -> None:
-    announce(link)
-    sys.stdout.flush()
+def _ready(link: str, more: str, browser: bool) -> None:
+    print(link, flush=True)
+    if more:
+        print(more, file=sys.stderr, flush=True)
     if browser:
         import webbrowser
 
