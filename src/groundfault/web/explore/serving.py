@@ -24,13 +24,12 @@ def serve_explore(
     *,
     port: int = 0,
     browser: bool = True,
-    announce: Callable[[str], object] = print,
 ) -> None:
-    """Explore runs until Ctrl-C; the one line that is announced is the address."""
+    """Explore runs until Ctrl-C; the one line that is printed is the address."""
     from groundfault.web.serving import Address, serve
 
     make, link = _app_of(folders, places)
-    serve(make, Address(port=port), link=link, announce=announce, browser=browser)
+    serve(make, Address(port=port), link=link, browser=browser)
 
 
 def explore_in_background(folders: Sequence[Path], places: Places, *, port: int = 0) -> Running:
