@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -17,6 +18,7 @@ __all__ = [
     "ScoreSettings",
     "check",
     "check_threshold",
+    "convert_settings",
     "load_toml",
     "number",
 ]
@@ -32,7 +34,7 @@ OPERATING_POINTS = {
 }
 """Score thresholds at which the CAFE paper reports its models; its YOLO-World is YOLO-World-Seg, a
 worker here, and not our `yolo-world`, which cuts masks out with SAM."""
-OWN_POINTS = {"nano-base": 0.5, "nano-cft": 0.5, "nano": 0.5}
+OWN_POINTS = {"nano-base": 0.5, "nano-cft": 0.5, "nano": 0.5, "segvlm": 0.5}
 """Score thresholds of our own models, at which their card reports them."""
 
 
@@ -62,6 +64,14 @@ def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
         return msgspec.toml.decode(content, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+
+
+def convert_settings(given: Mapping[str, Any], type_: type[T]) -> T:
+    """Settings by name as a settings type; unknown names and values out of bounds are refused."""
+    try:
+        return msgspec.convert(given, type_)
+    except msgspec.ValidationError as problem:
+        raise UsageError(_explain(problem, type_)) from None
 
 
 def check(settings: T) -> T:

@@ -79,7 +79,7 @@ COMMANDS = {
         "Turn a benchmark into another format, a run into a results file; what is lost is said.",
     ),
     "export": Entry(
-        "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."
+        "exports:register", "Exams for other harnesses; preference pairs for other trainers."
     ),
     "inspect": Entry("files:register", "What is this file, is it sound? Exit code 2 if it is not."),
     "list": Entry(
