@@ -173,6 +173,10 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.editors.procedural:load",
             "offline: surfaces, materials, places, colours, erase, replace, add, move",
         ),
+        "openai": Entry(
+            "groundfault.editors.openai:load", "images/edits of OpenAI and its like: openai:NAME"
+        ),
+        "gemini": Entry("groundfault.editors.gemini:load", "Gemini's image models: gemini:NAME"),
     },
 }
 
