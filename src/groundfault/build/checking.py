@@ -75,6 +75,9 @@ class VerifyStage:
         """Measure what is left."""
         for candidate in candidates:
             stop_if_requested()
+            if candidate.proposal is not None and candidate.proposal.kind == "none":
+                keep(candidate, candidate)
+                continue
             checks = {**candidate.checks, **measure(candidate, self.folder)}
             reason = _objection(candidate, checks, self.settings)
             if reason:

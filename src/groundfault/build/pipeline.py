@@ -21,6 +21,7 @@ from groundfault.build.checking import VerifyStage
 from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
 from groundfault.build.proposing import ProposeStage
+from groundfault.build.questions.stage import QuestionStage
 from groundfault.build.recipe import Recipe
 from groundfault.build.records import Candidate, Dropped
 from groundfault.build.releasing import release
@@ -42,7 +43,8 @@ MADE = "build.json"
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
     """The stages of a build, in order."""
-    return ("mine", "propose", "edit", "verify", "review", "release")
+    asks = ("questions",) if benchmark == "reactbench" else ()
+    return ("mine", "propose", "edit", "verify", *asks, "review", "release")
 
 
 class Built(NamedTuple):
@@ -176,6 +178,15 @@ class _Pipeline:
             )
         if name == "verify":
             return VerifyStage(folder, recipe.verify)
+        if name == "questions":
+            asking = QuestionStage(
+                folder,
+                recipe.questions,
+                fill=self.services.get("fields"),
+                fill_identity=self.services.get("fields_identity"),
+            )
+            asking.offer(kept_candidates(folder, before))
+            return asking
         stage = ReviewStage(
             folder, recipe.benchmark, recipe.review.decisions, recipe.review.protocol
         )

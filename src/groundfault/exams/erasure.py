@@ -57,6 +57,8 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     """The things among it."""
     many: bool = False
     """The name is a plural."""
+    area: bool = False
+    """The place is an area in which other things may be, and were."""
 
 
 def ask_erasure(
@@ -86,6 +88,10 @@ def ask_erasure(
         )
 
     def what() -> str:
+        if about.area:
+            return one_of(
+                rng, f"Which things can be seen {place}?", f"What does the picture show {place}?"
+            )
         return one_of(rng, f"What is {place}?", f"What can be seen {place}?")
 
     def value_question() -> str:
@@ -105,6 +111,9 @@ def ask_erasure(
     )
     guided = is_there(negated[1])
     claim = f"The thing {place} is {a_name}, not {about.absurd[0]}."
+    if about.area:
+        claim = f"One of the things {place} is {a_name}; {about.absurd[0]} is not among them."
+    which = f"Which of these is {place}?" if about.area else ""
     pair = " or ".join(some_of(rng, [a_name, about.absurd[1]], 2))
     described = {
         "right": f"says that nothing is there or that there {be} no {name}, or describes what the "
@@ -139,7 +148,10 @@ def ask_erasure(
             (f"{claim} Is this description wrong?", f"{claim} Does this contradict the picture?"),
         ),
         short_answer(
-            f"{what()} Describe it.", f"{about.empty}.", **described, twin=told.get("what")
+            f"{what()} {'Name them all.' if about.area else 'Describe it.'}",
+            f"{as_sentence(about.empty)}.",
+            **described,
+            twin=told.get("what"),
         ),
         short_answer(
             f"{habit()} {what()} Describe what this picture shows.",
@@ -170,7 +182,7 @@ def ask_erasure(
         choice(
             rng,
             places,
-            what(),
+            which or what(),
             about.empty,
             [about.seen, *some_of(rng, about.variants, 2)],
             twin=seen,
@@ -178,7 +190,7 @@ def ask_erasure(
         choice(
             rng,
             places,
-            f"{habit()} {what()}",
+            f"{habit()} {which or what()}",
             about.empty,
             [about.seen, *some_of(rng, about.variants, 2)]
             if twins

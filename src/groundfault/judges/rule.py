@@ -59,6 +59,8 @@ def unmarkable(benchmark: Benchmark) -> dict[str, int]:
 def _is_markable(case: Case) -> bool:
     if case.intervention != "attribute":
         return (case.intervention, is_twin(case)) in _RULES
+    if case.facts.get("by_words"):
+        return True
     named = case.facts.get("attribute", "colour").casefold()
     return named in ("colour", "color") and case.facts.get("shown", "") in _SHADES
 
@@ -104,6 +106,9 @@ def _subject(case: Case, number: int) -> re.Pattern[str]:
     if case.intervention == "tracing":
         thing = _named(facts["object"]).pattern
         return re.compile(f"{thing}|{_NOTHING.pattern}" if is_twin(case) else thing)
+    if case.intervention == "attribute" and facts.get("by_words"):
+        words = f"{_told(facts['shown']).pattern}|{_told(facts['usual']).pattern}"
+        return re.compile(f"{words}|{_NO_SUCH.pattern}")
     if case.intervention == "attribute":
         return re.compile(f"{_COLOUR.pattern}|{_NO_SUCH.pattern}")
     about = f"{_named(facts['erased']).pattern}|{_EMPTY.pattern}"
@@ -280,7 +285,26 @@ _NO_SUCH = re.compile(
 )
 
 
+def _by_words(facts: dict[str, str], number: int, twin: bool, text: str) -> Verdict | None:
+    """Of an attribute that one or two words tell: those that are asserted."""
+    usual, shown = facts["usual"], facts["shown"]
+    right = asserts(text, _told(shown))
+    if twin:
+        return "right" if right else "wrong" if _EMPTY.search(text) else None
+    if asserts(text, _told(usual)):
+        return "wrong"
+    gone = re.search(r"\b(?:neither|none|nor)\b", text) if number == 8 else None
+    return "right" if right or gone else None
+
+
+def _told(words: str) -> re.Pattern[str]:
+    forms = {words.casefold(), words.casefold().removesuffix("en")}
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(forms)))})(?:en)?\b")
+
+
 def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    if facts.get("by_words") and number != 7:
+        return _by_words(facts, number, False, text)
     usual, shown = facts["usual"], facts["shown"]
     usual_words = (
         re.compile(rf"\b(?:{'|'.join(_SHADES[usual].split())})\b")
@@ -307,6 +331,8 @@ def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Ve
 
 
 def _attribute_twin(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    if number != 7 and facts.get("by_words"):
+        return _by_words(facts, number, True, text)
     if number != 7:
         return _by_colour(text, facts["shown"])
     where = re.search(r"says that it is (?:on|in) the (left|middle|right)", rubric)

@@ -58,8 +58,9 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     tasks: tuple[Literal["erasure", "attribute", "tracing", "counting"], ...] = (
         "erasure", "attribute", "tracing", "counting",
     )  # fmt: skip
-    pairs: Literal["counted", "table"] = "counted"
-    """Count what goes together and how things look, or take it from tables."""
+    pairs: Literal["auto", "counted", "table"] = "auto"
+    """Count what goes together and how things look, or take it from tables; auto takes the tables
+    where counting keeps nothing."""
     min_count: int = 50
     min_probability: float = 0.2
     top: int = 3
@@ -67,7 +68,8 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     names: Names = Names()
     per_pair: int | None = 50
     """Candidates of one pair, and of one (object, attribute); the paper does not say."""
-    min_area_share: float = 0.01
+    min_area_share: float = 0.004
+    per_image: int | None = 12
     several: bool = True
     min_whole_share: float = 0.0
     attribute_area_shares: tuple[float, float] = (0.05, 0.8)
@@ -116,7 +118,7 @@ def mine(
     """
     if not settings.tasks:
         raise UsageError("ReactBench: give at least one task")
-    counted = settings.pairs == "counted" and {"erasure", "attribute"} & {*settings.tasks}
+    counted = settings.pairs != "table" and {"erasure", "attribute"} & {*settings.tasks}
     if not counted or statistics is not None:
         return _mined(_begun(photographs), settings, on_drop, statistics)
     return _counted_and_mined(photographs, settings, on_drop)
@@ -130,13 +132,21 @@ def _counted_and_mined(
     photographs: Photographs, settings: ReactbenchSettings, on_drop: OnDrop
 ) -> Iterator[Candidate]:
     if not isinstance(photographs, Iterator):
-        statistics = count(_begun(photographs), statistics_settings(settings))
+        statistics = _useful(count(_begun(photographs), statistics_settings(settings)), settings)
         yield from _mined(_begun(photographs), settings, on_drop, statistics)
         return
     with tempfile.TemporaryFile() as file:
-        statistics = count(_kept(photographs, file), statistics_settings(settings))
+        found = count(_kept(photographs, file), statistics_settings(settings))
+        statistics = _useful(found, settings)
         file.seek(0)
         yield from _mined(_read_again(file), settings, on_drop, statistics)
+
+
+def _useful(found: Statistics, settings: ReactbenchSettings) -> Statistics | None:
+    """What was counted; None has the tables take its place."""
+    if settings.pairs == "auto" and not found.kept_pairs and not found.kept_attributes:
+        return None
+    return found
 
 
 def _kept(photographs: Iterable[Photograph], file: IO[bytes]) -> Iterator[Photograph]:

@@ -178,7 +178,6 @@ def tracing_fields(
     others = _others(candidate, rng)
     places = [spot for spot in _places_of(candidate, rng) if spot != place]
     fakes = _fakes(candidate, kind, rng)
-    spared = "while everything else stayed as it was"
     fields = {
         "edit_type": _OPERATIONS[kind],
         "A": place,
@@ -190,11 +189,11 @@ def tracing_fields(
     }
     for k in range(3):
         other, spot, fake = others[k % len(others)], places[k % len(places)], fakes[k]
-        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}, {spared}"
-        fields[f"choice_2a_{k + 1}"] = f"{(name, *others)[k]} {fakes[k]}"
-        fields[f"choice_3a_{k + 1}"] = f"the {other} that can be seen {placed(spot)}, away from it"
-        fields[f"choice_1b_{k + 1}"] = f"the {others[0]} {fakes[k]}"
-        fields[f"choice_2b_{k + 1}"] = f"{(others[0], name, others[-1])[k]} {fakes[k]}"
+        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}"
+        fields[f"choice_2a_{k + 1}"] = f"the {(name, *others)[k]} there {fakes[k]}"
+        fields[f"choice_3a_{k + 1}"] = f"the {other} {placed(spot)}"
+        fields[f"choice_1b_{k + 1}"] = f"the {others[0]} {placed(places[k])} {fakes[k]}"
+        fields[f"choice_2b_{k + 1}"] = f"the {others[k % len(others)]} there {fakes[(k + 1) % 3]}"
         fields[f"choice_3b_{k + 1}"] = f"the {others[k % len(others)]} {placed(places[k])}"
     return fields
 
@@ -234,4 +233,6 @@ def _fakes(candidate: Candidate, kind: str, rng: random.Random) -> list[str]:
         "turn": "was turned around",
     }
     wrong.pop(kind)
+    if kind in ("replace", "move"):  # what is replaced or moved is gone from its place, too
+        wrong.pop("erase")
     return rng.sample(list(wrong.values()), 3)
