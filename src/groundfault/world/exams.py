@@ -30,7 +30,7 @@ from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import DEFAULTS, WorldSettings, crowd_scene, generator
 from groundfault.world.scene import Scene
 
-__all__ = ["MadeSample", "build_exam", "make_sample"]
+__all__ = ["MadeSample", "build_exam", "make_sample", "question_twins"]
 
 TURN = ("erasure", "attribute", "tracing", "counting")
 ALTERATIONS = ("move", "remove", "add", "replace")
@@ -154,6 +154,24 @@ def make_sample(
         f"no {TURN[number % len(TURN)]} sample fits pictures of {size_px} pixels; ask for larger "
         "ones"
     )
+
+
+def question_twins(
+    number: int, *, seed: int, size_px: int = 384, world: WorldSettings = DEFAULTS
+) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """The questions of a sample and of its twin without a picture: of the first draw that can be
+    asked about, whether or not everything in it would be seen."""
+    name, turn = f"{number:06d}", number // len(TURN)
+    for case, index, settings in _draws(number, seed, size_px, world):
+        try:
+            wording = int(generator(seed, index, 3).integers(1 << 31))
+            other = _other_crowd(case, settings, wording) if case.kind == "counting" else None
+            count = None if other is None else len(other.things)
+            twin = f"{name}{TWIN}"
+            return twins_about(case, name, twin, seed=wording, series=seed, turn=turn, count=count)
+        except UsageError:
+            continue
+    raise UsageError(f"sample {number} finds nothing to ask about")
 
 
 def _draws(
