@@ -24,12 +24,23 @@ from groundfault.build.proposals.tables import COLOURS, SURFACES, usual
 from groundfault.build.proposals.words import joined, plain, with_article
 from groundfault.build.records import Candidate
 
-__all__ = ["attribute_fields", "erasure_fields", "neighbours", "tracing_fields"]
+__all__ = [
+    "ABSURD",
+    "AWAY",
+    "SEEN",
+    "SPARED",
+    "attribute_fields",
+    "erasure_fields",
+    "neighbours",
+    "tracing_fields",
+]
 
 COMMON_COLOURS = ("white", "black", "grey", "brown", "blue", "red", "green", "yellow")
-ABSURD = ("piano", "penguin", "cactus", "submarine", "windmill", "snowman", "trumpet", "camel",
+"""What brings options to the paper's lengths; questions leave it out."""
           "lighthouse", "octopus", "harp", "igloo", "tractor", "telescope")  # fmt: skip
 """Things that hardly any photograph has."""
+SPARED, SEEN, AWAY = "while everything else stayed as it was", "that can be seen", "away from it"
+"""What brings options to the paper's lengths; questions leave it out where the right one lacks it."""
 STANDING = {"animal": "standing", "food": "lying", "sport": "lying", "tool": "lying"}
 CORNERS = ("the upper left of the picture", "the upper right of the picture",
            "the lower left of the picture", "the lower right of the picture",
@@ -189,9 +200,9 @@ def tracing_fields(
     }
     for k in range(3):
         other, spot, fake = others[k % len(others)], places[k % len(places)], fakes[k]
-        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}"
+        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}, {SPARED}"
         fields[f"choice_2a_{k + 1}"] = f"the {(name, *others)[k]} there {fakes[k]}"
-        fields[f"choice_3a_{k + 1}"] = f"the {other} {placed(spot)}"
+        fields[f"choice_3a_{k + 1}"] = f"the {other} {SEEN} {placed(spot)}, {AWAY}"
         fields[f"choice_1b_{k + 1}"] = f"the {others[0]} {placed(places[k])} {fakes[k]}"
         fields[f"choice_2b_{k + 1}"] = f"the {others[k % len(others)]} there {fakes[(k + 1) % 3]}"
         fields[f"choice_3b_{k + 1}"] = f"the {others[k % len(others)]} {placed(places[k])}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundfault.build.proposals.exam_fields import AWAY, SEEN, SPARED
 from groundfault.build.proposals.layout import box_of, placed, sector
 from groundfault.build.proposals.words import with_article
 from groundfault.build.questions.scenes import new_box, others_of_its_kind
@@ -45,7 +46,8 @@ def traced(rng: Rng, candidate: Candidate) -> tuple[Traced, Options, Options, Op
             raise NotAsked("Q-options", f"fewer than three wrong ones of choice_{first}")
         return lambda: some_of(rng, fitting, 3)
 
-    things = [fields[f"choice_3a_{k}"] for k in (1, 2, 3)]
+    things = [_clause(fields[f"choice_3a_{k}"]) for k in (1, 2, 3)]
+    things = [f"{text[0].lower()}{text[1:]}" for text in things]
     differ([about.the_one, *things], "Q-differ")
     return (
         about,
@@ -87,6 +89,8 @@ def _clause(text: str) -> str:
     >>> _clause("the cup in the picture was removed.")
     'The cup in the picture was removed'
     """
+    for padding in (f", {SPARED}", f" {SEEN}", f", {AWAY}"):
+        text = text.replace(padding, "")
     return as_sentence(text.strip().rstrip("."))
 
 
