@@ -29,6 +29,7 @@ __all__ = [
     "AWAY",
     "SEEN",
     "SPARED",
+    "STUFFS",
     "attribute_fields",
     "erasure_fields",
     "neighbours",
@@ -36,11 +37,11 @@ __all__ = [
 ]
 
 COMMON_COLOURS = ("white", "black", "grey", "brown", "blue", "red", "green", "yellow")
-"""What brings options to the paper's lengths; questions leave it out."""
+ABSURD = ("piano", "penguin", "cactus", "submarine", "windmill", "snowman", "trumpet", "camel",
           "lighthouse", "octopus", "harp", "igloo", "tractor", "telescope")  # fmt: skip
 """Things that hardly any photograph has."""
 SPARED, SEEN, AWAY = "while everything else stayed as it was", "that can be seen", "away from it"
-"""What brings options to the paper's lengths; questions leave it out where the right one lacks it."""
+"""What brings options to the paper's lengths; questions leave it out."""
 STANDING = {"animal": "standing", "food": "lying", "sport": "lying", "tool": "lying"}
 CORNERS = ("the upper left of the picture", "the upper right of the picture",
            "the lower left of the picture", "the lower right of the picture",
@@ -119,7 +120,7 @@ _SLOTS = {
     "surface": ("pattern", "newspaper print", "made of soap"),
 }
 _PATTERNS = ("plain", "striped", "dotted", "checkered", "marbled")
-_STUFFS = ("plastic", "wood", "metal", "glass", "leather", "cloth", "rubber", "concrete")
+STUFFS = ("plastic", "wood", "metal", "glass", "leather", "cloth", "rubber", "concrete")
 
 
 def attribute_fields(
@@ -158,7 +159,7 @@ def _attribute_values(
         return old, value, _other_colours({old, value, *old.split(" and ")}, rng, 2)
     if kind == "material":
         made = [m for m in (of.materials if of else ()) if m != "any"] or ["plastic"]
-        wrong = [stuff for stuff in _STUFFS if stuff not in (*made, value)]
+        wrong = [stuff for stuff in STUFFS if stuff not in (*made, value)]
         return made[0], value, rng.sample(wrong, 2)
     pattern = SURFACES[value].words
     return "single-coloured", pattern, rng.sample(_PATTERNS[1:], 2)

@@ -9,7 +9,7 @@ from groundfault.build.proposals.layout import box_of, placed, sector
 from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import with_article
 from groundfault.build.questions.looks import NAMES, alike
-from groundfault.build.questions.scenes import after_look, before_look, others_of_its_kind, third
+from groundfault.build.questions.scenes import after_look, before_look, third, told_name
 from groundfault.build.questions.validators import NotAsked, differ, mentions, required, short
 from groundfault.build.records import Candidate
 from groundfault.exams import Layout
@@ -23,7 +23,6 @@ NEEDED = ("A_object", "attribute_type", "B_original_attribute", "C_new_attribute
           "absurd_attribute_2")  # fmt: skip
 DIRECTIONS = {"recolour": "colour", "material": "material", "surface": "texture"}
 _COLOUR = "main colour"
-_THIRDS = ("on the left", "in the middle", "on the right")
 
 
 def changed(
@@ -37,8 +36,7 @@ def changed(
     name, slot = fields["A_object"], fields["attribute_type"].casefold()
     mentions(fields.get("D_location", ""), (name,), "Q-self")
     by_rule = candidate.proposal.by == "rules"
-    if by_rule and others_of_its_kind(candidate):
-        raise NotAsked("Q-several", f"more than one {name}")
+    name = told_name(candidate, name) if by_rule else name
     kind = _COLOUR if slot in ("color", "colour") else slot
     old, new = fields["B_original_attribute"], fields["C_new_attribute"]
     wrong = [fields["plausible_wrong_attribute_1"], fields["plausible_wrong_attribute_2"]]
@@ -48,7 +46,7 @@ def changed(
         _check_usual(candidate, old)
     absurd = (fields["E_absurd_same_slot"], fields["absurd_attribute_2"])
     differ([old, new, *wrong, *absurd], "Q-differ")
-    a_name = with_article(name)
+    a_name = with_article(fields["A_object"])
     own, where = _where(candidate, fields, by_rule)
     about = Changed(
         name=name,
@@ -72,7 +70,7 @@ def _where(
 ) -> tuple[str, tuple[str, ...]]:
     """The thing's own place, and three to choose from."""
     if by_rule or not fields.get("D_location"):
-        return third(candidate), _THIRDS
+        return third(candidate)
     own = fields["D_location"]
     others = [fields.get(f"wrong_location_{k}", "") for k in (1, 2)]
     differ([own, *others], "Q-differ")

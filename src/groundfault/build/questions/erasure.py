@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groundfault.build.proposals.exam_fields import ABSURD
+from groundfault.build.proposals.exam_fields import ABSURD, STUFFS
 from groundfault.build.proposals.kinds import kin
-from groundfault.build.proposals.layout import area_of, placed
+from groundfault.build.proposals.layout import placed
+from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import joined, with_article
 from groundfault.build.questions.looks import NAMES, Look
-from groundfault.build.questions.scenes import before_look, others_of_its_kind, retargeted
+from groundfault.build.questions.scenes import before_look, place_apart
 from groundfault.build.questions.validators import (
     NotAsked,
     differ,
@@ -38,8 +39,9 @@ def erased(rng: Rng, candidate: Candidate, build: Path, layout: Layout) -> Erase
     required(fields, NEEDED)
     short(fields)
     name, place = fields["B_name"], fields["A_location"]
+    if candidate.proposal.by == "rules":  # nobody looked whether others of its kind are there
+        place = place_apart(candidate)
     mentions(place, (name, candidate.target.category), "Q-location")
-    _check_alone(candidate, fields)
     absurd = [fields["absurd_object_1"], fields["absurd_object_2"]]
     absurd.append(_third_absurd(rng, candidate, absurd))
     told(candidate, absurd)
@@ -72,18 +74,6 @@ def erased(rng: Rng, candidate: Candidate, build: Path, layout: Layout) -> Erase
     )
 
 
-def _check_alone(candidate: Candidate, fields: dict[str, str]) -> None:
-    """Q-elsewhere: none of its kind is in the place that questions name."""
-    if candidate.proposal is not None and candidate.proposal.by != "rules":
-        return  # whoever looked has told the place apart
-    here = area_of(candidate)
-    for other in others_of_its_kind(candidate):
-        if other.crowd or area_of(retargeted(candidate, other)) == here:
-            raise NotAsked("Q-elsewhere", f"another {other.category} is in {here}")
-    if fields["A_location"].endswith("of the picture") and others_of_its_kind(candidate):
-        raise NotAsked("Q-elsewhere", f"others are near {here}")
-
-
 def _third_absurd(rng: Rng, candidate: Candidate, taken: list[str]) -> str:
     there = [*taken, *(thing.category for thing in candidate.photograph.things)]
     fitting = [name for name in ABSURD if not any(kin(name, other) for other in there if other)]
@@ -97,15 +87,25 @@ def _value(rng: Rng, candidate: Candidate, build: Path) -> tuple[str, str, tuple
     kind = {"color": "colour"}.get(fields["attribute_type"].casefold(), fields["attribute_type"])
     if candidate.proposal.by == "rules" or kind == "colour":
         look = before_look(candidate, build)
-        if not look.colour:
-            raise NotAsked("Q-colour", "no single word tells its colour")
-        return "colour", look.colour, _wrong_colours(rng, look)
+        if look.colour:
+            return "colour", look.colour, _wrong_colours(rng, look)
+        return _material(rng, candidate)
     value = fields["attribute_value"]
     offered = [fields.get(f"attribute_option_{k}", "") for k in (1, 2, 3)]
     wrong = [each for each in offered if each and each.casefold() != value.casefold()]
     if len(wrong) < 2:
         raise NotAsked("Q-options", "fewer than two wrong values")
     return kind, value, (wrong[0], wrong[-1], wrong[1])
+
+
+def _material(rng: Rng, candidate: Candidate) -> tuple[str, str, tuple[str, str, str]]:
+    """What a thing of no single colour is made of, where its kind has one material (Q-colour)."""
+    of = usual(candidate.target.category)
+    if of is None or len(of.materials) != 1 or "any" in of.materials:
+        raise NotAsked("Q-colour", "neither a colour nor a material is sure")
+    made = of.materials[0]
+    first, second, third = some_of(rng, [stuff for stuff in STUFFS if stuff != made], 3)
+    return "material", made, (first, second, third)
 
 
 def _wrong_colours(rng: Rng, look: Look) -> tuple[str, str, str]:
@@ -126,6 +126,9 @@ def _descriptions(
     others: tuple[str, str, str],
 ) -> tuple[str, tuple[str, ...]]:
     """What is seen in the unedited picture, and what is seen in neither."""
+    if kind == "material" and fields["attribute_type"] != "material":
+        made = [f"{a_name} made of {stuff}" for stuff in (value, *others)]
+        return made[0], tuple(made[1:])
     if kind != "colour":
         told_ = [fields.get(f"B_variant_{k}", "") for k in (1, 2, 3, 4)]
         required(fields, ("B_full_desc",))

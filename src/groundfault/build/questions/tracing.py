@@ -5,7 +5,7 @@ from __future__ import annotations
 from groundfault.build.proposals.exam_fields import AWAY, SEEN, SPARED
 from groundfault.build.proposals.layout import box_of, placed, sector
 from groundfault.build.proposals.words import with_article
-from groundfault.build.questions.scenes import new_box, others_of_its_kind
+from groundfault.build.questions.scenes import new_box, place_apart, told_name
 from groundfault.build.questions.validators import NotAsked, differ, required, short
 from groundfault.build.records import Candidate
 from groundfault.exams.tracing import Options, Traced
@@ -28,7 +28,7 @@ def traced(rng: Rng, candidate: Candidate) -> tuple[Traced, Options, Options, Op
     required(fields, NEEDED)
     short(fields)
     kind, name = KINDS[fields["edit_type"]], fields["B"]
-    spot = _spot(candidate, kind)
+    spot, name = _spot(candidate, kind, name)
     about = Traced(
         kind=kind,
         name=name,
@@ -57,17 +57,16 @@ def traced(rng: Rng, candidate: Candidate) -> tuple[Traced, Options, Options, Op
     )
 
 
-def _spot(candidate: Candidate, kind: str) -> str:
-    """The part of the picture in which it happened; what is there besides of its kind is told
-    apart by nothing (Q-elsewhere)."""
-    photograph = candidate.photograph
-    box = new_box(candidate) if kind == "add" else box_of(candidate.target)
-    part = sector(photograph, box)
-    if kind != "add":
-        for other in others_of_its_kind(candidate):
-            if other.crowd or sector(photograph, box_of(other)) == part:
-                raise NotAsked("Q-elsewhere", f"another {other.category} is in {part}")
-    return placed(part)
+def _spot(candidate: Candidate, kind: str, name: str) -> tuple[str, str]:
+    """Where it happened, and what it happened to: told from others of its kind by the place, or by
+    being the outermost."""
+    if kind == "add":
+        return placed(sector(candidate.photograph, new_box(candidate))), name
+    try:
+        return placed(place_apart(candidate)), name
+    except NotAsked:
+        part = sector(candidate.photograph, box_of(candidate.target))
+        return placed(part), told_name(candidate, name)
 
 
 def _change(candidate: Candidate, kind: str, name: str, spot: str) -> str:
