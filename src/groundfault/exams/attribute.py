@@ -70,7 +70,7 @@ def ask_attribute(
     usual_one = (
         f"{name} that is mainly {usual}" if about.is_colour else f"{name} whose {kind} is {usual}"
     )
-    a_usual_one = f"{'an' if usual_one[0] in 'aeio' else 'a'} {usual_one}"
+    a_usual_one = f"{'an' if usual_one[0] in 'aeiou' else 'a'} {usual_one}"
     quality, other_quality, nonsense = about.absurd
 
     def habit() -> str:

@@ -253,9 +253,11 @@ class _Miner:
         seen: set[tuple[str, str]] = set()
         for erased, relation, kept, facts, why in related(photograph):
             part = f"{erased.id}.{kept.id}"
-            if (erased.id, kept.id) in seen:
+            by_table = self._statistics is None  # one pair will do: the edit is the same
+            pair = (erased.id, "" if by_table and why is None else kept.id)
+            if pair in seen or (erased.id, "") in seen:
                 continue
-            seen.add((erased.id, kept.id))
+            seen.add(pair)
             target, trouble = self._fitting(photograph, erased)
             names = self.settings.names.of(erased.category), self.settings.names.of(kept.category)
             people = denied_word(kept.category, self.settings.denied)

@@ -44,6 +44,7 @@ def changed(
         old, wrong = _measured(rng, candidate, build, new)
     elif by_rule:
         _check_usual(candidate, old)
+        wrong = _other_stuffs(rng, old, new) if kind == "material" else wrong
     absurd = (fields["E_absurd_same_slot"], fields["absurd_attribute_2"])
     differ([old, new, *wrong, *absurd], "Q-differ")
     a_name = with_article(fields["A_object"])
@@ -92,6 +93,26 @@ def _measured(rng: Rng, candidate: Candidate, build: Path, new: str) -> tuple[st
     if len(fitting) < 2:
         raise NotAsked("Q-colour", "too few other colours")
     return before.colour, some_of(rng, fitting, 2)
+
+
+_TAKEN_FOR = (
+    {"plastic", "metal", "rubber", "glass", "foam", "silver", "gold", "bronze"},
+    {"cloth", "leather", "plush", "silk", "wool", "fur"},
+    {"concrete", "porcelain", "marble", "granite", "terracotta", "stone", "ceramic", "glass"},
+    {"wood", "chocolate", "bronze", "terracotta", "leather"},
+)
+"""Materials that may be taken for each other, or stand beside each other in one thing."""
+
+
+_OFFERED = ("paper", "wool", "glass", "wood", "leather", "concrete", "rubber", "straw", "cardboard",
+            "wax")  # fmt: skip
+
+
+def _other_stuffs(rng: Rng, old: str, new: str) -> list[str]:
+    """Two materials that neither picture could be said to show."""
+    banned = {old, new}.union(*(group for group in _TAKEN_FOR if {old, new} & group))
+    fitting = [stuff for stuff in _OFFERED if stuff not in banned]
+    return some_of(rng, fitting, 2)
 
 
 def _check_usual(candidate: Candidate, old: str) -> None:

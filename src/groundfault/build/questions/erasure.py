@@ -58,7 +58,7 @@ def erased(rng: Rng, candidate: Candidate, build: Path, layout: Layout) -> Erase
     return Erased(
         name=name,
         a_name=a_name,
-        place=placed(place) if place.startswith("the ") else f"at {place}",
+        place=_at(place),
         habits=(_sentence(fields["common_knowledge"]),),
         kind=kind,
         value=value,
@@ -136,6 +136,16 @@ def _descriptions(
     state = some_of(rng, _STATES, 1)[0]
     coloured = [with_article(f"{colour} {name}") for colour in (value, *others)]
     return coloured[0], (*coloured[1:], f"{a_name}, {state}")
+
+
+def _at(place: str) -> str:
+    """
+    >>> _at("the top of the dining table"), _at("the area left of the chair")
+    ('on top of the dining table', 'in the area left of the chair')
+    """
+    if place.startswith("the top of "):
+        return f"on {place.removeprefix('the ')}"
+    return placed(place) if place.startswith("the ") else f"at {place}"
 
 
 def _sentence(text: str) -> str:

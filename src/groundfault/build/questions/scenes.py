@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from groundfault.build.proposals.layout import (
     Box,
@@ -129,7 +130,16 @@ def _look(candidate: Candidate, build: Path, *, after: bool) -> Look:
     edited, mask = candidate.edited, candidate.target.mask
     if edited is None or mask is None:
         raise NotAsked("Q-colour", "its colour cannot be measured without a mask")
-    return look_of(read_image(build / (edited.after if after else edited.before)), decode(mask))
+    image = read_image(build / (edited.after if after else edited.before))
+    found = look_of(image, decode(mask))
+    light = look_of(image, np.ones(image.shape[:2], bool)).shares
+    if found.colour not in ("", "black", "white", "grey") and light[found.colour] > CAST:
+        return Look("", found.shares)  # in such light everything has this colour
+    return found
+
+
+CAST = 0.35
+"""Share of a picture's pixels of one hue from which its light is taken to be coloured."""
 
 
 def new_box(candidate: Candidate) -> Box:

@@ -41,7 +41,11 @@ def traced(rng: Rng, candidate: Candidate) -> tuple[Traced, Options, Options, Op
     def options(first: str, second: str, right: str) -> Options:
         wrong = [_clause(fields[f"choice_{first}_{k}"]) for k in (1, 2, 3)]
         wrong += [_clause(fields[f"choice_{second}_{k}"]) for k in (1, 2, 3)]
-        fitting = [text for text in dict.fromkeys(wrong) if text.casefold() != right.casefold()]
+        fitting = [
+            text
+            for text in dict.fromkeys(wrong)
+            if text.casefold() != right.casefold() and not _by_itself(text)
+        ]
         if len(fitting) < 3:
             raise NotAsked("Q-options", f"fewer than three wrong ones of choice_{first}")
         return lambda: some_of(rng, fitting, 3)
@@ -80,6 +84,16 @@ def _change(candidate: Candidate, kind: str, name: str, spot: str) -> str:
         "move": f"the {name} {spot} was moved to the {value}",
         "replace": f"the {name} {spot} was replaced by {with_article(value)}",
     }[kind]
+
+
+def _by_itself(text: str) -> bool:
+    """Whether something is said to be replaced by its own kind.
+
+    >>> _by_itself("The microwave there was replaced with a microwave")
+    True
+    """
+    what, replaced, by = text.casefold().partition(" was replaced with ")
+    return bool(replaced) and by.split(" ", 1)[-1] in what
 
 
 def _clause(text: str) -> str:
