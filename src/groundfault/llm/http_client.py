@@ -18,7 +18,7 @@ from groundfault.errors import GroundfaultError, MissingExtra
 from groundfault.llm.circuit import Circuit, ServerDown
 from groundfault.llm.event_loop import run_coroutine
 from groundfault.llm.retry import RetryPolicy, retry_after_s
-from groundfault.llm.server import Refused, Server, Unsound, read_reply
+from groundfault.llm.server import LargeResponses, Refused, Server, Unsound, read_reply
 from groundfault.records import Reply
 
 __all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
@@ -69,6 +69,9 @@ class HttpClient:
         self.circuit = Circuit(retry)
         self.retries = 0
         self._concurrency = concurrency
+        self._largest = LARGEST_RESPONSE
+        if isinstance(server, LargeResponses):
+            self._largest = server.largest_response
         known = (secret.encode() for secret in server.secrets())
         self._secrets = tuple(secret for secret in known if len(secret) >= SHORTEST_SECRET)
         self._under_way = 0
@@ -155,7 +158,7 @@ class HttpClient:
         if 200 <= status < 300:
             self.circuit.served()
             if content is None:
-                return _Setback(f"the response is larger than {LARGEST_RESPONSE >> 20} MB", True)
+                return _Setback(f"the response is larger than {self._largest >> 20} MB", True)
             try:
                 reply = read_reply(self.server, content)
             except Unsound as problem:
@@ -182,7 +185,7 @@ class HttpClient:
             content = bytearray()
             async for piece in response.content.iter_any():
                 content += piece
-                if len(content) > LARGEST_RESPONSE:
+                if len(content) > self._largest:
                     response.close()
                     return response.status, wait_s, None
             return response.status, wait_s, self._without_secrets(bytes(content))

@@ -19,8 +19,17 @@ __all__ = ["ProceduralEditor", "load"]
 
 
 def load(argument: str, options: ModelOptions) -> ProceduralEditor:
-    """The editor that `procedural[:PATH of MI-GAN's ONNX file]` names."""
-    return _editor_class()(migan=argument)
+    """The editor that `procedural[:PATH of MI-GAN's ONNX file]` names, with the donors that the
+    options list (`editors.loading.EditorOptions`)."""
+    editor = _editor_class()
+    settings = dict(getattr(options, "settings", {}))
+    donors = None
+    if getattr(options, "donors", ""):
+        from groundfault.editors.procedural.donors import read_list
+
+        donors = read_list(options.donors, options.images)  # type: ignore[attr-defined]
+    migan = argument or str(settings.get("migan", ""))
+    return editor(donors=donors, migan=migan, filters=bool(settings.get("filters", True)))
 
 
 def _editor_class() -> type[ProceduralEditor]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.editors.procedural import fitness, materials, surfaces
+from groundfault.editors.procedural.colours import recoloured
+from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
 from groundfault.editors.procedural.filling import fill, shadow_of
 from groundfault.editors.procedural.relief import (
@@ -20,12 +22,21 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
+    COLOURS,
     KINDS,
     MADE_OF_PARTS,
     MATERIALS,
     NOT_STANDING,
     PLACES,
     SURFACES,
+    TURNABLE,
+)
+from groundfault.editors.procedural.transplants import (
+    Place,
+    best_donor,
+    cutting_of,
+    free_place,
+    pasted,
 )
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
@@ -42,12 +53,16 @@ PAD_PX = 48
 class ProceduralEditor:
     """Edits photographs offline. The same request gives the same bytes.
 
+    donors: photographs whose things may be put into others; without, none are replaced.
     migan: path of MI-GAN's ONNX pipeline for holes; "" fills them with patches of the photograph.
     filters: whether requests are refused that can't look right; without, only those that can't be
         done at all.
     """
 
-    def __init__(self, *, migan: str = "", filters: bool = True) -> None:
+    def __init__(
+        self, *, donors: Donors | None = None, migan: str = "", filters: bool = True
+    ) -> None:
+        self.donors = donors
         self.migan = migan
         self.filters = filters
 
@@ -85,7 +100,11 @@ class ProceduralEditor:
             "surface": self._surface,
             "material": self._material,
             "context": self._context,
+            "recolour": self._recolour,
             "erase": self._erase,
+            "replace": self._replace,
+            "add": self._add,
+            "move": self._move,
         }
         change = make[request.kind](photo, region, request)
         if isinstance(change, NotEdited):
@@ -123,6 +142,10 @@ class ProceduralEditor:
         )
         return _over(photo, edge, box, new)
 
+    def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+        mask, edge, box = _cut_out(photo, region)
+        return _over(photo, edge, box, recoloured(edge.fore[box], mask[box], request.value))
+
     # ---- what is around it
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
@@ -140,20 +163,71 @@ class ProceduralEditor:
         hole = hole_of(photo, region)
         return _Change(fill(photo, hole, seed=request.seed, migan=self.migan), hole)
 
+    # ---- other things, other places
+
+    def _replace(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if self.donors is None:
+            return refused("no donor")
+        found = best_donor(photo, region, request.category, request.value, self.donors)
+        if found is None:
+            return refused("no donor")
+        donor, cutting, place = found
+        hole = hole_of(photo, region)
+        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        picture, mask, touched = pasted(clean, cutting, place)
+        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+        return _Change(picture, touched | hole, mask, details)
+
+    def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        """Put another thing beside the object: its own double, or a donor's."""
+        place = free_place(photo, region, apart=1.12, flipped=request.category in TURNABLE)
+        if place is None:
+            return refused("no room")
+        if request.value in ("", request.category):
+            picture, mask, touched = pasted(photo, cutting_of(photo, region), place, harmonise=0)
+            return _Change(picture, touched, mask, {"category": request.category})
+        if self.donors is None:
+            return refused("no donor")
+        found = best_donor(photo, region, request.category, request.value, self.donors)
+        if found is None:
+            return refused("no donor")
+        donor, cutting, own = found
+        there = Place(place.middle_px, place.foot_px, own.tall_px, own.flipped)
+        picture, mask, touched = pasted(photo, cutting, there)
+        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+        return _Change(picture, touched, mask, details)
+
+    def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        place = free_place(photo, region, apart=0.7, flipped=False)
+        if place is None:
+            return refused("no room")
+        hole = hole_of(photo, region)
+        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        picture, mask, touched = pasted(clean, cutting_of(photo, region), place, harmonise=0)
+        return _Change(picture, touched | hole, mask, {"category": request.category})
+
 
 class _Change:
-    """A picture, and where it may differ from the photograph."""
+    """A picture, where it may differ from the photograph, and where a new thing is in it."""
 
-    def __init__(self, picture: Floats, touched: Mask) -> None:
+    def __init__(
+        self,
+        picture: Floats,
+        touched: Mask,
+        mask: Mask | None = None,
+        details: dict[str, str] | None = None,
+    ) -> None:
         self.picture = picture
         self.touched = touched
+        self.mask = mask
+        self.details = details or {}
 
     def laid_over(self, image: Image, photo: Floats, dose: float) -> Edited:
         """The photograph with the change, as bytes: outside of it they are the photograph's."""
         share = min(max(dose, 0.0), 1.0)
         mixed = photo + share * (np.clip(self.picture, 0, 1) - photo)
         pixels = np.where(self.touched[..., None], (mixed * 255 + 0.5).astype(np.uint8), image)
-        return Edited(image=pixels, touched=self.touched)
+        return Edited(image=pixels, mask=self.mask, touched=self.touched, details=self.details)
 
 
 def refused(reason: str) -> NotEdited:
@@ -170,7 +244,12 @@ def hole_of(photo: Floats, region: Mask) -> Mask:
 
 def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     """Why a request can't be met by anybody."""
-    known = {"surface": SURFACES, "material": MATERIALS, "context": PLACES}
+    known = {
+        "surface": SURFACES,
+        "material": MATERIALS,
+        "context": PLACES,
+        "recolour": COLOURS,
+    }
     if request.kind not in KINDS:
         return "unknown kind of edit"
     if request.kind in known and request.value not in known[request.kind]:

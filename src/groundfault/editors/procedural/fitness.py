@@ -21,7 +21,7 @@ from groundfault.editors.procedural.edges import (
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
 from groundfault.editors.procedural.repertoire import PROPORTIONS
 
-__all__ = ["Measures", "is_whole", "measure", "objection"]
+__all__ = ["Measures", "is_whole", "measure", "objection", "solidity_of", "tallness_of"]
 
 SMALLEST_PX = 400
 LARGEST_SHARE = 0.6
@@ -80,8 +80,8 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         unrest=_unrest(lab, ring),
         mixture=_mixture(lab, ring),
         pattern=_pattern(photo, inner if inner.any() else mask),
-        solidity=_solidity(mask),
-        tallness=_tallness(mask),
+        solidity=solidity_of(mask),
+        tallness=tallness_of(mask),
         cut_low=_cut_low(mask),
         cut=_cut(mask),
     )
@@ -140,12 +140,14 @@ def _pattern(photo: Floats, inner: Mask) -> float:
     return float(np.percentile(np.abs(detail[inner]), 75))
 
 
-def _solidity(mask: Mask) -> float:
+def solidity_of(mask: Mask) -> float:
+    """A mask's share of its convex hull."""
     points = cv2.findNonZero(mask.astype(np.uint8))
     return float(min(mask.sum() / max(cv2.contourArea(cv2.convexHull(points)), 1.0), 1.0))
 
 
-def _tallness(mask: Mask) -> float:
+def tallness_of(mask: Mask) -> float:
+    """A mask's height over its width."""
     rows, columns = box_of(mask)
     return float((rows.stop - rows.start) / (columns.stop - columns.start))
 

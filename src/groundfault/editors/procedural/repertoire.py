@@ -5,6 +5,7 @@ from __future__ import annotations
 
 __all__ = [
     "COLOURS",
+    "COMPANY",
     "HEIGHTS_M",
     "KINDS",
     "MADE_OF_PARTS",
@@ -13,6 +14,7 @@ __all__ = [
     "PLACES",
     "PROPORTIONS",
     "SURFACES",
+    "TURNABLE",
 ]
 
 KINDS = (
@@ -220,3 +222,53 @@ PROPORTIONS = {
 }
 """The least share of its convex hull, and the least and greatest height over width, that a whole
 thing of a category has in photographs."""
+
+TURNABLE = frozenset(
+    {
+        "bear",
+        "bench",
+        "bird",
+        "cat",
+        "chair",
+        "couch",
+        "cow",
+        "dog",
+        "elephant",
+        "giraffe",
+        "horse",
+        "potted plant",
+        "sheep",
+        "teddy bear",
+        "vase",
+        "zebra",
+    }
+)
+"""Categories whose mirror images look as right: they bear no writing."""
+
+COMPANY = (
+    frozenset({"bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra"}),
+    frozenset({"bear", "bird", "cat", "dog", "sheep", "teddy bear"}),
+    frozenset({"bus", "car", "train", "truck"}),
+    frozenset({"bicycle", "motorcycle"}),
+    frozenset({"bed", "bench", "chair", "couch"}),
+    frozenset({"laptop", "microwave", "oven", "refrigerator", "toaster", "tv"}),
+    frozenset({"bottle", "bowl", "cup", "potted plant", "vase", "wine glass"}),
+    frozenset(
+        {
+            "apple",
+            "banana",
+            "broccoli",
+            "cake",
+            "carrot",
+            "donut",
+            "hot dog",
+            "orange",
+            "pizza",
+            "sandwich",
+        }
+    ),
+    frozenset({"backpack", "handbag", "suitcase"}),
+    frozenset({"bench", "fire hydrant", "parking meter", "potted plant"}),
+    frozenset({"book", "cell phone", "keyboard", "laptop", "mouse", "remote"}),
+)
+"""Categories of which one may stand where another does, for who does not say what is wanted."""
