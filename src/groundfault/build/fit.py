@@ -197,7 +197,7 @@ def free_canvas(
     lie between `least_px` and `most_px`, rounded up to a multiple, no longer than 3:1.
 
     >>> free_canvas((480, 640)), free_canvas((427, 640)), free_canvas((100, 1000))
-    ((480, 640), (432, 640), (400, 1200))
+    ((480, 640), (432, 640), (688, 2048))
     """
     short, long = min(size_px), max(size_px)
     scale = min(max(1.0, least_px / short), most_px / long)

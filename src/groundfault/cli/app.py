@@ -39,6 +39,10 @@ COMMANDS = {
         "evaluation:register",
         "One HTML file about any number of runs: opens offline, needs nothing else.",
     ),
+    "explore": Entry(
+        "exploring:register",
+        "Runs over one another in the browser: every case, every threshold, who is right where.",
+    ),
     "status": Entry(
         "status:register", "How far are these runs? Also while they go on, from another terminal."
     ),

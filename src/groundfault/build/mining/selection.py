@@ -235,13 +235,19 @@ class Targets(Generic[S]):
         return None
 
     def give(
-        self, photograph: Photograph, target: Thing, task: Task, facts: dict[str, str]
+        self,
+        photograph: Photograph,
+        target: Thing,
+        task: Task,
+        facts: dict[str, str],
+        part: str = "",
     ) -> Iterator[Candidate]:
-        """The candidate, unless the limit is reached."""
+        """The candidate, unless the limit is reached; `part` is what its id names, where that is
+        not the target alone."""
         if self.complete:
             return
         self._given += 1
-        name = candidate_id(photograph, target.id, task)
+        name = candidate_id(photograph, part or target.id, task)
         yield Candidate(
             id=name,
             task=task,
