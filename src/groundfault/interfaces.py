@@ -24,6 +24,7 @@ __all__ = [
     "AnySizes",
     "Baseline",
     "BatchSegmenter",
+    "Canvas",
     "ChatModel",
     "Checkpointed",
     "Closeable",
@@ -44,6 +45,7 @@ __all__ = [
     "Probeable",
     "RunNamed",
     "Segmenter",
+    "Sized",
     "Startable",
     "Versioned",
 ]
@@ -254,11 +256,37 @@ class NotEdited(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Editor(Protocol):
-    """Changes an image inside a region as instructed."""
+    """Changes an image inside a region as instructed. The region is what may change: for another
+    surface that of the thing, for another place everything around it."""
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
         """The edited image, of the same size, or why there is none."""
         ...
+
+
+class Canvas(msgspec.Struct, frozen=True, kw_only=True):
+    """The sizes of pictures that an editor takes."""
+
+    sizes_px: tuple[tuple[int, int], ...] = ()
+    """(height, width): these alone; empty means: any that the rest allows."""
+    multiple_px: int = 1
+    """Both sides are multiples of it."""
+    shortest_px: int = 1
+    longest_px: int = 1 << 16
+    """Of either side."""
+    most_px: int = 1 << 28
+    """Pixels in all."""
+    longest_ratio: float = float("inf")
+    """Of the longer side to the shorter."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """An editor of pictures of certain sizes. Pictures are brought to one of them before,
+    letterboxed and not cropped, and its reply is brought back after: it may have another size, or
+    be shifted."""
+
+    canvas: Canvas
 
 
 class EditRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,10 +16,11 @@ from zlib import crc32
 
 import msgspec
 
-__all__ = ["Journal"]
+__all__ = ["HEAD_BYTES", "Journal"]
 
 _HEAD = struct.Struct("<II")
 """Of a record: its length in bytes and its checksum."""
+HEAD_BYTES = _HEAD.size
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -30,14 +31,15 @@ class Journal:
         self.path = Path(path)
         self._file: int | None = None
 
-    def append(self, record: Any) -> None:
-        """Add one record: anything that msgspec can encode."""
+    def append(self, record: Any) -> int:
+        """Add one record: anything that msgspec can encode. Returns its content's length."""
         if self._file is None:
             self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         content = _encode(record)
         written = _HEAD.pack(len(content), crc32(content)) + content
         while written:
             written = written[os.write(self._file, written) :]
+        return len(content)
 
     def flush(self) -> None:
         """Wait until what was added would survive a power cut."""

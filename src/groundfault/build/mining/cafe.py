@@ -27,7 +27,7 @@ from groundfault.build.records import Candidate, Dropped, Task
 from groundfault.errors import UsageError
 from groundfault.io.photographs import Photograph, Thing
 
-__all__ = ["TASKS", "CafeSettings", "mine"]
+__all__ = ["SETTINGS", "TASKS", "CafeSettings", "mine"]
 
 TASKS: tuple[Task, ...] = ("SM", "CC", "OC")
 
@@ -42,6 +42,9 @@ class CafeSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Drop categories of which not every instance is annotated: p⁺ asks for all of them."""
     annotator: int = 1
     """Of several, whose mask is inherited: 1 is the first (the paper does not say)."""
+
+
+SETTINGS = CafeSettings
 
 
 def mine(

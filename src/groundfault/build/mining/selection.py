@@ -118,7 +118,7 @@ def candidate_id(photograph: Photograph, target: str, task: str) -> str:
     >>> candidate_id(plain, "7", "SM")
     'coco-139-7-SM'
     >>> candidate_id(msgspec.structs.replace(plain, id="../a b"), "7", "SM")
-    'coco-.._a_b-7-SM-85be9d0a'
+    'coco-.._a_b-7-SM-f13d9b13'
     """
     name = f"{photograph.id}-{target}-{task}"
     if _PLAIN.fullmatch(name) and len(name) <= 100:
@@ -235,13 +235,19 @@ class Targets(Generic[S]):
         return None
 
     def give(
-        self, photograph: Photograph, target: Thing, task: Task, facts: dict[str, str]
+        self,
+        photograph: Photograph,
+        target: Thing,
+        task: Task,
+        facts: dict[str, str],
+        part: str = "",
     ) -> Iterator[Candidate]:
-        """The candidate, unless the limit is reached."""
+        """The candidate, unless the limit is reached; `part` is what its id names, where that is
+        not the target alone."""
         if self.complete:
             return
         self._given += 1
-        name = candidate_id(photograph, target.id, task)
+        name = candidate_id(photograph, part or target.id, task)
         yield Candidate(
             id=name,
             task=task,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator
-from importlib import import_module
 
 import msgspec
 
@@ -69,7 +68,8 @@ ANYTHING = Repertoire()
 
 def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
     """What the procedural editor can do, with things to put in from these categories."""
-    known = import_module("groundfault.editors.procedural.repertoire")
+    from groundfault.editors.procedural import repertoire as known
+
     return Repertoire(
         surfaces=known.SURFACES,
         materials=known.MATERIALS,
