@@ -28,7 +28,7 @@ from groundfault.build.mining.selection import (
 from groundfault.build.records import Candidate, Dropped
 from groundfault.io.photographs import Photograph, Thing, spoken
 
-__all__ = ["HallusegSettings", "mine"]
+__all__ = ["SETTINGS", "HallusegSettings", "mine"]
 
 
 class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,6 +42,9 @@ class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=
     """Take things without an expression by their category."""
     splits: tuple[str, ...] = ()
     """Photographs of these splits alone; () takes all. One that is in two has to have both here."""
+
+
+SETTINGS = HallusegSettings
 
 
 def mine(

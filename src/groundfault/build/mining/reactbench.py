@@ -44,7 +44,7 @@ from groundfault.build.records import Candidate, Dropped
 from groundfault.errors import UsageError
 from groundfault.io.photographs import Photograph, Thing, spoken
 
-__all__ = ["OPERATIONS", "ReactbenchSettings", "mine", "statistics_settings"]
+__all__ = ["OPERATIONS", "SETTINGS", "ReactbenchSettings", "mine", "statistics_settings"]
 
 Photographs = Iterable[Photograph] | Callable[[], Iterable[Photograph]]
 OPERATIONS = ("delete", "add", "replace", "move")
@@ -94,6 +94,9 @@ def statistics_settings(settings: ReactbenchSettings) -> StatisticsSettings:
         names=settings.names,
         denied=settings.denied,
     )
+
+
+SETTINGS = ReactbenchSettings
 
 
 def mine(

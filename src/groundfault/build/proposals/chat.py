@@ -8,7 +8,7 @@ Whatever was paid for is in the response store: asked again after a crash, it co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -75,7 +75,7 @@ class ChatProposer:
     def __init__(
         self,
         client: ChatClient | BatchedChatModel,
-        images: Path,
+        images: Path | Sequence[Path],
         settings: ChatSettings | None = None,
         *,
         model: str = "",
