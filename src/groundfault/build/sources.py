@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from groundfault.build.folder_masks import MIN_SCORE, masked
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import (
     coco_photographs,
@@ -184,6 +185,9 @@ def photographs(
     split: str | None = None,
     licence: str = "",
     on_missing: Callable[[Photograph, str], None] | None = None,
+    segmenter: str = "",
+    phrases: Sequence[str] = (),
+    min_score: float = MIN_SCORE,
 ) -> Iterator[Photograph]:
     """The photographs of a source, one at a time, in its own order.
 
@@ -192,12 +196,16 @@ def photographs(
     say. One that is not ends the reading with a DataError or, where `on_missing` is given, is left
     out, after `on_missing(photograph, why)` was told. `split` keeps one split. `licence` is said of
     pictures for which the files say none; without it, what is known of the whole set is.
+    In a plain folder, `segmenter` (a model's name) finds the things that `phrases` name, with at
+    least `min_score`; without it, photographs have no things.
     """
     known = SOURCES.get(source)
     if known is None:
         raise UnknownName("source", source, SOURCES)
     if split is not None and not (known.splits or source in ("coco", "lvis")):
         raise UsageError(f"{source} has no splits; leave split '{split}' out")
+    if segmenter and source != "folder":
+        raise UsageError(f"{source} has things of its own; a segmenter is for a plain folder")
     files = [annotations] if isinstance(annotations, (str, PathLike)) else list(annotations)
     if not files and not (source == "folder" and images):
         raise UsageError(f"{source}: give its annotations: {known.annotations}")
@@ -206,10 +214,14 @@ def photographs(
     licensed = (
         each if each.licence else msgspec.structs.replace(each, licence=words) for each in found
     )
-    place = (
-        images if images is not None else files[0] if source in ("folder", "reasonseg") else None
-    )
-    return licensed if place is None else with_pictures(licensed, place, on_missing)
+    beside = files[0] if files and source in ("folder", "reasonseg") else None
+    place = beside if images is None else images
+    if place is None:
+        return licensed
+    there = with_pictures(licensed, place, on_missing)
+    if not segmenter:
+        return there
+    return masked(there, place, segmenter, phrases=phrases, min_score=min_score)
 
 
 def with_pictures(

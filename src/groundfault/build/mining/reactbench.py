@@ -44,7 +44,7 @@ from groundfault.build.records import Candidate, Dropped
 from groundfault.errors import UsageError
 from groundfault.io.photographs import Photograph, Thing, spoken
 
-__all__ = ["OPERATIONS", "ReactbenchSettings", "mine", "statistics_settings"]
+__all__ = ["OPERATIONS", "SETTINGS", "ReactbenchSettings", "mine", "statistics_settings"]
 
 Photographs = Iterable[Photograph] | Callable[[], Iterable[Photograph]]
 OPERATIONS = ("delete", "add", "replace", "move")
@@ -72,6 +72,8 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     min_whole_share: float = 0.0
     attribute_area_shares: tuple[float, float] = (0.05, 0.8)
     """The paper's limits for attributes, as shares of the picture."""
+    variants: tuple[Literal["A", "B"], ...] = ("A", "B")
+    """Edits of one thing's attributes: the paper makes two, in different directions."""
     more_than_objects: int = 15
     """Annotated things that a photograph for tracing must exceed."""
     tracing_area_share: float = 0.2
@@ -82,6 +84,9 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     min_things: int = 5
     """Fewer are not worth counting."""
     max_things: int | None = None
+
+
+SETTINGS = ReactbenchSettings
 
 
 def statistics_settings(settings: ReactbenchSettings) -> StatisticsSettings:
@@ -107,9 +112,9 @@ def mine(
 
     Photographs are read twice where pairs are counted: give a function that begins anew, or a list;
     what can be read only once is kept on the disk in between. `statistics` takes the place of
-    counting. `facts` has, by task: `instance` ("subject-relation-object"), `erased` and `kept`;
-    `object`, `attribute` and `attribute_type`; `object`, `same_instance_count`, `assigned` and
-    `fallbacks`; `counted` and `count`.
+    counting. `facts` has, by task: `relation` ("subject-predicate-object"), `predicate`, `erased`
+    and `kept`; `object`, `attribute`, `attribute_type` and `variant` (A or B); `object`,
+    `same_instance_count`, `operation` and `fallbacks` (with commas); `counted` and `count`.
     """
     if not settings.tasks:
         raise UsageError("ReactBench: give at least one task")
@@ -196,21 +201,22 @@ class _Miner:
             "counting": self._countings,
         }
         for task in self.settings.tasks:
-            taken = 0
+            taken: set[str] = set()
             for found in readers[task](photograph):
+                known = found.target.id in taken
                 most = self.settings.per_image
-                enough = most is not None and taken >= most
+                enough = most is not None and not known and len(taken) >= most
                 why = (
                     unused
                     or found.why
                     or (Dropped(reason="enough of its photograph") if enough else None)
                     or self._capped(found)
-                    or self.targets.capped(found.target.category)
+                    or (None if known else self.targets.capped(found.target.category))
                 )
                 if why:
                     self.targets.drop([candidate_id(photograph, found.part, task)], why)
                     continue
-                taken += 1
+                taken.add(found.target.id)
                 facts = self._assigned(photograph, found) if task == "tracing" else found.facts
                 yield from self.targets.give(photograph, found.target, task, facts, found.part)
 
@@ -238,11 +244,14 @@ class _Miner:
     def _erasures(self, photograph: Photograph) -> Iterator[_Found]:
         related = self._by_table if self._statistics is None else self._by_relation
         seen: set[tuple[str, str]] = set()
-        for erased, relation, kept, facts, why in related(photograph):
+        for erased, predicate, kept, facts, why in related(photograph):
             part = f"{erased.id}.{kept.id}"
             if (erased.id, kept.id) in seen:
                 continue
             seen.add((erased.id, kept.id))
+            if why:  # most relations: nothing more has to be known of them
+                yield _Found(erased, part, {}, why)
+                continue
             target, trouble = self._fitting(photograph, erased)
             names = self.settings.names.of(erased.category), self.settings.names.of(kept.category)
             people = denied_word(kept.category, self.settings.denied)
@@ -252,15 +261,15 @@ class _Miner:
                 "erased": spoken(names[0]),
                 "kept": spoken(names[1]),
                 "kept_id": kept.id,
-                "relation": relation,
+                "predicate": predicate,
                 **facts,
             }
-            yield _Found(erased, part, found, why or denied or trouble, " / ".join(sorted(names)))
+            yield _Found(erased, part, found, denied or trouble, " / ".join(sorted(names)))
 
     def _by_relation(
         self, photograph: Photograph
     ) -> Iterator[tuple[Thing, str, Thing, dict[str, str], Dropped | None]]:
-        """(erased, relation, kept, facts, what is against it) of each annotated relation."""
+        """(erased, predicate, kept, facts, what is against it) of each annotated relation."""
         things = {thing.id: thing for thing in photograph.things}
         names = self.settings.names
         for relation in photograph.relations:
@@ -277,7 +286,7 @@ class _Miner:
             erased, kept = (
                 (subject, other) if names.of(subject.category) == expected else (other, subject)
             )
-            yield erased, relation.predicate, kept, {"instance": said, **_of_pair(pair)}, None
+            yield erased, relation.predicate, kept, {"relation": said, **_of_pair(pair)}, None
 
     def _by_table(
         self, photograph: Photograph
@@ -292,7 +301,7 @@ class _Miner:
             for erased in by_name[erased_name]:
                 kept = max(by_name[kept_name], key=lambda each: _nearness(erased, each))
                 why = None if _nearness(erased, kept) > 0 else Dropped(reason="not near each other")
-                said = {"instance": f"{erased_name}-{relation}-{kept_name}", "pairs": "table"}
+                said = {"relation": f"{erased_name}-{relation}-{kept_name}", "pairs": "table"}
                 yield erased, relation, kept, said, why
 
     # ── attribute ──────────────────────────────────────────────────────────────────────────────
@@ -300,17 +309,22 @@ class _Miner:
     def _attributes(self, photograph: Photograph) -> Iterator[_Found]:
         for thing in self.targets.shuffled(photograph, photograph.things):
             name = self.settings.names.of(thing.category)
-            target, trouble = self._fitting(photograph, thing, self.settings.attribute_area_shares)
             attribute, facts, why = self._usual(thing, name)
+            parts = {variant: f"{thing.id}.{variant}" for variant in self.settings.variants}
+            if why:
+                yield from (_Found(thing, part, {}, why) for part in parts.values())
+                continue
+            target, trouble = self._fitting(photograph, thing, self.settings.attribute_area_shares)
             found = {
                 **target.facts,
                 "object": spoken(name),
                 "attribute": attribute,
-                "attribute_type": attribute_type(attribute) if attribute else "",
+                "attribute_type": attribute_type(attribute),
                 **facts,
             }
-            cap = f"{name} / {attribute}"
-            yield _Found(thing, thing.id, found, trouble or why, cap)
+            for variant, part in parts.items():
+                both = {**found, "variant": variant}
+                yield _Found(thing, part, both, trouble, f"{name} / {attribute}")
 
     def _usual(self, thing: Thing, name: str) -> tuple[str, dict[str, str], Dropped | None]:
         """The most probable of the usual attributes that a thing has; all of them as facts."""
@@ -335,24 +349,28 @@ class _Miner:
         settings, names = self.settings, self.settings.names
         named = names.things(photograph)
         counted = Counter(name for _, name in named)
-        few = len(named) <= settings.more_than_objects
+        few = None
+        if len(named) <= settings.more_than_objects:
+            few = Dropped(reason="too few things", details=str(len(named)))
         known = {thing.id for thing, _ in named}
         for thing in self.targets.shuffled(photograph, photograph.things):
             if thing.id not in known:
                 continue
+            if few:
+                yield _Found(thing, thing.id, {}, few)
+                continue
             name = names.of(thing.category)
             limits = settings.tracing_min_area_share, 1.0
             target, trouble = self._fitting(photograph, thing, limits)
-            why = Dropped(reason="too few things", details=str(len(named))) if few else None
-            if _box_share(photograph, thing) >= settings.tracing_area_share:
-                why = why or Dropped(reason="too large")
+            large = _box_share(photograph, thing) >= settings.tracing_area_share
             facts = {
                 **target.facts,
                 "object": spoken(name),
                 "objects": str(len(named)),
                 "same_instance_count": str(counted[name]),
             }
-            yield _Found(thing, thing.id, facts, why or trouble)
+            why = Dropped(reason="too large") if large else trouble
+            yield _Found(thing, thing.id, facts, why)
 
     def _assigned(self, photograph: Photograph, found: _Found) -> dict[str, str]:
         """The operation that is assigned, and in which order the others take its place."""
@@ -364,7 +382,7 @@ class _Miner:
             order.remove(OPERATIONS[self._turn % 4])
             order.insert(0, OPERATIONS[self._turn % 4])
             self._turn += 1
-        return {**found.facts, "assigned": order[0], "fallbacks": " ".join(order[1:])}
+        return {**found.facts, "operation": order[0], "fallbacks": ", ".join(order[1:])}
 
     # ── counting ───────────────────────────────────────────────────────────────────────────────
 
