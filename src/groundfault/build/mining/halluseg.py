@@ -84,7 +84,16 @@ def _of_photograph(
             targets.drop([candidate_id(photograph, thing.id, "replacement")], why)
             continue
         taken += 1
-        yield from targets.give(photograph, decent, "replacement", {**target.facts, **facts})
+        told = _with_words_first(decent, facts)
+        yield from targets.give(photograph, told, "replacement", {**target.facts, **facts})
+
+
+def _with_words_first(thing: Thing, facts: dict[str, str]) -> Thing:
+    """A thing whose chosen words are the first of their kind."""
+    question, expression = facts.get("question", ""), facts.get("expression", "")
+    questions = sorted(thing.questions, key=lambda each: each != question)
+    phrases = sorted(thing.phrases, key=lambda each: each != expression)
+    return msgspec.structs.replace(thing, phrases=tuple(phrases), questions=tuple(questions))
 
 
 def _of_other_split(photograph: Photograph, settings: HallusegSettings) -> Dropped | None:
