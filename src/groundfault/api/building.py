@@ -53,8 +53,8 @@ def build(
     """Make a benchmark from photographs, as a recipe says: the path of a TOML file, or a `Recipe`.
 
     The same call goes on where an earlier one ended. `until` is the last stage to do; with `again`
-    what failed is asked again. `options` are those of `evaluate` that say how models and services are
-    reached and paid (base_url, budget, price, concurrency, workers, engine …); `edit_price` is
+    what failed is asked again. `options` are those of `evaluate` that say how models and services
+    are reached and paid (base_url, budget, price, concurrency, workers, engine …); `edit_price` is
     money for one picture of an editing service. The result names the folder and its funnel;
     `gf.load(OUT/release)` is the benchmark.
     """
