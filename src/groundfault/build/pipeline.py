@@ -263,8 +263,6 @@ class _Pipeline:
         name = self.recipe.benchmark
         module = import_module(f"groundfault.build.mining.{name}")
         given = {"seed": self.recipe.seed, "limit": self.recipe.limit, **self.recipe.mine}
-        if name == "reactbench" and self.recipe.source.name not in RELATED:
-            given.setdefault("pairs", "table")
         return module.mine, convert_settings(given, module.SETTINGS)
 
     def _photographs(self) -> Iterator[Photograph]:
@@ -324,9 +322,6 @@ class _Pipeline:
         )
 
 
-RELATED = ("visual-genome",)
-"""Sources that say what things are like and how they stand to each other; of others nothing can be
-counted, so what goes together comes from a table unless a recipe says otherwise."""
 MINING = 1
 """The version of mining; another one makes earlier candidates stale."""
 

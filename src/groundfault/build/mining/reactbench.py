@@ -108,9 +108,6 @@ def statistics_settings(settings: ReactbenchSettings) -> StatisticsSettings:
     )
 
 
-SETTINGS = ReactbenchSettings
-
-
 def mine(
     photographs: Photographs,
     settings: ReactbenchSettings,
