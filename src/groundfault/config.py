@@ -19,6 +19,7 @@ __all__ = [
     "check",
     "check_threshold",
     "convert_settings",
+    "load_layered_toml",
     "load_toml",
     "number",
 ]
@@ -72,6 +73,43 @@ def convert_settings(given: Mapping[str, Any], type_: type[T]) -> T:
         return msgspec.convert(given, type_)
     except msgspec.ValidationError as problem:
         raise UsageError(_explain(problem, type_)) from None
+
+
+def load_layered_toml(path: str | PathLike[str], type_: type[T]) -> T:
+    """The same of a file that may begin with `base = "other.toml"`: it says only what is otherwise.
+    Tables are merged key by key, lists of tables by their names."""
+    merged = _layers(Path(path), [])
+    try:
+        return msgspec.convert(merged, type_)
+    except msgspec.ValidationError as problem:
+        raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+
+
+def _layers(path: Path, above: list[Path]) -> dict[str, Any]:
+    if path.resolve() in above:
+        raise UsageError(f"{path}: is its own base")
+    own = load_toml(path, dict[str, Any])
+    base = own.pop("base", None)
+    if base is None:
+        return own
+    below = _layers(path.parent / str(base), [*above, path.resolve()])
+    found: dict[str, Any] = _merged(below, own)
+    return found
+
+
+def _merged(below: Any, own: Any) -> Any:
+    if isinstance(below, dict) and isinstance(own, dict):
+        return below | {key: _merged(below.get(key), value) for key, value in own.items()}
+    if _is_named(below) and _is_named(own):
+        by_name = {each["name"]: each for each in below}
+        for each in own:
+            by_name[each["name"]] = _merged(by_name.get(each["name"], {}), each)
+        return list(by_name.values())
+    return own
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, dict) and "name" in v for v in value)
 
 
 def check(settings: T) -> T:

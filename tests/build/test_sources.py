@@ -132,6 +132,50 @@ def test_a_folder_of_photographs(tmp_path: Path) -> None:
         list(photographs("folder", images=tmp_path))
 
 
+SEGMENTER = """
+import numpy as np
+from groundfault.io.masks import as_prediction
+
+class Bright:
+    closed = 0
+
+    def segment(self, image, phrases):
+        mask = image.mean(axis=2) > 128
+        halves = [mask & (np.arange(mask.shape[1]) < 15), mask & (np.arange(mask.shape[1]) >= 15)]
+        return [as_prediction(halves if name == "dog" else [], [0.9, 0.3] if name == "dog" else [])
+                for name in phrases]
+
+    def close(self):
+        Bright.closed += 1
+
+def load(argument, options):
+    return Bright()
+"""
+
+
+def test_things_in_a_folder_are_found_by_a_segmenter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "packages" / "bright-1.0.dist-info"
+    installed.mkdir(parents=True)
+    points = "[groundfault.models]\nbright = bright_for_tests:load\n"
+    (installed / "entry_points.txt").write_text(points)
+    (tmp_path / "packages" / "bright_for_tests.py").write_text(SEGMENTER)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    picture(tmp_path / "images" / "a.png", 20, 30)
+    chosen: dict[str, Any] = {"annotations": tmp_path / "images", "segmenter": "bright"}
+    [found] = photographs("folder", **chosen, phrases=["cup", "dog"])
+    [thing] = found.things
+    assert (thing.category, thing.masked_by, found.exhaustive) == ("dog", "bright", False)
+    assert thing.mask and not decode(thing.mask)[:, 15:].any()
+    [both] = photographs("folder", **chosen, phrases=["dog"], min_score=0.2)
+    assert len(both.things) == 2
+    with pytest.raises(UsageError, match="a segmenter is for a plain folder"):
+        photographs("coco", **chosen)
+    with pytest.raises(UnknownName, match="Did you mean 'bright'"):
+        list(photographs("folder", annotations=tmp_path / "images", segmenter="brigt"))
+
+
 def test_unknown_sources_and_splits_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'refcoco'"):
         photographs("refcocco", annotations=tmp_path)

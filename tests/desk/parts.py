@@ -160,7 +160,10 @@ class Served:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def interrupt(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
         self.process.send_signal(number)
@@ -174,8 +177,11 @@ def served(*arguments: object, command: str = "review") -> Iterator[Served]:
     try:
         yield desk
     finally:
-        if desk.process.poll() is None:
-            desk.kill()
+        desk.kill()
+
+
+OPEN: list[http.client.HTTPConnection] = []
+"""Connections that the end of a test closes."""
 
 
 class Client:
@@ -184,6 +190,7 @@ class Client:
     def __init__(self, base: str, token: str, name: str = "") -> None:
         self.base = base
         self.connection = http.client.HTTPConnection(base.removeprefix("http://"), timeout=60)
+        OPEN.append(self.connection)
         self.cookie = ""
         status, _ = self.post("/join", {"token": token, "name": name})
         assert status == 200

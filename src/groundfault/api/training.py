@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundfault.config import load_toml
+from groundfault.config import load_layered_toml
 from groundfault.errors import MissingExtra
 from groundfault.models.checkpoints import require_transformers
 
@@ -22,11 +22,11 @@ AnyPath = str | PathLike[str]
 
 
 def read_recipe(path: AnyPath) -> Recipe:
-    """A recipe of counterfactual fine-tuning."""
+    """A recipe of counterfactual fine-tuning; `base` in it names one that it changes."""
     _require_libraries()
     from groundfault.training.segvlm.recipe import Recipe
 
-    return load_toml(path, Recipe)
+    return load_layered_toml(path, Recipe)
 
 
 def train(

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from groundfault import registry
+from groundfault.build.framing import Framed, changed_region, edit_in_frame
 from groundfault.build.pictures import (
     find_photograph,
     keep_image,
@@ -23,8 +25,9 @@ from groundfault.build.pictures import (
     read_photograph,
 )
 from groundfault.build.records import Candidate, Dropped, EditedPicture
-from groundfault.build.stages import FAILED, Keep, Record, encoded
+from groundfault.build.stages import FAILED, Agree, Keep, Record, encoded, unasked
 from groundfault.editors.loading import EditorOptions, editor_identity, load_editor
+from groundfault.editors.services import ServiceEditor
 from groundfault.errors import RAISED, DataError, GroundfaultError, described
 from groundfault.interfaces import DirectEditor, Edited, Editor, EditRequest, NotEdited
 from groundfault.io.foreign import sha256
@@ -46,6 +49,9 @@ VERSION = "1"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
+NEW_THING = ("replace", "add", "move")
+ANYWHERE = ("add", "move")
+"""Kinds of edit whose place only the instruction says."""
 
 
 class EditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +67,9 @@ class EditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     reach: float = 0.25
     """How far around the target an erased or replaced thing may take its shadow along, as a share
     of the target's longer side."""
+    masker: str = ""
+    """The segmenter that finds a new thing in the reply of an editor that does not say where it
+    put it, as HalluSegBench has it; "" takes what changed."""
     keep_raw: bool = True
     """Keep what the editor gave, before anything was pasted back."""
     options: dict[str, Any] = {}
@@ -82,8 +91,9 @@ class EditStage:
         plan: Plan | None = None,
         donors: Path | None = None,
         options: EditorOptions | None = None,
+        agree: Agree = unasked,
     ) -> None:
-        self.plan = plan or Plan()
+        self.plan, self.agree = plan or Plan(), agree
         folders = tuple(path.resolve() for path in images)
         given = msgspec.structs.replace(
             options or EditorOptions(),
@@ -142,6 +152,7 @@ class EditStage:
     def _here(self, candidates: Iterator[Candidate], keep: Keep) -> str:
         doer, _ = self.job.set_up()
         try:
+            candidates = self._agreed(candidates, doer)
             many = doer.at_once
             if many <= 1:
                 for candidate in candidates:
@@ -154,6 +165,14 @@ class EditStage:
             return doer.stopped
         finally:
             doer.close()
+
+    def _agreed(self, candidates: Iterator[Candidate], doer: _Doer) -> Iterator[Candidate]:
+        """Show whoever pays what is left to edit, where an editor costs something."""
+        if not isinstance(doer.editor, ServiceEditor):
+            return candidates
+        pending = list(candidates)
+        self.agree(f"{self.job.settings.by} is to edit", doer.editor.estimate(len(pending)))
+        return iter(pending)
 
     def _many(self, candidates: Iterator[Candidate], doer: Any, many: int, keep: Keep) -> None:
         """By requests to a service, several under way."""
@@ -212,6 +231,7 @@ class _Doer:
     def __init__(self, job: EditJob, editor: Editor) -> None:
         self.job, self.editor = job, editor
         self.at_once: int = getattr(editor, "requests_at_once", 1)
+        self._masker: Any = None
 
     @property
     def stopped(self) -> str:
@@ -257,49 +277,70 @@ class _Doer:
             seed=candidate.seed,
             dose=job.settings.dose,
         )
-        if isinstance(self.editor, DirectEditor):
-            found = self.editor.perform(image, region, request)
-            raw: Image | None = None
-            details: dict[str, str] = {}
-        else:
-            found, raw, details = self._by_words(image, region, request)
+        if not isinstance(self.editor, DirectEditor):
+            return self._by_words(candidate, image, region, request)
+        found = self.editor.perform(image, region, request)
         if isinstance(found, NotEdited):
             return found
         held = _hold(image, region, request.kind, found, job.settings)
-        return self._kept(candidate, image, held, raw, {**details, **found.details})
+        return self._kept(candidate, image, held)
 
     def _by_words(
-        self, image: Image, region: BinaryMask, request: EditRequest
-    ) -> tuple[Edited | NotEdited, Image | None, dict[str, str]]:
-        """By an editor that takes a picture and words."""
-        found = self.editor.edit(image.copy(), region, request.instruction)
-        if isinstance(found, NotEdited):
-            return found, None, {}
-        if getattr(found, "shape", None) != image.shape:
-            raise GroundfaultError(f"editor {self.job.settings.by} gave no image of the same size")
-        return Edited(image=found), found, {}
+        self, candidate: Candidate, image: Image, region: BinaryMask, request: EditRequest
+    ) -> Candidate | NotEdited:
+        """By an editor that takes a picture and words; where the new thing is has to be found."""
+        may = touchable(region, request.kind, self.job.settings)
+        if request.kind in ANYWHERE:
+            may = np.ones_like(region)
+        framed = edit_in_frame(self.editor, image, may, request.instruction)
+        if isinstance(framed, NotEdited):
+            return framed
+        mask, by = None, ""
+        if request.kind in NEW_THING:
+            mask, by = self._found(candidate, image, framed.image, may)
+            if mask is None:
+                return NotEdited(outcome="refused", reason="the new thing is not found")
+        details = {**framed.details, **({"mask_by": by} if by else {})}
+        held = Edited(image=framed.image, mask=mask, touched=may, details=details)
+        return self._kept(candidate, image, held, framed)
+
+    def _found(
+        self, candidate: Candidate, before: Image, after: Image, may: BinaryMask
+    ) -> tuple[BinaryMask | None, str]:
+        """Where the new thing is: as a segmenter finds it or, without one, where the picture
+        changed."""
+        masker = self.job.settings.masker
+        if not masker:
+            return changed_region(before, after, may), "difference"
+        assert candidate.proposal is not None
+        if self._masker is None:
+            self._masker = registry.load_model(masker, self.job.options)
+        [answer] = self._masker.segment(after, [candidate.proposal.negative])
+        best, most = None, 0.0
+        for rle, score in zip(answer.masks, answer.scores, strict=True):
+            mask = decode(rle)
+            overlap = float((mask & may).sum() / max(1, mask.sum())) * score
+            if overlap > most:
+                best, most = mask, overlap
+        return best, masker
 
     def _kept(
-        self,
-        candidate: Candidate,
-        image: Image,
-        held: Edited,
-        raw: Image | None,
-        details: dict[str, str],
+        self, candidate: Candidate, image: Image, held: Edited, framed: Framed | None = None
     ) -> Candidate:
         folder, settings = self.job.folder, self.job.settings
         path = find_photograph(candidate.photograph, self.job.images)
-        changed = np.any(held.image != image, axis=2)
+        raw = ""
+        if framed is not None and settings.keep_raw:
+            raw = keep_image(folder, f"{candidate.id}-raw", framed.raw)
         edited = EditedPicture(
             before=keep_original(folder, candidate.photograph, path, image),
             after=keep_image(folder, f"{candidate.id}-edited", held.image),
-            raw=""
-            if raw is None or not settings.keep_raw
-            else keep_image(folder, f"{candidate.id}-raw", raw),
+            raw=raw,
             mask=None if held.mask is None else encode(held.mask),
-            touched=encode(changed if held.touched is None else held.touched),
+            touched=encode(np.asarray(held.touched)),
             editor=settings.by,
-            details=details,
+            details=held.details,
+            matrix=() if framed is None else framed.matrix,
         )
         return msgspec.structs.replace(candidate, edited=edited)
 

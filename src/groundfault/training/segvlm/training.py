@@ -167,7 +167,7 @@ def _trained(
         if evaluate is None:
             return
         for each in recipe.evaluation.sets:
-            folder = own / EVALUATIONS / f"step-{step:06d}" / each.name
+            folder = own / EVALUATIONS / each.name / f"step-{step:06d}"
             found = evaluate(pupil.segmenter(step), each, folder, step)
             watch.measured(step, each.name, found)
             cluster.log({f"{each.name}/{k}": v for k, v in found.items() if v is not None}, step)
