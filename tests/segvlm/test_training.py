@@ -3,6 +3,7 @@ memory."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -294,6 +295,19 @@ def test_a_model_refuses_other_checkpoints_than_its_own(
         load_segvlm(str(tmp_path), ModelOptions())
     with pytest.raises(UsageError, match="name the folder"):
         load_segvlm("", ModelOptions())
+
+
+def test_trackers_that_are_not_there_are_named(
+    checkpoint: Checkpoint, quads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *more: (name != "wandb" and found(name, *more)) or None,
+    )
+    with pytest.raises(UsageError, match="wandb is not installed"):
+        train(recipe(checkpoint, quads, trackers=("wandb",)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_quad_is_learnt(checkpoint: Checkpoint, quads: Path, tmp_path: Path) -> None:

@@ -46,7 +46,20 @@ if TYPE_CHECKING:
 __all__ = ["GeminiEditServer", "load", "nearest_ratio"]
 
 VERSION = "1"
-RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+SIZES_PX = {
+    "1:1": (1024, 1024),
+    "2:3": (1248, 832),
+    "3:2": (832, 1248),
+    "3:4": (1184, 864),
+    "4:3": (864, 1184),
+    "4:5": (1152, 896),
+    "5:4": (896, 1152),
+    "9:16": (1344, 768),
+    "16:9": (768, 1344),
+    "21:9": (672, 1536),
+}
+"""Aspect ratio, width to height, → (height, width) of its replies at 1K."""
+RATIOS = tuple(SIZES_PX)
 MASK_WORDS = (
     " Change only what is white in the second picture; it is a mask, not part of the scene."
 )
@@ -74,17 +87,6 @@ def nearest_ratio(width_px: int, height_px: int) -> str:
     return min(RATIOS, key=distance)
 
 
-def canvas_of() -> Canvas:
-    """One size per aspect ratio of about a megapixel: replies have the ratios alone."""
-    return Canvas(sizes_px=tuple(_about_a_megapixel(ratio) for ratio in RATIOS))
-
-
-def _about_a_megapixel(ratio: str) -> tuple[int, int]:
-    across, down = map(int, ratio.split(":"))
-    scale = (1024 * 1024 / (across * down)) ** 0.5
-    return round(down * scale / 16) * 16, round(across * scale / 16) * 16
-
-
 class _Load:
     """Makes editors; nothing is asked yet."""
 
@@ -102,7 +104,9 @@ class _Load:
             pictures = (photograph(image),)
             return (*pictures, grey_mask(region)) if with_mask else pictures
 
-        return ServiceEditor(server, options, canvas=canvas_of(), shown=shown)
+        return ServiceEditor(
+            server, options, canvas=Canvas(sizes_px=tuple(SIZES_PX.values())), shown=shown
+        )
 
     def identity(self, argument: str, options: ModelOptions) -> Mapping[str, str]:
         """The version of the requests, and where they go."""

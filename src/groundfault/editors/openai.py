@@ -172,8 +172,11 @@ class _Response(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
-def form_data(fields: Mapping[str, str], files: Mapping[str, Picture]) -> bytes:
-    """A form with files, `multipart/form-data`; the same fields always give the same bytes."""
+def form_data(
+    fields: Mapping[str, str], files: Mapping[str, Picture], *, filename: str = ""
+) -> bytes:
+    """A form with files, `multipart/form-data`; the same fields always give the same bytes. Files
+    are called as their fields are, or `filename`."""
     parts = []
     for name, value in fields.items():
         if BOUNDARY in value:
@@ -182,7 +185,7 @@ def form_data(fields: Mapping[str, str], files: Mapping[str, Picture]) -> bytes:
         parts.append(f"--{BOUNDARY}\r\n{head}\r\n\r\n{value}\r\n".encode())
     for name, picture in files.items():
         head = (
-            f'Content-Disposition: form-data; name="{name}"; filename="{name}.png"\r\n'
+            f'Content-Disposition: form-data; name="{name}"; filename="{filename or name}.png"\r\n'
             f"Content-Type: {picture.mime}"
         )
         parts.append(f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + picture.content + b"\r\n")
