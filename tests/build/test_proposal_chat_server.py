@@ -15,6 +15,7 @@ from tests.build.proposal_parts import candidate
 from tests.llm.chat_server import ChatServer, Request, Response, completion, error
 
 from groundfault.build.proposals.chat import ChatProposer, ChatSettings
+from groundfault.build.proposals.critic import CriticisedProposer, criteria
 from groundfault.build.proposals.plans import ERASED, PROMPTS, TRACING_FIELDS
 from groundfault.build.proposals.prompts import load_prompt
 from groundfault.build.proposals.proposer import load_proposer
@@ -408,3 +409,47 @@ def test_identities_and_loading(images: Path, tmp_path: Path) -> None:
     assert isinstance(asking, ChatProposer) and "openai:tiny" in asking.identity
     with pytest.raises(UsageError, match="name the file"):
         load_proposer("scripted", images=images)
+
+
+def criticised(verdict: str) -> Callable[[str], str]:
+    """A model that proposes, and as a critic says the verdict about SM-7."""
+
+    def answer(words: str) -> str:
+        if "Check it against each of these rules" not in words:
+            return GOOD
+        ids = list(criteria("SM"))
+        return "\n".join(f"{key}: {verdict if key == 'SM-7' else 'yes'}" for key in ids)
+
+    return answer
+
+
+def test_a_critic_drops_what_breaks_a_rule(images: Path) -> None:
+    with ChatServer(answering(criticised("yes"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+        assert len(server.requests) == 2
+        assert "negative prompt: tree" in server.requests[1].words
+    assert isinstance(found["7-0-SM"], Proposal)
+    with ChatServer(answering(criticised("no"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+    assert found["7-0-SM"] == Dropped(reason="SM-7", details="the critic: SM-7")
+    with ChatServer(answering(criticised("perhaps"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+    dropped = found["7-0-SM"]
+    assert isinstance(dropped, Dropped) and dropped.reason == "unparsed"
+
+
+def test_a_critic_is_a_chat_model_and_part_of_the_identity(images: Path) -> None:
+    with pytest.raises(UsageError, match="a critic is a chat model"):
+        load_proposer("rules", images=images, critic="rules")
+    alone = load_proposer("rules", images=images)
+    both = load_proposer("rules", images=images, critic="openai:tiny")
+    assert alone.identity in both.identity and "openai:tiny" in both.identity
+
+
+@pytest.mark.parametrize("task", ["SM", "OC", "CC", "replacement", "erasure", "tracing"])
+def test_every_task_has_rules_for_a_critic(task: str) -> None:
+    found = criteria(task)
+    assert len(found) >= 8 and all(found.values())

@@ -6,6 +6,7 @@
     two instructions    Instruction A: … / Instruction B: … (attributes)
     lines of fields     edit_type: … (tracing, fields of an erasure)
     a JSON object       fields of an attribute, ambiguity of a count
+    verdicts            SM-1: yes … (a critic's, one line per rule)
 
 Nothing is guessed: what is not in its form raises `NotInForm` with a sentence that tells the model
 what was wrong. Saying that there is nothing to propose is an answer of its own, None.
@@ -27,6 +28,7 @@ __all__ = [
     "parse_json_fields",
     "parse_line",
     "parse_two_instructions",
+    "parse_verdicts",
     "spoken",
 ]
 
@@ -210,6 +212,31 @@ def parse_json_fields(
         raise NotInForm(f"There is no field '{strange[0][:40]}'.")
     said = {name: _json_words(value) for name, value in fields.items() if value is not None}
     return _whole(said, names, optional)
+
+
+_VERDICT = re.compile(r"([A-Za-z]+-[A-Za-z0-9]+)\s*[:：]\s*(yes|no)\b.*", re.IGNORECASE)
+
+
+def parse_verdicts(text: str, ids: Sequence[str]) -> dict[str, bool]:
+    """Whether each rule is kept: a line `ID: yes` or `ID: no` for each, in any order.
+
+    >>> parse_verdicts("SM-1: yes\\nSM-2: no, it is thicker", ["SM-1", "SM-2"])
+    {'SM-1': True, 'SM-2': False}
+    """
+    found: dict[str, bool] = {}
+    for line in filter(str.strip, spoken(text).splitlines()):
+        match = _VERDICT.fullmatch(line.strip())
+        if match is None:
+            raise NotInForm(
+                f"The line '{line.strip()[:60]}' is not of the form RULE-ID: yes or no."
+            )
+        if match[1] not in ids or match[1] in found:
+            raise NotInForm(f"There is no rule '{match[1][:20]}', or it was answered before.")
+        found[match[1]] = match[2].casefold() == "yes"
+    missing = [each for each in ids if each not in found]
+    if missing:
+        raise NotInForm(f"There is no line for {missing[0]}.")
+    return {each: found[each] for each in ids}
 
 
 def _json_words(value: str | bool | int | float) -> str:

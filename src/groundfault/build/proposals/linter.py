@@ -19,7 +19,17 @@ import msgspec
 from groundfault.build.proposals.kinds import PEOPLE
 from groundfault.build.records import Candidate, Proposal
 
-__all__ = ["RULES", "Rule", "Subject", "Violation", "errors", "lint", "rule", "warnings"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "Subject",
+    "Violation",
+    "errors",
+    "lint",
+    "rule",
+    "rules_of",
+    "warnings",
+]
 
 Severity = Literal["error", "warning"]
 
@@ -96,16 +106,20 @@ def lint(
     proposal: Proposal, about: Candidate | Subject, *, without: Iterable[str] = ()
 ) -> tuple[Violation, ...]:
     """The rules that a proposal breaks, in order; `without` names rules that are not checked."""
-    _load()
     subject = about if isinstance(about, Subject) else Subject.of(about)
     off = frozenset(without)
     found = []
-    for each in RULES.values():
-        if subject.task in each.tasks and each.id not in off:
-            problem = each.check(proposal, subject)
-            if problem:
-                found.append(Violation(each.id, each.severity, each.says, problem))
+    for each in rules_of(subject.task):
+        problem = "" if each.id in off else each.check(proposal, subject)
+        if problem:
+            found.append(Violation(each.id, each.severity, each.says, problem))
     return tuple(found)
+
+
+def rules_of(task: str) -> tuple[Rule, ...]:
+    """The rules of a task."""
+    _load()
+    return tuple(each for each in RULES.values() if task in each.tasks)
 
 
 def errors(violations: Iterable[Violation]) -> tuple[Violation, ...]:

@@ -47,13 +47,27 @@ def load_proposer(
     options: ChatOptions | None = None,
     settings: ChatSettings | None = None,
     repertoire: Repertoire | None = None,
+    critic: str = "",
     **client: Any,
 ) -> Proposer:
     """The proposer that a spec stands for: `rules`, `scripted:FILE`, or a chat model.
 
     `repertoire` says what the editor can do, for `rules`; `options`, `settings` and `client`
-    (further arguments of `ChatClient`) are a chat model's.
+    (further arguments of `ChatClient`) are a chat model's. `critic` is a second chat model that
+    checks every proposal by rule.
     """
+    if critic:
+        from groundfault.build.proposals.critic import CriticisedProposer
+
+        more: dict[str, Any] = {
+            "images": images,
+            "folder": folder,
+            "options": options,
+            "settings": settings,
+        }
+        first = load_proposer(spec, repertoire=repertoire, **more, **client)
+        second = load_proposer(critic, **more, **client)
+        return CriticisedProposer(first, second)
     name, _, argument = spec.partition(":")
     if name == "rules":
         from groundfault.build.proposals.rules import RulesProposer
