@@ -20,6 +20,7 @@ const outbox = new Outbox(person, {
     $("saved").classList.toggle("wrong", !!problem);
     document.body.dataset.waiting = waiting;
   },
+  have: () => state.queue.map(entry => [entry.item.id, entry.stage]),
   refused(problem) { say(problem.status === 401 ? "You are signed out: open your invitation again. What waits is kept in this browser." : problem.message); },
 });
 
@@ -306,9 +307,11 @@ function settle(answer, batch) {
 // The server's list is right once nothing waits to be sent; until then it can only add.
 function merge(items) {
   const before = current(), local = new Map(state.queue.map(entry => [key(entry), entry]));
-  const fresh = items.filter(entry => !outbox.has(entry.item.id));
+  const known = items.map(entry => local.get(key(entry)) ?? entry).filter(entry => !outbox.has(entry.item.id));
+  const fresh = known.filter(entry => entry.item.protocol);
+  if (fresh.length < known.length && !outbox.size) { refill(); return; }          // it had this one when it asked, and no more
   if (!outbox.size) {
-    state.queue = fresh.map(entry => local.get(key(entry)) ?? entry);
+    state.queue = fresh;
     const kept = state.queue.findIndex(entry => entry === before);
     const awaited = state.queue.findIndex(entry => entry.item.id === state.awaited), first = awaited < 0 ? kept : awaited;
     if (first > 0) state.queue.unshift(...state.queue.splice(first, 1));
