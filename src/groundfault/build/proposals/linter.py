@@ -16,7 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from groundfault.build.proposals.kinds import PEOPLE
+from groundfault.build.denied import Denied
+from groundfault.build.proposals.kinds import NOBODY
 from groundfault.build.records import Candidate, Proposal
 
 __all__ = [
@@ -43,12 +44,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the other things in the picture."""
     others: int = 0
     """Other things of the target's category in the picture."""
-    denied: frozenset[str] = PEOPLE
-    """Words that no phrase may have."""
+    denied: Denied = NOBODY
+    """What no phrase may name."""
     facts: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, candidate: Candidate, denied: frozenset[str] = PEOPLE) -> Subject:
+    def of(cls, candidate: Candidate, denied: Denied = NOBODY) -> Subject:
         """The subject of a candidate's proposal."""
         target = candidate.target
         others = [t for t in candidate.photograph.things if t.id != target.id]
