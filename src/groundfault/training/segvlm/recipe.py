@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from groundfault.models.segvlm.network import Lora
+from groundfault.models.segvlm.rows import MAX_PIXELS
 from groundfault.training.segvlm.objective import Losses
 
 __all__ = ["CURES", "DataSet", "Evaluation", "Guard", "Model", "Optimiser", "Recipe", "key_of"]
@@ -32,6 +33,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     revision: str = ""
     max_tokens: Positive = 128
     """Of an answer."""
+    max_pixels: Positive = MAX_PIXELS
+    """Of a picture as the language model sees it."""
 
 
 class Optimiser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
