@@ -48,6 +48,7 @@ def build(
     quiet: bool = True,
     agree: Agree = nobody,
     edit_price: float | None = None,
+    editor_base_url: str = "",
     **options: Unpack[EvaluateOptions],
 ) -> Built:
     """Make a benchmark from photographs, as a recipe says: the path of a TOML file, or a `Recipe`.
@@ -55,8 +56,8 @@ def build(
     The same call goes on where an earlier one ended. `until` is the last stage to do; with `again`
     what failed is asked again. `options` are those of `evaluate` that say how models and services
     are reached and paid (base_url, budget, price, concurrency, workers, engine …); `edit_price` is
-    money for one picture of an editing service. The result names the folder and its funnel;
-    `gf.load(OUT/release)` is the benchmark.
+    money for one picture of an editing service, `editor_base_url` its address if it is another.
+    The result names the folder and its funnel; `gf.load(OUT/release)` is the benchmark.
     """
     made = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
     settings = Options.of(options).with_shared_budget()
@@ -70,39 +71,50 @@ def build(
                 plan=settings.plan(),
                 retry=again,
                 watcher=watcher,
-                services=_services(made, settings, agree, edit_price),
+                services=_services(made, settings, agree, edit_price, editor_base_url),
             )
     finally:
         watcher.close()
 
 
-def _services(recipe: Recipe, options: Options, agree: Agree, edit_price: float | None) -> Services:
+def _services(
+    recipe: Recipe,
+    options: Options,
+    agree: Agree,
+    edit_price: float | None,
+    editor_base_url: str,
+) -> Services:
     """What stages that ask others need; nothing is asked yet."""
     editor = EditorOptions(
         device=options.device,
         dtype=options.dtype,
         revision=options.revision,
         offline=options.offline,
-        base_url=options.base_url,
+        base_url=editor_base_url or options.base_url,
         fresh=options.fresh,
         budget=options.budget,
         price=edit_price,
         responses=options.responses,
         concurrency=options.concurrency or EDITS_AT_ONCE,
     )
-    local = bool(options.base_url) and is_local(options.base_url)
+    addresses = [url for url in (options.base_url, editor.base_url) if url]
+    local = bool(addresses) and all(map(is_local, addresses))
 
     def agreed(about: str, guess: CostEstimate) -> None:
         free = guess.cost == 0 or (guess.cost is None and local)
         agree(f"{about}: {estimate_line(guess)}. Ask?", free)
 
-    if recipe.propose.by.partition(":")[0] in OFFLINE:
-        return Services(editor=editor, agree=agreed)
-    return Services(editor=editor, agree=agreed, chat=_chat(recipe.propose.by, options))
+    by, critic = recipe.propose.by, recipe.propose.critic
+    return Services(
+        editor=editor,
+        agree=agreed,
+        chat=None if by.partition(":")[0] in OFFLINE else _chat(by, options),
+        critic=_chat(critic, options) if critic else None,
+    )
 
 
 def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:
-    """The model that proposes."""
+    """A model that proposes, or criticises."""
     price = parse_price(options.price) if options.price else None
     return load_chat_model(
         spec,

@@ -129,6 +129,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     TITLE: ClassVar[str] = "Models and services"
     base_url: BaseUrl = ""
+    editor_base_url: Annotated[
+        str, typer.Option("--editor-base-url", help="Of the editing service. [--base-url]")
+    ] = ""
     concurrency: Concurrency = None
     budget: BudgetOption = ""
     price: Annotated[

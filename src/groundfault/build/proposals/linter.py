@@ -16,14 +16,17 @@ from typing import Literal
 
 import msgspec
 
-from groundfault.build.proposals.kinds import PEOPLE
+from groundfault.build.denied import Denied
+from groundfault.build.proposals.kinds import NOBODY
 from groundfault.build.records import Candidate, Proposal
+from groundfault.errors import UnknownName
 
 __all__ = [
     "RULES",
     "Rule",
     "Subject",
     "Violation",
+    "check_ids",
     "errors",
     "lint",
     "rule",
@@ -43,12 +46,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the other things in the picture."""
     others: int = 0
     """Other things of the target's category in the picture."""
-    denied: frozenset[str] = PEOPLE
-    """Words that no phrase may have."""
+    denied: Denied = NOBODY
+    """What no phrase may name."""
     facts: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, candidate: Candidate, denied: frozenset[str] = PEOPLE) -> Subject:
+    def of(cls, candidate: Candidate, denied: Denied = NOBODY) -> Subject:
         """The subject of a candidate's proposal."""
         target = candidate.target
         others = [t for t in candidate.photograph.things if t.id != target.id]
@@ -120,6 +123,14 @@ def rules_of(task: str) -> tuple[Rule, ...]:
     """The rules of a task."""
     _load()
     return tuple(each for each in RULES.values() if task in each.tasks)
+
+
+def check_ids(ids: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is none of."""
+    _load()
+    for each in ids:
+        if each not in RULES:
+            raise UnknownName("rule of proposals", each, RULES)
 
 
 def errors(violations: Iterable[Violation]) -> tuple[Violation, ...]:
