@@ -104,9 +104,14 @@ def _services(
         free = guess.cost == 0 or (guess.cost is None and local)
         agree(f"{about}: {estimate_line(guess)}. Ask?", free)
 
-    if recipe.propose.by.partition(":")[0] in OFFLINE:
-        return Services(editor=editor, agree=agreed)
-    return Services(editor=editor, agree=agreed, chat=_chat(recipe.propose.by, options))
+    settings = recipe.propose
+    asked = settings.by.partition(":")[0] not in OFFLINE
+    return Services(
+        editor=editor,
+        agree=agreed,
+        chat=_chat(settings.by, options) if asked else None,
+        critic=_chat(settings.critic, options) if settings.critic else None,
+    )
 
 
 def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:

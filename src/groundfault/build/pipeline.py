@@ -22,6 +22,7 @@ from groundfault.build.donors import categories, write_donors
 from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
 from groundfault.build.proposals.chat import ChatProposer, ChatSettings
+from groundfault.build.proposals.critic import CriticisedProposer
 from groundfault.build.proposals.proposer import Proposer
 from groundfault.build.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
 from groundfault.build.proposals.scripted import ScriptedProposer
@@ -79,6 +80,8 @@ class Services(NamedTuple):
     editor: EditorOptions = EditorOptions()
     chat: ChatClient | BatchedChatModel | None = None
     """The model that proposes."""
+    critic: ChatClient | BatchedChatModel | None = None
+    """The model that objects."""
     agree: Agree = unasked
 
 
@@ -204,18 +207,30 @@ class _Pipeline:
         return stage
 
     def _proposer(self) -> Proposer:
-        settings = self.recipe.propose
-        name, _, argument = settings.by.partition(":")
+        """Who proposes, with a critic if there is one."""
+        critic = self.recipe.propose.critic
+        if not critic:
+            return self._only_proposer()
+        model = self._chat_proposer(self.services.critic, critic)
+        return CriticisedProposer(self._only_proposer(), model)
+
+    def _only_proposer(self) -> Proposer:
+        spec = self.recipe.propose.by
+        name, _, argument = spec.partition(":")
         if name == "rules":
             return RulesProposer(self._repertoire())
         if name == "scripted":
             return ScriptedProposer(argument)
-        if self.services.chat is None:
-            raise UsageError(f"{settings.by}: no chat model was given that could propose")
+        return self._chat_proposer(self.services.chat, spec)
+
+    def _chat_proposer(
+        self, model: ChatClient | BatchedChatModel | None, spec: str
+    ) -> ChatProposer:
+        if model is None:
+            raise UsageError(f"{spec}: no chat model was given for it")
+        settings = self.recipe.propose
         shown = convert_settings({"repairs": settings.repairs, **settings.options}, ChatSettings)
-        return ChatProposer(
-            self.services.chat, self.images, shown, model=settings.by, folder=self.folder
-        )
+        return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
 
     def _repertoire(self) -> Repertoire:
         """What the editor can do, where that is known."""
