@@ -18,10 +18,9 @@ from groundfault.build.proposals.chat import ChatProposer, ChatSettings
 from groundfault.build.proposals.critic import CriticisedProposer, criteria
 from groundfault.build.proposals.plans import ERASED, PROMPTS, TRACING_FIELDS
 from groundfault.build.proposals.prompts import load_prompt
-from groundfault.build.proposals.proposer import load_proposer
+from groundfault.build.proposals.rules import RulesProposer
 from groundfault.build.proposals.showing import SHOWINGS, show_target
 from groundfault.build.records import Candidate, Dropped, EditedPicture, Proposal
-from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel
 from groundfault.io.masks import encode
 from groundfault.llm.batching import BatchedChatModel
@@ -399,16 +398,11 @@ def test_the_target_is_shown_as_asked(images: Path, showing: Any) -> None:
         assert second[80, 50].min() > 240 and second[200, 300].max() < 15
 
 
-def test_identities_and_loading(images: Path, tmp_path: Path) -> None:
+def test_identities_hold_settings_and_prompts(images: Path) -> None:
     assert all(load_prompt(name).version == "1" for name in PROMPTS)
     plain = ChatProposer(BatchedChatModel(_Local()), images, model="m")
     boxed = ChatProposer(BatchedChatModel(_Local()), images, ChatSettings(show="box"), model="m")
     assert plain.identity != boxed.identity
-    assert load_proposer("rules", images=images).identity.startswith("rules ")
-    asking = load_proposer("openai:tiny", images=images, responses=tmp_path / "r.sqlite")
-    assert isinstance(asking, ChatProposer) and "openai:tiny" in asking.identity
-    with pytest.raises(UsageError, match="name the file"):
-        load_proposer("scripted", images=images)
 
 
 def criticised(verdict: str) -> Callable[[str], str]:
@@ -441,12 +435,18 @@ def test_a_critic_drops_what_breaks_a_rule(images: Path) -> None:
     assert isinstance(dropped, Dropped) and dropped.reason == "unparsed"
 
 
-def test_a_critic_is_a_chat_model_and_part_of_the_identity(images: Path) -> None:
-    with pytest.raises(UsageError, match="a critic is a chat model"):
-        load_proposer("rules", images=images, critic="rules")
-    alone = load_proposer("rules", images=images)
-    both = load_proposer("rules", images=images, critic="openai:tiny")
-    assert alone.identity in both.identity and "openai:tiny" in both.identity
+def test_a_critic_is_part_of_the_identity_and_of_the_estimate(images: Path) -> None:
+    with ChatServer(answering(criticised("yes"))) as server:
+        first = proposer(server, images, client={"cost": CostTracker(price=Price(1.0, 2.0))})
+        second = proposer(server, images, client={"cost": CostTracker(price=Price(1.0, 2.0))})
+        both = CriticisedProposer(first, second)
+        alone, together = (each.estimate([candidate("SM")], 1024) for each in (first, both))
+        assert server.requests == []
+    assert first.identity in both.identity and both.identity != first.identity
+    assert (alone.requests, together.requests) == (1, 2)
+    assert alone.cost is not None and together.cost is not None and together.cost > alone.cost
+    offline = CriticisedProposer(RulesProposer(), second)
+    assert offline.estimate([candidate("SM")], 1024).requests == 1
 
 
 @pytest.mark.parametrize("task", ["SM", "OC", "CC", "replacement", "erasure", "tracing"])

@@ -10,10 +10,11 @@ import pytest
 from tests.build.proposal_parts import KITCHEN, candidate, photograph
 
 from groundfault.build.proposals.kinds import is_known
-from groundfault.build.proposals.linter import errors, lint
+from groundfault.build.proposals.linter import check_ids, errors, lint
 from groundfault.build.proposals.rules import Repertoire, propose
 from groundfault.build.proposals.tables import MATERIALS, PLACES, SURFACES, usual
 from groundfault.build.records import Dropped, Proposal, Task
+from groundfault.errors import UnknownName
 
 TASKS: tuple[Task, ...] = ("SM", "CC", "OC", "replacement", "erasure", "attribute", "tracing")
 COCO = (
@@ -179,6 +180,14 @@ def test_a_second_cat_is_no_ontological_conflict() -> None:
     two = (*KITCHEN, ("cat", (500.0, 10.0, 90.0, 90.0)))
     found = propose(candidate("OC", 0, two))
     assert isinstance(found, Dropped) and "OC-alone" in found.details
+
+
+def test_rules_can_be_left_unchecked() -> None:
+    two = (*KITCHEN, ("cat", (500.0, 10.0, 90.0, 90.0)))
+    found = propose(candidate("OC", 0, two), Repertoire(unchecked=("OC-alone",)))
+    assert isinstance(found, Proposal)
+    with pytest.raises(UnknownName, match="OC-10"):
+        check_ids(["OC-11"])
 
 
 def test_replacements_are_absent_and_told_apart() -> None:

@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,8 +63,13 @@ class Got:
 class EditService:
     """The server; `with` starts and ends it."""
 
-    def __init__(self, behaviour: Behaviour | None = None) -> None:
+    def __init__(
+        self, behaviour: Behaviour | None = None, answer: Callable[[str], str] | None = None
+    ) -> None:
         self.behaviour = behaviour or Behaviour()
+        self.answer = answer
+        """What a chat model of the same server says to the last words of a conversation."""
+        self.asked: list[str] = []
         self.got: list[Got] = []
         self.failures: dict[str, int] = {}
         self._loop = asyncio.new_event_loop()
@@ -95,11 +101,24 @@ class EditService:
 
         app = web.Application(client_max_size=128 << 20)
         app.router.add_post("/v1/images/edits", self._edits)
+        app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/{version}/models/{model:[^/:]+}:generateContent", self._gemini)
         self._runner = web.AppRunner(app)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self.port: int = self._runner.addresses[0][1]
+
+    async def _chat(self, request: Any) -> Any:
+        from aiohttp import web
+
+        last = json.loads(await request.read())["messages"][-1]["content"]
+        words = last if isinstance(last, str) else last[-1]["text"]
+        self.asked.append(words)
+        assert self.answer is not None
+        message = {"role": "assistant", "content": self.answer(words)}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        return web.json_response({"choices": [choice], "usage": usage})
 
     async def _edits(self, request: Any) -> Any:
         got = Got(request.path, authorization=request.headers.get("Authorization", ""))

@@ -108,18 +108,17 @@ def _services(
         free = guess.cost == 0 or (guess.cost is None and local)
         agree(f"{about}: {estimate_line(guess)}. Ask?", free)
 
-    settings = recipe.propose
-    asked = settings.by.partition(":")[0] not in OFFLINE
+    by, critic = recipe.propose.by, recipe.propose.critic
     return Services(
         editor=editor,
         agree=agreed,
-        chat=_chat(settings.by, options) if asked else None,
-        critic=_chat(settings.critic, options) if settings.critic else None,
+        chat=None if by.partition(":")[0] in OFFLINE else _chat(by, options),
+        critic=_chat(critic, options) if critic else None,
     )
 
 
 def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:
-    """The model that proposes."""
+    """A model that proposes, or criticises."""
     price = parse_price(options.price) if options.price else None
     return load_chat_model(
         spec,

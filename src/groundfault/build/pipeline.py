@@ -23,6 +23,7 @@ from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
 from groundfault.build.proposals.chat import ChatProposer, ChatSettings
 from groundfault.build.proposals.critic import CriticisedProposer
+from groundfault.build.proposals.linter import check_ids
 from groundfault.build.proposals.proposer import Proposer
 from groundfault.build.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
 from groundfault.build.proposals.scripted import ScriptedProposer
@@ -81,7 +82,7 @@ class Services(NamedTuple):
     chat: ChatClient | BatchedChatModel | None = None
     """The model that proposes."""
     critic: ChatClient | BatchedChatModel | None = None
-    """The model that objects."""
+    """The model that criticises proposals."""
     agree: Agree = unasked
 
 
@@ -207,36 +208,39 @@ class _Pipeline:
         return stage
 
     def _proposer(self) -> Proposer:
-        """Who proposes, with a critic if there is one."""
-        critic = self.recipe.propose.critic
-        if not critic:
-            return self._only_proposer()
-        model = self._chat_proposer(self.services.critic, critic)
-        return CriticisedProposer(self._only_proposer(), model)
-
-    def _only_proposer(self) -> Proposer:
-        spec = self.recipe.propose.by
-        name, _, argument = spec.partition(":")
+        settings, chat = self.recipe.propose, self.services.chat
+        check_ids(settings.unchecked)
+        name, _, argument = settings.by.partition(":")
+        found: Proposer
         if name == "rules":
-            return RulesProposer(self._repertoire())
-        if name == "scripted":
-            return ScriptedProposer(argument)
-        return self._chat_proposer(self.services.chat, spec)
+            found = RulesProposer(self._repertoire())
+        elif name == "scripted":
+            found = ScriptedProposer(argument, settings.unchecked)
+        else:
+            found = self._asked(settings.by, chat)
+        if not settings.critic:
+            return found
+        return CriticisedProposer(found, self._asked(settings.critic, self.services.critic))
 
-    def _chat_proposer(
-        self, model: ChatClient | BatchedChatModel | None, spec: str
-    ) -> ChatProposer:
-        if model is None:
-            raise UsageError(f"{spec}: no chat model was given for it")
+    def _asked(self, spec: str, model: ChatClient | BatchedChatModel | None) -> ChatProposer:
+        """A chat model that is shown this build's photographs."""
         settings = self.recipe.propose
-        shown = convert_settings({"repairs": settings.repairs, **settings.options}, ChatSettings)
+        if model is None:
+            raise UsageError(f"{spec}: no chat model was given that could propose")
+        given = {
+            "repairs": settings.repairs,
+            "unchecked": settings.unchecked,
+            **settings.options,
+        }
+        shown = convert_settings(given, ChatSettings)
         return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
 
     def _repertoire(self) -> Repertoire:
         """What the editor can do, where that is known."""
-        if self.recipe.edit.by.partition(":")[0] != "procedural":
-            return Repertoire()
-        return procedural_repertoire(categories(self._donors))
+        found = Repertoire()
+        if self.recipe.edit.by.partition(":")[0] == "procedural":
+            found = procedural_repertoire(categories(self._donors))
+        return msgspec.structs.replace(found, unchecked=self.recipe.propose.unchecked)
 
     # ── mining ──────────────────────────────────────────────────────────────────────────────────
 

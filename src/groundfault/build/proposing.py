@@ -6,7 +6,7 @@ editor is asked for anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,10 +31,12 @@ class ProposeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """rules, scripted:FILE, or a chat model: openai:NAME, gemini:NAME, hf:NAME …"""
     critic: str = ""
     """A second chat model that objects by rule."""
+    unchecked: tuple[str, ...] = ()
+    """Ids of rules that are not checked, as OC-alone."""
     repairs: int = 1
     """How often a model is told what is wrong with its reply and asked again."""
     options: dict[str, Any] = {}
-    """How a chat model is asked: `show` (outline, box, crop …), `side_px`, `unchecked` rules."""
+    """How a chat model is asked: `show` (outline, box, crop …), `side_px`."""
 
 
 class ProposeStage:
@@ -47,9 +49,11 @@ class ProposeStage:
         proposer: Proposer,
         *,
         by: str,
+        unchecked: Sequence[str] = (),
         agree: Agree = unasked,
     ) -> None:
         self.proposer, self.by, self.agree = proposer, by, agree
+        self.unchecked = tuple(unchecked)
 
     def identity(self) -> Mapping[str, str]:
         """Who proposes, and what it draws from."""
@@ -63,7 +67,7 @@ class ProposeStage:
         """Have a proposal for what is left."""
 
         def take(candidate: Candidate, found: Proposal | Dropped) -> None:
-            keep(candidate, checked(candidate, found))
+            keep(candidate, checked(candidate, found, self.unchecked))
 
         estimate = getattr(self.proposer, "estimate", None)
         if estimate is not None:
@@ -75,11 +79,13 @@ class ProposeStage:
         return self.proposer.stopped_because
 
 
-def checked(candidate: Candidate, found: Proposal | Dropped) -> Candidate | Dropped:
+def checked(
+    candidate: Candidate, found: Proposal | Dropped, unchecked: Sequence[str] = ()
+) -> Candidate | Dropped:
     """A candidate with its proposal; one that breaks a rule is dropped by the rule's id."""
     if isinstance(found, Dropped):
         return found
-    findings = lint(found, candidate)
+    findings = lint(found, candidate, without=unchecked)
     wrong = errors(findings)
     if wrong:
         return Dropped(reason=wrong[0].rule, details=wrong[0].found)

@@ -339,6 +339,6 @@ def _name_record(content: bytes, index: int, first: int) -> str:
     try:
         raw = msgspec.json.decode(content, type=list[msgspec.Raw])[index]
         image_id = msgspec.json.decode(raw).get("image_id")
-    except (msgspec.DecodeError, IndexError, AttributeError):
+    except (*_UNDECODABLE, IndexError, AttributeError):
         image_id = None
     return f"record {first + index}" + (f" (image_id {image_id})" if image_id is not None else "")

@@ -7,9 +7,10 @@ by nobody else. A proposal that breaks one is dropped with the rule's id.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -20,6 +21,8 @@ from groundfault.build.proposals.prompts import fill, load_prompt, prompts_hash,
 from groundfault.build.proposals.proposer import Keep, Proposer
 from groundfault.build.records import Candidate, Dropped, Proposal
 from groundfault.errors import UsageError
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import PICTURE_TOKENS, CostEstimate, estimate_cost
 from groundfault.parsing.proposals import parse_verdicts
 
 __all__ = ["CriticisedProposer", "criteria"]
@@ -27,6 +30,23 @@ __all__ = ["CriticisedProposer", "criteria"]
 AT_ONCE = 256
 """Proposals that are made before they are criticised: more would be lost to nobody, but reported
 late."""
+
+
+REQUEST_TOKENS = PICTURE_TOKENS + 700
+VERDICT_TOKENS = 80
+"""Of a critic's request and its reply, about."""
+
+
+def _sum(first: CostEstimate, second: CostEstimate) -> CostEstimate:
+    """Both estimates; a price that is not known makes the whole unknown."""
+
+    def both(one: Any, other: Any) -> Any:
+        return None if one is None or other is None else one + other
+
+    names = CostEstimate.__struct_fields__
+    return CostEstimate(
+        **{name: both(getattr(first, name), getattr(second, name)) for name in names}
+    )
 
 
 @cache
@@ -52,9 +72,7 @@ def criteria(task: str) -> dict[str, str]:
 class CriticisedProposer:
     """A proposer whose proposals a critic checks before they are reported."""
 
-    def __init__(self, inner: Proposer, critic: Proposer) -> None:
-        if not isinstance(critic, ChatProposer):
-            raise UsageError("a critic is a chat model, as in openai:NAME")
+    def __init__(self, inner: Proposer, critic: ChatProposer) -> None:
         self.inner, self.critic = inner, critic
 
     @property
@@ -66,6 +84,18 @@ class CriticisedProposer:
     def stopped_because(self) -> str:
         """Why one of the two asks no more; "" while all is well."""
         return self.inner.stopped_because or self.critic.stopped_because
+
+    def estimate(self, candidates: Sequence[Candidate], max_tokens: int) -> CostEstimate:
+        """What both will likely cost, if every candidate gets a proposal."""
+        client = self.critic.client
+        price = client.cost.price if isinstance(client, ChatClient) else None
+        asked = candidates if isinstance(client, ChatClient) else ()
+        second = estimate_cost(
+            ((REQUEST_TOKENS, VERDICT_TOKENS) for _ in asked), max_tokens=max_tokens, price=price
+        )
+        if not isinstance(self.inner, ChatProposer):
+            return second
+        return _sum(self.inner.estimate(candidates, max_tokens), second)
 
     def propose_many(self, candidates: Iterable[Candidate], keep: Keep) -> None:
         """Report what the critic lets through, and why the rest is dropped."""

@@ -19,12 +19,14 @@ import msgspec
 from groundfault.build.denied import Denied
 from groundfault.build.proposals.kinds import NOBODY
 from groundfault.build.records import Candidate, Proposal
+from groundfault.errors import UnknownName
 
 __all__ = [
     "RULES",
     "Rule",
     "Subject",
     "Violation",
+    "check_ids",
     "errors",
     "lint",
     "rule",
@@ -121,6 +123,14 @@ def rules_of(task: str) -> tuple[Rule, ...]:
     """The rules of a task."""
     _load()
     return tuple(each for each in RULES.values() if task in each.tasks)
+
+
+def check_ids(ids: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is none of."""
+    _load()
+    for each in ids:
+        if each not in RULES:
+            raise UnknownName("rule of proposals", each, RULES)
 
 
 def errors(violations: Iterable[Violation]) -> tuple[Violation, ...]:

@@ -62,6 +62,8 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     """Categories that there are donors of."""
     denied: Denied = NOBODY
     """What nothing is proposed about."""
+    unchecked: tuple[str, ...] = ()
+    """Ids of the linter's rules that are not checked."""
 
 
 ANYTHING = Repertoire()
@@ -113,7 +115,7 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     rng = random.Random(f"{candidate.seed} {candidate.id}")
     broken = ""
     for number, proposal in enumerate(_DRAWN[candidate.task](candidate, of, repertoire, rng)):
-        wrong = errors(lint(proposal, candidate))
+        wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
         if not wrong:
             return proposal
         broken = f"{wrong[0].rule}: {wrong[0].found}"
