@@ -150,7 +150,7 @@ def test_from_a_build_over_keys_to_its_release(browser: Any, tmp_path: Path) -> 
 
     annotations, images = write_set(tmp_path / "set")
     source = SourceSettings(annotations=str(annotations), images=str(images))
-    recipe, out = Recipe(benchmark="cafe", source=source), tmp_path / "out"
+    recipe, out = Recipe(benchmark="cafe", source=source, limit=5), tmp_path / "out"
     build(recipe, out, until="review")
     rejected = set()
     with served(out, "--overlap", 1) as desk:
@@ -166,15 +166,11 @@ def test_from_a_build_over_keys_to_its_release(browser: Any, tmp_path: Path) -> 
             screen.go_on("a")
         screen.wait_saved()
     seen = {d.item_id for d in decisions(out)}
-    reviewed = Recipe(
-        benchmark="cafe",
-        source=source,
-        review=ReviewSettings(decisions=str(out / "decisions.jsonl")),
-    )
-    built = build(reviewed, out)
+    review = ReviewSettings(decisions=str(out / "decisions.jsonl"))
+    built = build(Recipe(benchmark="cafe", source=source, limit=5, review=review), out)
     released = gf.load(out / "release")
     assert built.funnel.problem == ""
-    assert {case.id for case in released.cases} == seen - rejected
+    assert {case.id for case in released.cases} == seen - rejected and len(seen) == 5
     negatives = {item.query for item in released.items if not item.present}
     assert negatives == {f"corrected {item}" for item in seen - rejected}
 
