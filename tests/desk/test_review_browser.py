@@ -141,6 +141,40 @@ def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
     assert states == ["accepted", "rejected", "accepted"]
 
 
+def test_from_a_build_over_keys_to_its_release(browser: Any, tmp_path: Path) -> None:
+    from tests.build.photographs import write_set
+
+    import groundfault as gf
+    from groundfault.build.pipeline import build
+    from groundfault.build.recipe import Recipe, ReviewSettings, SourceSettings
+
+    annotations, images = write_set(tmp_path / "set")
+    source = SourceSettings(annotations=str(annotations), images=str(images))
+    recipe, out = Recipe(benchmark="cafe", source=source, limit=5), tmp_path / "out"
+    build(recipe, out, until="review")
+    rejected = set()
+    with served(out, "--overlap", 1) as desk:
+        screen = Screen(browser, desk)
+        while not screen.is_at_end:
+            item, stage = screen.now
+            if stage == "cross-check" and not rejected:
+                rejected.add(item)
+                screen.go_on("2", "r")
+                continue
+            if stage == "detail":
+                screen.press("e", Keys.TAB, Keys.CONTROL + "a", f"corrected {item}", Keys.ENTER)
+            screen.go_on("a")
+        screen.wait_saved()
+    seen = {d.item_id for d in decisions(out)}
+    review = ReviewSettings(decisions=str(out / "decisions.jsonl"))
+    built = build(Recipe(benchmark="cafe", source=source, limit=5, review=review), out)
+    released = gf.load(out / "release")
+    assert built.funnel.problem == ""
+    assert {case.id for case in released.cases} == seen - rejected and len(seen) == 5
+    negatives = {item.query for item in released.items if not item.present}
+    assert negatives == {f"corrected {item}" for item in seen - rejected}
+
+
 def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 6, protocol="halluseg")
     with served(tmp_path) as desk:

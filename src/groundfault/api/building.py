@@ -24,6 +24,7 @@ from groundfault.llm.client import ChatClient
 from groundfault.llm.cost import CostEstimate, CostTracker, parse_price
 from groundfault.llm.loading import load_chat_model
 from groundfault.records import Benchmark
+from groundfault.reports.datasheets import write_datasheet
 from groundfault.reports.events import estimate_line
 from groundfault.reports.progress import Display
 
@@ -64,7 +65,7 @@ def build(
     watcher = _BuildDisplay(quiet)
     try:
         with draining():
-            return run_build(
+            built = run_build(
                 made,
                 out,
                 until=until,
@@ -73,6 +74,9 @@ def build(
                 watcher=watcher,
                 services=_services(made, settings, agree, edit_price, editor_base_url),
             )
+        if built.released:
+            write_datasheet(built.folder)
+        return built
     finally:
         watcher.close()
 

@@ -35,7 +35,7 @@ __all__ = [
 LONGEST_REPLY = 20_000
 LONGEST_FIELD = 1000
 CAFE_FIELDS = ("type", "edit_instruction", "rationales", "positive_prompt", "negative_prompt")
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```\w*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _CHANGE = re.compile(r"Change\s+(\S.*?)\.?", re.IGNORECASE)
 _TO = re.compile(
@@ -48,7 +48,7 @@ _NOT_APPLICABLE = re.compile(
 )
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*[:：]\s*(.*)")
 _INVISIBLE = re.compile(
-    r"[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
+    r"[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
@@ -64,7 +64,7 @@ def spoken(text: str) -> str:
     """
     if len(text) > LONGEST_REPLY:
         raise NotInForm(f"The reply has {len(text)} characters; be brief.")
-    kept = _INVISIBLE.sub("", _THOUGHTS.sub("", text)).strip()
+    kept = _INVISIBLE.sub("", _THOUGHT_END.split(text)[-1]).strip()
     fenced = _FENCE.match(kept)
     return fenced[1].strip() if fenced else kept
 
@@ -84,12 +84,14 @@ def parse_cafe(text: str) -> dict[str, str] | None:
     found: dict[str, str] = {}
     rest = words
     for name in CAFE_FIELDS:
-        values = re.findall(rf"<{name}>(.*?)</{name}>", words, re.DOTALL)
-        if len(values) != 1:
-            what = "is missing" if not values else f"occurs {len(values)} times"
+        begin, end = f"<{name}>", f"</{name}>"
+        times = words.count(begin), words.count(end)
+        if times != (1, 1) or words.find(begin) > words.find(end):
+            what = f"occurs {max(times)} times" if max(times) > 1 else "is missing"
             raise NotInForm(f"The field <{name}> {what}.")
-        found[name] = _value(name, values[0])
-        rest = re.sub(rf"<{name}>.*?</{name}>", "", rest, count=1, flags=re.DOTALL)
+        value = words.partition(begin)[2].partition(end)[0]
+        found[name] = _value(name, value)
+        rest = rest.replace(f"{begin}{value}{end}", "")
     if rest.strip():
         raise NotInForm("There are words outside of the five fields.")
     return found

@@ -4,7 +4,7 @@ measured on the way. Paths are relative to where the command runs."""
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -62,7 +62,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str
     format: str = "folder"
     """A benchmark's name, or refcoco, rrefcoco, reasonseg, vqa."""
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, str | list[str]] = {}
     """The format's own files: {folder = …}, {annotations = …, images = …}."""
     rate: Share = 1.0
     """How often it is drawn from, among the others."""
