@@ -14,7 +14,7 @@ import numpy as np
 from groundfault import __version__
 from groundfault.analysis.statistics import estimates
 from groundfault.errors import DataError
-from groundfault.io.store import locked, read_json, read_table, write_json, write_table
+from groundfault.io.store import locked, note_of, read_json, read_table, write_json, write_table
 from groundfault.metrics import compose
 from groundfault.protocols.scored import Scored, by_case
 from groundfault.records import Row, Summary
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_results", "summarise", "write_results"]
 
-CASES, STAMP = "cases.parquet", "stamp"
+CASES, STAMP, CONTRIBUTIONS = "cases.parquet", "stamp", "contributions"
 
 
 def summarise(
@@ -66,9 +66,13 @@ def summarise(
         data=data or {},
         version=__version__,
     )
-    numbers = (summary.benchmark, summary.settings, summary.rows)  # of a dump and of its replay
-    stamp = sha256(msgspec.json.encode(numbers)).hexdigest()[:32]
-    return msgspec.structs.replace(summary, stamp=stamp)
+    return msgspec.structs.replace(summary, stamp=_stamp(summary))
+
+
+def _stamp(summary: Summary) -> str:
+    """A hash of the numbers and what they are about; that of a dump is that of its replay."""
+    numbers = (summary.benchmark, summary.settings, summary.rows)
+    return sha256(msgspec.json.encode(numbers)).hexdigest()[:32]
 
 
 def _bounds(
@@ -107,7 +111,7 @@ def _write(folder: Path, scored: Scored, summary: Summary) -> None:
         columns,
         metadata={
             "benchmark": scored.benchmark,
-            "contributions": ",".join(names),
+            CONTRIBUTIONS: ",".join(names),
             STAMP: summary.stamp,
         },
     )
@@ -130,8 +134,15 @@ def read_results(folder: str | PathLike[str]) -> tuple[Summary, Any]:
     """The summary and the case table of a run, which must belong together."""
     folder = Path(folder)
     summary, table = read_json(folder / "summary.json", Summary), read_table(folder / CASES)
-    stamp = (table.schema.metadata or {}).get(STAMP.encode(), b"").decode()
-    if summary.stamp != stamp:
+    if summary.stamp and summary.stamp != _stamp(summary):
+        raise DataError(
+            folder / "summary.json",
+            "its numbers or settings are not those that were written",
+            remedy="run the score or eval command of this folder again",
+        )
+    named = note_of(table, CONTRIBUTIONS)
+    whole = not named or {*named.split(",")} <= {*table.column_names}
+    if summary.stamp != note_of(table, STAMP) or not whole:
         raise DataError(
             folder / CASES,
             "was not written together with its summary.json",

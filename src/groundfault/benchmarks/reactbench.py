@@ -43,7 +43,7 @@ import msgspec
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.io.inputs import Input, Outline
-from groundfault.io.store import new_folder, read_table, write_json
+from groundfault.io.store import is_there, new_folder, read_table, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
     """Read a folder that `write_exam` made, and check that it is whole and nobody changed it; or
     one of native files, whose pictures are in `images`."""
     folder = Path(data)
-    if not (folder / HEADER).is_file() and any((folder / f"{t}.json").is_file() for t in LAYOUT):
+    if not is_there(folder / HEADER) and any(is_there(folder / f"{t}.json") for t in LAYOUT):
         return _of_native(folder, images)
     if images is not None:
         raise UsageError(f"{folder}: an exam folder has its own pictures; leave --images out")
@@ -506,7 +506,7 @@ def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ..
     questions: list[Question] = []
     for task in LAYOUT:
         path = folder / f"{task}.json"
-        if path.is_file():
+        if is_there(path):
             found, asked = _read_task(path, task)
             samples += found
             questions += asked

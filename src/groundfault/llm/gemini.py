@@ -21,6 +21,7 @@ import msgspec
 
 from groundfault.errors import UsageError
 from groundfault.io.addresses import refuse_credentials
+from groundfault.io.foreign import decode_json
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -108,8 +109,8 @@ class GeminiServer:
     def parse(self, body: bytes) -> Reply:
         """The first candidate; its thoughts are the reasoning."""
         try:
-            response = _decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            response = decode_json(body, _Response)
+        except msgspec.DecodeError as problem:
             kind = "has another schema"
             if not isinstance(problem, msgspec.ValidationError):
                 kind = "is not JSON"
@@ -177,9 +178,6 @@ class _Response(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] = []
     prompt_feedback: _Feedback | None = None
     usage_metadata: msgspec.Raw = msgspec.Raw()
-
-
-_decode = msgspec.json.Decoder(_Response).decode
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:

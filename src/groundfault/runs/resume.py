@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.io.store import is_there
 from groundfault.runs.identity import FILES
 from groundfault.runs.recorder import has_answers, settle
 from groundfault.runs.run import RUN, Run, read_run
@@ -50,7 +51,7 @@ def resumed(
     What an earlier session left is not removed here: whoever pays may still call it off.
     """
     folder = Path(folder)
-    before = read_run(folder) if (folder / RUN).is_file() else None
+    before = read_run(folder) if is_there(folder / RUN) else None
     if fresh and before is not None:
         resume = resume and before.state != "finished" and before.settings.get("fresh") is True
     if not resume or before is None or not before.identity:  # an older version's has none
