@@ -21,11 +21,11 @@ from tests.conftest import Ran
 from tests.test_compare import write_scores
 
 import groundfault
-from groundfault.analysis.summary import read_results
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import decode_json, open_file, read_bytes, stream_json_list
 from groundfault.io.mask_pictures import read_mask
 from groundfault.io.pictures import is_plain, open_picture
+from groundfault.io.results import read_results
 from groundfault.io.store import read_json, read_table
 from groundfault.judges.card import JudgeCard
 from groundfault.models.agent import Trace
@@ -157,6 +157,7 @@ def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]
         lambda summary: summary["settings"].update(tau=0.9),
         lambda summary: summary["rows"]["Overall"]["metrics"]["AFPR"].update(value=0.0),
         lambda summary: summary.update(benchmark="saco"),
+        lambda summary: summary.update(protocol="replacement-quads"),
     ],
 )
 def test_a_summary_that_was_changed_is_refused(
@@ -173,6 +174,17 @@ def test_a_summary_that_was_changed_is_refused(
     for words in (("compare", *runs), ("report", *runs, "--out", tmp_path / "r.html")):
         ran = run(*words)
         assert ran.code == 2 and "error:" in ran.err
+
+
+def test_a_table_of_cases_that_lost_a_column_is_refused(tmp_path: Path) -> None:
+    """Parquet has checksums for its pages, not for the names of its columns."""
+    scores = write_scores(tmp_path / "a", np.arange(40) % 3 == 0)
+    path = scores / "cases.parquet"
+    content = path.read_bytes()
+    place = content.index(b"case_id", content.rindex(b"schema"))
+    path.write_bytes(content[:place] + b"cAse_id" + content[place + 7 :])
+    with pytest.raises(DataError, match="not written together"):
+        read_results(scores)
 
 
 def test_a_card_and_a_trace_that_lack_a_part_are_refused(tmp_path: Path) -> None:
