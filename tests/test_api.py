@@ -36,6 +36,7 @@ PUBLIC = [
     "check_model",
     "compare",
     "evaluate",
+    "explore",
     "judge",
     "judge_card",
     "load",

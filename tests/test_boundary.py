@@ -32,7 +32,13 @@ from groundfault.models.agent import Trace
 
 Command = Callable[..., Ran]
 SOURCE = Path(groundfault.__file__).parent
-OWN_WORDS = {"parsing/tool_calls.py", "llm/parameters.py", "io/foreign.py", "config.py"}
+OWN_WORDS = {
+    "parsing/tool_calls.py",
+    "parsing/proposals.py",
+    "llm/parameters.py",
+    "io/foreign.py",
+    "config.py",
+}
 """Who decodes what models said, what we wrote ourselves, the boundary itself, and TOML."""
 
 

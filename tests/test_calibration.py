@@ -274,6 +274,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     assert "needs phrases for what is in the picture and for what is not" in refused(
         "oracle", "--data", tmp_path / "present", *out
     )
+    assert not (tmp_path / "runs").exists(), "the model was asked in vain"
 
 
 def points_of(where: object, spec: str, on: Path, **identity: str) -> dict[str, float]:

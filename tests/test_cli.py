@@ -156,6 +156,21 @@ def test_typing_errors_are_answered_with_the_nearest_name(
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("score", "pope", "--help"), "pope: is answered in words; score a run of it with"),
+        (("sweep", "reactbench"), "reactbench: is answered in words"),
+        (("sweep", "halluseg"), "halluseg: there is nothing to sweep in replaced objects"),
+    ],
+)
+def test_what_a_benchmark_has_no_use_for_is_said(
+    run: Run, arguments: tuple[str, ...], told: str
+) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2 and told in ran.err and "Traceback" not in ran.err
+
+
 # Score -------------------------------------------------------------------------------------------
 
 
@@ -446,6 +461,7 @@ def replace_summary(folder: Path) -> None:
     ("options", "message"),
     [
         (("--metric", "AFRP"), "unknown metric 'AFRP'. Did you mean 'AFPR'"),
+        (("--metric", "pmf1"), "unknown metric 'pmf1'. Did you mean 'pmF1'"),
         (("--row", "SN"), "unknown row 'SN'. Did you mean 'SM'"),
         (("--bootstrap", "-1"), "bootstrap: expected `int` >= 0"),
     ],

@@ -212,6 +212,24 @@ def test_files_with_common_images_are_annotators(golden: Path) -> None:
     assert len(benchmark.cases) == 60
     assert all(len(item.alternatives) == 2 for item in benchmark.items)
     assert benchmark.notes[0] == "The 3 files are read as annotators of the same images."
+    assert not any("left out" in note for note in benchmark.notes)
+
+
+def test_pairs_that_the_first_annotator_does_not_have_are_told(
+    golden: Path, tmp_path: Path
+) -> None:
+    content = json.loads((golden / ANNOTATORS[0]).with_suffix(".json").read_text())
+    content["images"] = content["images"][:7]
+    kept = {image["id"] for image in content["images"]}
+    content["annotations"] = [a for a in content["annotations"] if a["image_id"] in kept]
+    (tmp_path / "few.json").write_text(json.dumps(content))
+    whole = convert.read_any(golden / ANNOTATORS[1])
+    benchmark = convert.read_any([tmp_path / "few.json", golden / ANNOTATORS[1]])
+    left_out = len(whole.items) - 7
+    assert len(benchmark.items) == 7
+    assert f"{left_out} image–phrase pairs are not in the first file, few.json" in str(
+        benchmark.notes
+    )
 
 
 def numbered_alike(path: Path, golden: Path) -> list[Path]:

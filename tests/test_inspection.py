@@ -393,7 +393,6 @@ def test_an_exam_and_its_native_files(tmp_path: Path) -> None:
         (exam, "exam"),
         (exam / "exam.json", "exam"),
         (native, "native exam"),
-        (native / "counting.json", "native exam"),
     ):
         report = inspect(path)
         assert (report.format, report.sound, report.findings) == (format, True, ())
@@ -401,6 +400,9 @@ def test_an_exam_and_its_native_files(tmp_path: Path) -> None:
         assert report.counts["questions"] == 44
         assert report.counts["YN questions of tracing"] == 6
         assert report.counts["MC questions of counting"] == 2
+    alone = inspect(native / "counting.json")
+    assert (alone.format, alone.sound) == ("native exam", True)
+    assert (alone.counts["samples"], alone.counts["questions"]) == (1, 8)
     (exam / "images" / "erasure.png").write_bytes(b"another")
     (finding,) = inspect(exam).findings
     assert "it is about other content" in finding.problem

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from groundfault.analysis.agreement import krippendorff_alpha
 from groundfault.analysis.summary import summarise
 from groundfault.api.grading import load_graders
 from groundfault.api.options import Options
@@ -35,7 +36,6 @@ from groundfault.judges.card import (
     cohen_kappa,
     corrected,
     judge_card,
-    krippendorff_alpha,
 )
 from groundfault.judges.causes import BOUNDARIES, CAUSES, LABELS, attribute, distribution
 from groundfault.judges.causes import prompt_hash as causes_hash

@@ -91,15 +91,15 @@ def test_failed_answers_are_not_scored_but_bound(tmp_path: Path) -> None:
 
 
 def test_settings_are_rows_and_share_their_images(tmp_path: Path) -> None:
-    files = [written(tmp_path, name=f"coco_pope_{setting}.json") for setting in pope.SETTINGS]
+    files = [written(tmp_path, name=f"coco_pope_{setting}.json") for setting in pope.SAMPLINGS]
     questions = read(*files)
     rows = [
         row
-        for setting in pope.SETTINGS
+        for setting in pope.SAMPLINGS
         for row in answered({"1": "Yes", "2": "No", "3": "Yes", "4": "No"}, setting)
     ]
     summary = summarise(score(questions, graded(questions, rows)), bootstrap=20, seed=0)
-    assert list(summary.rows) == ["Overall", *pope.SETTINGS]
+    assert list(summary.rows) == ["Overall", *pope.SAMPLINGS]
     assert {row.n_cases for row in summary.rows.values()} == {2}
     assert summary.rows["Overall"].metrics["accuracy"].n == 12
 
@@ -182,6 +182,9 @@ def test_questions_are_looked_at_without_their_pictures(
     ran = run("inspect", tmp_path, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["format"] == "pope"
-    asked = run("eval", "pope", "--data", tmp_path, "--model", "blind", "--out", tmp_path / "out")
+    unseen = ("eval", "pope", "--data", tmp_path, "--out", tmp_path / "out", "--model")
+    assert run(*unseen, "blind").code == 0, "a coin looks at nothing"
+    asked = run(*unseen, "openai:x", "--base-url", "http://127.0.0.1:9/v1", "--yes")
     assert asked.code == 2
     assert "--images" in asked.err
+    assert not (tmp_path / "out" / "openai-x").exists()

@@ -373,6 +373,21 @@ def test_native_files_become_a_folder_that_is_evaluated(
     assert "Relational Erasure: hallucination rate per question" in evaluated.out
 
 
+def test_one_native_file_is_an_exam_too(
+    run: Callable[..., Any], exam: Path, native: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.json").write_bytes((native / "erasure.json").read_bytes())
+    shown = ("--images", exam / "images")
+    for file in (native / "erasure.json", tmp_path / "mine.json"):
+        assert run("inspect", file, "--json").json["format"] == "native exam"
+        out = tmp_path / f"of-{file.stem}"
+        ran = run("convert", file, "--to", "folder", *shown, "--out", out)
+        assert ran.code == 0 and "1 cases, 12 items" in ran.out, ran.err
+    data = ("--data", native / "erasure.json", *shown)
+    ran = run("eval", "reactbench", *data, "--model", "oracle", "--out", tmp_path / "runs")
+    assert ran.code == 0 and "React-Score" in ran.out, ran.err
+
+
 def test_facts_of_native_files_may_be_numbers(native: Path, tmp_path: Path) -> None:
     rows = json.loads((native / "counting.json").read_text())
     for row in rows:

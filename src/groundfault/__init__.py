@@ -32,6 +32,7 @@ _WHERE = {
     "check_model": "groundfault.api.checking",
     "compare": "groundfault.api.comparing",
     "evaluate": "groundfault.api.evaluating",
+    "explore": "groundfault.api.exploring",
     "judge": "groundfault.api.judging",
     "judge_card": "groundfault.api.judging",
     "reader_card": "groundfault.api.judging",
@@ -63,6 +64,7 @@ __all__ = [
     "check_model",
     "compare",
     "evaluate",
+    "explore",
     "judge",
     "judge_card",
     "load",
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from groundfault.api.checking import check_model
     from groundfault.api.comparing import compare
     from groundfault.api.evaluating import evaluate
+    from groundfault.api.exploring import explore
     from groundfault.api.judging import judge, judge_card, reader_card
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -17,6 +18,8 @@ __all__ = [
     "ScoreSettings",
     "check",
     "check_threshold",
+    "convert_settings",
+    "load_layered_toml",
     "load_toml",
     "number",
 ]
@@ -32,7 +35,7 @@ OPERATING_POINTS = {
 }
 """Score thresholds at which the CAFE paper reports its models; its YOLO-World is YOLO-World-Seg, a
 worker here, and not our `yolo-world`, which cuts masks out with SAM."""
-OWN_POINTS = {"nano-base": 0.5, "nano-cft": 0.5, "nano": 0.5}
+OWN_POINTS = {"nano-base": 0.5, "nano-cft": 0.5, "nano": 0.5, "segvlm": 0.5}
 """Score thresholds of our own models, at which their card reports them."""
 
 
@@ -64,6 +67,51 @@ def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
         return msgspec.toml.decode(content, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+
+
+def convert_settings(given: Mapping[str, Any], type_: type[T]) -> T:
+    """Settings by name as a settings type; unknown names and values out of bounds are refused."""
+    try:
+        return msgspec.convert(given, type_)
+    except msgspec.ValidationError as problem:
+        raise UsageError(_explain(problem, type_)) from None
+
+
+def load_layered_toml(path: str | PathLike[str], type_: type[T]) -> T:
+    """The same of a file that may begin with `base = "other.toml"`: it says only what is otherwise.
+    Tables are merged key by key, lists of tables by their names."""
+    merged = _layers(Path(path), [])
+    try:
+        return msgspec.convert(merged, type_)
+    except msgspec.ValidationError as problem:
+        raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+
+
+def _layers(path: Path, above: list[Path]) -> dict[str, Any]:
+    if path.resolve() in above:
+        raise UsageError(f"{path}: is its own base")
+    own = load_toml(path, dict[str, Any])
+    base = own.pop("base", None)
+    if base is None:
+        return own
+    below = _layers(path.parent / str(base), [*above, path.resolve()])
+    found: dict[str, Any] = _merged(below, own)
+    return found
+
+
+def _merged(below: Any, own: Any) -> Any:
+    if isinstance(below, dict) and isinstance(own, dict):
+        return below | {key: _merged(below.get(key), value) for key, value in own.items()}
+    if _is_named(below) and _is_named(own):
+        by_name = {each["name"]: each for each in below}
+        for each in own:
+            by_name[each["name"]] = _merged(by_name.get(each["name"], {}), each)
+        return list(by_name.values())
+    return own
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, dict) and "name" in v for v in value)
 
 
 def check(settings: T) -> T:

@@ -108,7 +108,8 @@ def raised_in(problem: BaseException, packages: Collection[str]) -> str:
         return ""
     module, file, line = steps[-1]
     path = Path(file)
-    name = f"{path.parent.name}/{path.name}" if "." in module else path.name
+    in_package = "." in module or path.name == "__init__.py"
+    name = f"{path.parent.name}/{path.name}" if in_package else path.name
     return f"{name}:{line}"
 
 

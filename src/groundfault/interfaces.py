@@ -24,9 +24,13 @@ __all__ = [
     "AnySizes",
     "Baseline",
     "BatchSegmenter",
+    "Canvas",
     "ChatModel",
     "Checkpointed",
     "Closeable",
+    "DirectEditor",
+    "EditRequest",
+    "Edited",
     "Editor",
     "Encoder",
     "Fitted",
@@ -41,6 +45,7 @@ __all__ = [
     "Probeable",
     "RunNamed",
     "Segmenter",
+    "Sized",
     "Startable",
     "Versioned",
 ]
@@ -251,10 +256,73 @@ class NotEdited(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Editor(Protocol):
-    """Changes an image inside a region as instructed."""
+    """Changes an image inside a region as instructed. The region is what may change: for another
+    surface that of the thing, for another place everything around it."""
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
         """The edited image, of the same size, or why there is none."""
+        ...
+
+
+class Canvas(msgspec.Struct, frozen=True, kw_only=True):
+    """The sizes of pictures that an editor takes."""
+
+    sizes_px: tuple[tuple[int, int], ...] = ()
+    """(height, width): these alone; empty means: any that the rest allows."""
+    multiple_px: int = 1
+    """Both sides are multiples of it."""
+    shortest_px: int = 1
+    longest_px: int = 1 << 16
+    """Of either side."""
+    most_px: int = 1 << 28
+    """Pixels in all."""
+    longest_ratio: float = float("inf")
+    """Of the longer side to the shorter."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """An editor of pictures of certain sizes. Pictures are brought to one of them before,
+    letterboxed and not cropped, and its reply is brought back after: it may have another size, or
+    be shifted."""
+
+    canvas: Canvas
+
+
+class EditRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be changed: in words for editors that read, in fields for those that compute."""
+
+    instruction: str
+    kind: str = ""
+    """surface, material, context, erase, replace, add, move, recolour; "none" is no change."""
+    value: str = ""
+    """The new surface, material, place, thing or colour: "zebra", "bronze", "snow"."""
+    category: str = ""
+    """What the target is: "elephant"."""
+    seed: int = 0
+    dose: float = 1.0
+    """How strongly, from 0 (not at all) to 1."""
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """An edited image, with what only its editor can know."""
+
+    image: Any
+    """(height, width, 3) uint8, of the size of the original."""
+    mask: Any = None
+    """(height, width) bool: where a new or moved thing is; None where the target's mask holds."""
+    touched: Any = None
+    """(height, width) bool: every pixel that may have changed; None where the editor can't say."""
+    details: dict[str, str] = {}
+    """What else is to be kept, as the donor's photograph and its licence."""
+
+
+@runtime_checkable
+class DirectEditor(Editor, Protocol):
+    """An editor that takes requests in fields and knows what it changed."""
+
+    def perform(self, image: Image, region: BinaryMask, request: EditRequest) -> Edited | NotEdited:
+        """The edited image with its masks, or why there is none."""
         ...
 
 

@@ -133,6 +133,9 @@ KINDS: dict[str, dict[str, Entry]] = {
             "YOLO-World's boxes + SAM, not CAFE's YOLO-World-Seg (a worker); AGPL-3.0",
         ),
         "yoloe": Entry("groundfault.models.ultralytics_open:load_yoloe", "YOLOE-seg; AGPL-3.0"),
+        "segvlm": Entry(
+            "groundfault.models.segvlm.loading:load", "one that you trained: segvlm:FOLDER"
+        ),
         "agent": Entry(
             "groundfault.models.agent.loading:load", "an LLM that verifies a segmenter: agent:A+B"
         ),
@@ -165,7 +168,26 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
     },
     "judges": {},
-    "editors": {},
+    "editors": {
+        "procedural": Entry(
+            "groundfault.editors.procedural:load",
+            "offline: surfaces, materials, places, colours, erase, replace, add, move",
+        ),
+        "openai": Entry(
+            "groundfault.editors.openai:load", "images/edits of OpenAI and its like: openai:NAME"
+        ),
+        "gemini": Entry("groundfault.editors.gemini:load", "Gemini's image models: gemini:NAME"),
+        "diffusers": Entry(
+            "groundfault.editors.diffusers_edit:load",
+            "here, with diffusers, inpainting or editing: diffusers:NAME, or a folder",
+        ),
+        "comfyui": Entry(
+            "groundfault.editors.comfyui:load", "a ComfyUI server: comfyui:WORKFLOW.json"
+        ),
+        "worker": Entry(
+            "groundfault.editors.worker:load", "a script of yours: worker:/path/to/mine.py"
+        ),
+    },
 }
 
 

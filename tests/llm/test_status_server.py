@@ -121,7 +121,7 @@ def test_the_table(tmp_path: Path, run: Any) -> None:
     write_json(tmp_path / "a\x1b[2J" / "run.json", kept)
     ran = run("status", tmp_path)
     assert ran.code == 0 and "\x1b" not in ran.out
-    assert "stopped  3,000 of 4,000" in ran.out and "no money \\x1b[2J" in ran.out
+    assert "stopped  2,999 of 4,000" in ran.out and "no money \\x1b[2J" in ran.out
     assert status_table(gf.status(tmp_path)).rows[0][1] == "stopped"
     assert run("status", tmp_path / "nowhere").code == 2
     (tmp_path / "a\x1b[2J" / "run.json").write_text("")

@@ -17,7 +17,7 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.records import Benchmark, Item, Outcome, Prediction, Role
-from groundfault.runner.pool import READY, Loaded, Report, WorkerPool
+from groundfault.runner.pool import READY, Loaded, Report, SegmentingJob, WorkerPool
 from groundfault.runner.segmenting import Predictor
 from groundfault.runner.session import Progress
 from groundfault.runner.work import Batch, Plan, batches, tasks
@@ -115,10 +115,11 @@ def test_a_model_may_take_any_sizes_at_once(painted: Made, tmp_path: Path, worke
         return
     ready = Loaded(probe="", at_once=4, any_sizes=Predictor(model, made[1], batch=4).any_sizes)
     noting = Noting(ready)
+    job = SegmentingJob(AnySizes, "", tmp_path, made[1], batch=4, probe=False)
     pool = WorkerPool(
-        noting, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
+        job, noting, lambda r: batches(tasks(made[0].items), r.at_once, any_sizes=r.any_sizes)
     )
-    list(pool.predictions(lambda _: None))
+    list(pool.results(lambda _: None))
     assert sorted(noting.given) == [3, 4, 4]
 
 

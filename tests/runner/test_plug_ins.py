@@ -3,8 +3,10 @@ never gets the answers of the one before."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ from tests.runner.plug_ins import PlugIn
 
 import groundfault as gf
 from groundfault.benchmarks import folder
-from groundfault.errors import GroundfaultError
+from groundfault.errors import GroundfaultError, raised_in
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import decode
 from groundfault.records import Item, Outcome, Prediction
@@ -250,6 +252,15 @@ def test_an_exception_is_shown_with_its_kind_and_place(own: PlugIn, evaluate: Ev
     assert reason == f"KeyError: 'green' (at test_plug_in/model.py:{line})"
 
 
+def test_a_package_of_one_file_is_named_too(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "lone").mkdir()
+    (tmp_path / "lone" / "__init__.py").write_text("def load():\n    return {}['weights']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyError) as problem:
+        importlib.import_module("lone").load()
+    assert raised_in(problem.value, ["lone"]) == "lone/__init__.py:2"
+
+
 def _line(own: PlugIn, words: str) -> int:
     lines = (own.folder / own.name / "model.py").read_text().splitlines()
     return next(k for k, line in enumerate(lines, start=1) if words in line)
@@ -393,6 +404,8 @@ def test_the_command_says_why_it_stopped(
     last = json.loads(command("--json", "--no-resume").out.splitlines()[-1])
     assert (last["event"], last["state"]) == ("finished", "stopped")
     assert last["stopped"].startswith("20 failures in a row")
+    told = run("status", command.out).out
+    assert re.search(r"stopped +0 of 60 ", told), "what failed was not answered"
 
 
 class Mute:

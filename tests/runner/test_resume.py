@@ -27,7 +27,8 @@ from groundfault.io.masks import encode
 from groundfault.records import Benchmark, Outcome, Prediction
 from groundfault.runner.work import Plan
 from groundfault.runs.benchmark import first_cases
-from groundfault.runs.recorder import Journal, read_predictions
+from groundfault.runs.journal import Journal
+from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import Run, read_run, write_run
 from groundfault.runs.shards import shards
 
@@ -234,9 +235,10 @@ def test_a_journal_cut_anywhere_gives_its_whole_records(tmp_path: Path) -> None:
     for cut in range(0, len(content) + 1, 3):
         journal.path.write_bytes(content[:cut])
         whole = sum(end <= cut for end in ends[1:])
-        assert list(journal.read()) == [each for record in records[:whole] for each in record]
+        read = [msgspec.convert(record, list[Prediction]) for record in journal.read()]
+        assert read == [list(record) for record in records[:whole]]
     journal.path.write_bytes(content[:-1] + b"?")
-    assert len(list(journal.read())) == 4
+    assert len(list(journal.read())) == 2  # the third record is damaged
 
 
 def test_an_error_in_mid_run_keeps_what_was_answered(painted: Made, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "PUBLISHED",
     "Calibration",
     "calibrate",
+    "check_data",
     "operating_points",
     "published_point",
     "usual_point",
@@ -236,8 +237,8 @@ def calibrate(
     )
 
 
-def _checked(benchmark: Benchmark, run: Run, folder: str | PathLike[str]) -> str:
-    """The hash of data that a model can be calibrated on and that a run has answered."""
+def check_data(benchmark: Benchmark) -> None:
+    """Refuse data that no model can be calibrated on."""
     if any(item.role is Role.FACTUAL for item in benchmark.items):
         raise UsageError(
             f"{benchmark.card.name}: cases of replaced objects have no cgF1; calibrate on phrases "
@@ -249,6 +250,11 @@ def _checked(benchmark: Benchmark, run: Run, folder: str | PathLike[str]) -> str
             f"{benchmark.card.name}: calibration needs phrases for what is in the picture and for "
             "what is not; with one kind only, any threshold that accepts all, or nothing, is best"
         )
+
+
+def _checked(benchmark: Benchmark, run: Run, folder: str | PathLike[str]) -> str:
+    """The hash of data that a model can be calibrated on and that a run has answered."""
+    check_data(benchmark)
     digest = benchmark.card.content_hash or content_hash(benchmark)
     if run.content_hash != digest:
         raise UsageError(f"{folder}: holds answers to other data; ask {run.model} again")

@@ -123,7 +123,8 @@ def _metric(gate: Gate, protocol: Protocol, metrics: Collection[str]) -> str:
     try:
         return protocol.metric_named(gate.metric, metrics)
     except UnknownName:
-        raise UnknownName("metric", gate.metric, (*metrics, *OUTCOMES)) from None
+        known = (*protocol.called(metrics), *OUTCOMES)
+        raise UnknownName("metric", gate.metric, known) from None
 
 
 def gate_value(gate: Gate, summary: Summary, outcomes: Mapping[str, int]) -> float:

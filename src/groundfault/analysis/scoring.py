@@ -29,6 +29,7 @@ __all__ = [
     "as_scored",
     "data_hashes",
     "match_files",
+    "match_predictions",
     "match_run",
     "score_files",
     "score_run",
@@ -134,7 +135,13 @@ def match_run(
     run = read_run(folder)
     if run.modes:
         raise UsageError(f"{folder}: holds answers in words; score them with: groundfault judge")
-    benchmark = _with_dump(read_again(run, data=data), folder)
+    return match_predictions(_with_dump(read_again(run, data=data), folder), folder, settings)
+
+
+def match_predictions(
+    benchmark: Benchmark, folder: str | PathLike[str], settings: Mapping[str, object]
+) -> Matched:
+    """Compare the predictions of a run with a benchmark that is at hand already."""
     protocol = protocols.of_benchmark(benchmark)
     resolved = protocol.resolved(benchmark, settings)
     matched = protocol.matched(benchmark, _of_run(folder, benchmark), resolved)

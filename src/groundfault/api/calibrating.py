@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from groundfault.analysis.calibration import FILE, Calibration
+from groundfault.analysis.calibration import FILE, Calibration, check_data
 from groundfault.analysis.calibration import calibrate as choose
 from groundfault.api.evaluating import Asked, Evaluation
 from groundfault.api.grading import Graders
@@ -54,6 +54,7 @@ def calibrate(
     if stored is None or run is None:
         if out is None:
             raise UsageError("give a folder for the run with --out")
+        check_data(benchmark)  # before somebody waits for a model, or pays it
         asked = Asked.of(model)
         stored = Path(out) / asked.folder_name
         run = _asked(asked, stored, benchmark, Options.of(options), reporter)

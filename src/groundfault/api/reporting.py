@@ -12,7 +12,7 @@ from groundfault.api.result import Result
 from groundfault.errors import UsageError
 from groundfault.runs.run import RUN, read_run
 
-__all__ = ["report"]
+__all__ = ["report", "scored_folders"]
 
 
 def report(
@@ -28,7 +28,7 @@ def report(
     from groundfault.reports.page import write_figures, write_report
 
     single = isinstance(runs, (Result, str, PathLike))
-    folders = _scored(folders_of([runs] if single else runs))  # type: ignore[arg-type, list-item]
+    folders = scored_folders(folders_of([runs] if single else runs))  # type: ignore[arg-type, list-item]
     write_report(
         folders,
         Path(out),
@@ -44,7 +44,7 @@ def report(
     return Path(out)
 
 
-def _scored(folders: Sequence[Path]) -> list[Path]:
+def scored_folders(folders: Sequence[Path]) -> list[Path]:
     """Those that have scores; what else lies among them is named and left out."""
     found = {folder: _obstacle(folder) for folder in folders}
     left_out = {folder: why for folder, why in found.items() if why}

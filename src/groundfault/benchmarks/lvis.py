@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from groundfault.errors import DataError
-from groundfault.io.coco import Image, read_annotations, read_coco_results
+from groundfault.io.coco import Image, image_name, read_annotations, read_coco_results
 from groundfault.io.coco_categories import (
     address_to_categories,
     category_extras,
@@ -97,7 +96,7 @@ def read(
 
     queries = {category: name.replace("_", " ") for category, name in names.items()}
     cases, items, notes = category_items(
-        path, data, queries, lambda image: _image_name(image, images), absent, verify=verify
+        path, data, queries, lambda image: image_name(image, images), absent, verify=verify
     )
     if not any(i.neg_category_ids or i.not_exhaustive_category_ids for i in data.images):
         raise DataError(
@@ -127,19 +126,3 @@ def _extras(path: AnyPath) -> dict[str, Any]:
     for category in found["categories"]:
         category["name"] = category["name"].replace("_", " ")
     return found
-
-
-def _image_name(image: Image, folder: AnyPath | None = None) -> str:
-    """The picture's name in its folder. LVIS v1 has no file names, and its validation set holds
-    images of two COCO folders; v0.5 has names that COCO gave up. Where the folder is known, the
-    name is one that is there.
-
-    >>> _image_name(Image(1, coco_url="http://images.cocodataset.org/val2017/000000397133.jpg"))
-    'val2017/000000397133.jpg'
-    """
-    parts = image.coco_url.split("/")
-    names = [name for name in (image.file_name, "/".join(parts[-2:]), parts[-1]) if name]
-    there = [] if folder is None else [name for name in names if (Path(folder) / name).is_file()]
-    if there:
-        return there[0]
-    return names[0] if names else ""

@@ -22,10 +22,10 @@ from groundfault.io.foreign import decode_json, sha256, within
 from groundfault.io.inputs import Input, Outline
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "SETTINGS", "question_files", "read", "recognise"]
+__all__ = ["ABOUT", "CARD", "INPUTS", "SAMPLINGS", "question_files", "read", "recognise"]
 
 AnyPath = str | PathLike[str]
-SETTINGS = ("random", "popular", "adversarial")
+SAMPLINGS = ("random", "popular", "adversarial")
 """How absent things were drawn, from the easiest to the hardest."""
 
 CARD = Card(
@@ -48,7 +48,7 @@ INPUTS = (
         "POPE's files, or the folder that holds them: coco_pope_random.json, …",
         kind="folder",
     ),
-    Input("images", "COCO's pictures.", kind="folder", pictures=True),
+    Input("images", "COCO's pictures.", kind="folder", required=False, pictures=True),
 )
 
 
@@ -61,7 +61,7 @@ WITHOUT_FILES = (
 def recognise(outline: Outline) -> bool:
     """Whether a folder holds POPE's own files."""
     return outline.kind == "folder" and any(
-        name.endswith(f"pope_{setting}.json") for name in outline.fields for setting in SETTINGS
+        name.endswith(f"pope_{setting}.json") for name in outline.fields for setting in SAMPLINGS
     )
 
 
@@ -108,8 +108,8 @@ def read(data: AnyPath | Sequence[AnyPath], images: AnyPath | None = None) -> Be
 
 def _setting(path: Path) -> str:
     found = path.stem.rpartition("_")[2]
-    if found not in SETTINGS:
-        raise UsageError(f"{path}: its name does not end in one of {', '.join(SETTINGS)}")
+    if found not in SAMPLINGS:
+        raise UsageError(f"{path}: its name does not end in one of {', '.join(SAMPLINGS)}")
     return found
 
 
@@ -145,7 +145,7 @@ def question_files(data: AnyPath | Sequence[AnyPath]) -> list[Path]:
     folder = Path(data)
     if folder.is_file() or not folder.is_dir():
         return [folder]
-    found = [folder.glob(f"*pope_{setting}.json") for setting in SETTINGS]
+    found = [folder.glob(f"*pope_{setting}.json") for setting in SAMPLINGS]
     files = [path for paths in found for path in sorted(paths)]
     if not files:
         raise UsageError(f"{folder}: holds no coco_pope_random.json, …_popular, …_adversarial")

@@ -225,7 +225,9 @@ WITHOUT_FILES = (
 
 
 def recognise(outline: Outline) -> bool:
-    """Whether it is a folder with an exam's header, or with native files."""
+    """Whether it is a folder with an exam's header, or with native files, or one of those."""
+    if outline.kind == "list":
+        return {"sample_id", "task", "rubric"} <= outline.fields
     known = {HEADER, *(f"{task}.json" for task in LAYOUT)}
     return outline.kind == "folder" and not known.isdisjoint(outline.fields)
 
@@ -289,9 +291,9 @@ def write_exam(
 
 def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
     """Read a folder that `write_exam` made, and check that it is whole and nobody changed it; or
-    one of native files, whose pictures are in `images`."""
+    one of native files, or one such file, whose pictures are in `images`."""
     folder = Path(data)
-    if not is_there(folder / HEADER) and any(is_there(folder / f"{t}.json") for t in LAYOUT):
+    if not is_there(folder / HEADER) and _native_files(folder):
         return _of_native(folder, images)
     if images is not None:
         raise UsageError(f"{folder}: an exam folder has its own pictures; leave --images out")
@@ -323,7 +325,8 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
 def _of_native(folder: Path, images: AnyPath | None) -> Benchmark:
     """An exam of native files; the same pictures make it the exam of a folder."""
     samples, questions = read_native(folder)
-    place = Path(images) if images is not None else folder / IMAGES
+    beside = folder if folder.is_dir() else folder.parent
+    place = Path(images) if images is not None else beside / IMAGES
     names = [name for sample in samples for name in sample.images]
     missing = [name for name in names if not (place / name).is_file()]
     if images is not None and missing:
@@ -500,16 +503,14 @@ def write_native(benchmark: Benchmark, folder: AnyPath) -> None:
 
 
 def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ...]]:
-    """Read what `write_native` wrote: samples and questions, task by task."""
+    """Read what `write_native` wrote, or one file of it: samples and questions, task by task."""
     folder = Path(folder)
     samples: list[Sample] = []
     questions: list[Question] = []
-    for task in LAYOUT:
-        path = folder / f"{task}.json"
-        if is_there(path):
-            found, asked = _read_task(path, task)
-            samples += found
-            questions += asked
+    for path in _native_files(folder):
+        found, asked = _read_task(path)
+        samples += found
+        questions += asked
     if not samples:
         expected = ", ".join(f"{task}.json" for task in LAYOUT)
         raise UsageError(f"{folder}: holds no exam; give a folder with some of {expected}")
@@ -517,14 +518,20 @@ def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ..
     return tuple(samples), tuple(questions)
 
 
-def _read_task(path: Path, task: str) -> tuple[list[Sample], list[Question]]:
+def _native_files(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place]
+    return [path for task in LAYOUT if is_there(path := place / f"{task}.json")]
+
+
+def _read_task(path: Path) -> tuple[list[Sample], list[Question]]:
     samples: dict[str, Sample] = {}
     questions: list[Question] = []
     for _, rows in stream_json_list(path, NativeRow, expected="one row per question"):
         for row in rows:
             sample = samples.setdefault(row.sample_id, row.sample)
-            if row.task != task:
-                _refuse(path, row, f"it is of {row.task}, in the file of {task}")
+            if path.stem in LAYOUT and row.task != path.stem:
+                _refuse(path, row, f"it is of {row.task}, in the file of {path.stem}")
             if row.sample != sample:
                 _refuse(path, row, "other rows say other things about its sample")
             questions.append(row.question)

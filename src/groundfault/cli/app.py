@@ -39,6 +39,10 @@ COMMANDS = {
         "evaluation:register",
         "One HTML file about any number of runs: opens offline, needs nothing else.",
     ),
+    "explore": Entry(
+        "exploring:register",
+        "Runs over one another in the browser: every case, every threshold, who is right where.",
+    ),
     "status": Entry(
         "status:register", "How far are these runs? Also while they go on, from another terminal."
     ),
@@ -58,6 +62,10 @@ COMMANDS = {
         "world:register", "The embedded counterfactual world: build benchmarks, look at it."
     ),
     "build": Entry("building:register", "Make benchmarks from other data sets."),
+    "review": Entry(
+        "reviewing:register",
+        "People look at edited pictures one by one: by keyboard, alone or together, blind.",
+    ),
     "train": Entry("train:register", "Train models against hallucination."),
     "calibrate": Entry(
         "calibration:register",
@@ -75,7 +83,7 @@ COMMANDS = {
         "Turn a benchmark into another format, a run into a results file; what is lost is said.",
     ),
     "export": Entry(
-        "exports:register", "Ask an exam with another harness: its models, our prompts and numbers."
+        "exports:register", "Exams for other harnesses; preference pairs for other trainers."
     ),
     "inspect": Entry("files:register", "What is this file, is it sound? Exit code 2 if it is not."),
     "list": Entry(

@@ -6,14 +6,21 @@ that of a run does in `score`: `register` sees the words.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
 import typer
 
-from groundfault.cli.options import add_group
+from groundfault.cli.groups import grouped
+from groundfault.cli.options import Command, Engine, Format, add_group, print_json
+from groundfault.errors import UsageError
+
+if TYPE_CHECKING:
+    from groundfault.build.recipe import Recipe
 
 
 class Negatives(StrEnum):
@@ -64,6 +71,197 @@ def pairs(
         print(f"written: {place}; ask it with: groundfault eval {words} --model NAME --out RUNS")
 
 
+class Stages(StrEnum):
+    mine = "mine"
+    propose = "propose"
+    edit = "edit"
+    verify = "verify"
+    questions = "questions"
+    review = "review"
+    release = "release"
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """Where photographs come from."""
+
+    TITLE: ClassVar[str] = "Source"
+    source: Annotated[
+        str,
+        typer.Option("--source", help="coco, lvis, saco, refcoco, reasonseg, … or folder."),
+    ] = "coco"
+    annotations: Annotated[
+        list[Path] | None, typer.Option("--annotations", help="Its annotations; repeat for parts.")
+    ] = None
+    images: Annotated[
+        list[Path] | None, typer.Option("--images", help="Folder of the photographs; repeat.")
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Candidates at most. [all]")
+    ] = None
+
+
+class Makers(msgspec.Struct, frozen=True, kw_only=True):
+    """Who proposes, edits and decides."""
+
+    TITLE: ClassVar[str] = "Proposals, edits, decisions"
+    proposer: Annotated[
+        str, typer.Option("--proposer", help="rules, scripted:FILE, or a chat model: openai:NAME.")
+    ] = ""
+    editor: Annotated[
+        str, typer.Option("--editor", help="procedural, or a service: openai:NAME, gemini:NAME, …")
+    ] = ""
+    review: Annotated[
+        str, typer.Option("--review", help="none, decisions.jsonl or decisions.parquet.")
+    ] = ""
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """How it is done."""
+
+    TITLE: ClassVar[str] = "Work"
+    stage: Annotated[Stages, typer.Option("--stage", help="The last stage to do.")] = Stages.release
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes that edit. [one]")] = 0
+    engine: Annotated[Engine, typer.Option("--engine", help="Processes here, or Ray.")] = (
+        Engine.local
+    )
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Ask again for what failed, as an editor that was down.")
+    ] = False
+
+
+def _build(
+    recipe: Recipe, out: Path, sources: Sources, makers: Makers, work: Work, seed: int | None
+) -> None:
+    """Build, and say what came of it."""
+    from groundfault.api.building import build
+    from groundfault.reports.funnels import funnel_table
+    from groundfault.reports.tables import show
+    from groundfault.runner.work import Plan
+
+    plan = Plan(engine=work.engine.value, workers=work.workers)
+    made = build(
+        _changed(recipe, sources, makers, seed),
+        out,
+        until=work.stage.value,
+        plan=plan,
+        retry=work.retry,
+        quiet=False,
+    )
+    show(funnel_table(made.funnel), Format.terminal)
+    if made.stopped:
+        print(f"\nstopped: {made.stopped}; the same command goes on", file=sys.stderr)
+    elif made.released:
+        print(f"\nwritten: {out / 'release'}, {out / 'native'}, {out / 'sheet.jpg'}")
+        print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
+    elif work.stage is Stages.release:
+        raise UsageError(
+            f"no candidate was left: see {out / 'funnel.json'} for why, and `groundfault build "
+            f"explain {out} ID` for one of them"
+        )
+
+
+def _changed(recipe: Recipe, sources: Sources, makers: Makers, seed: int | None) -> Recipe:
+    """A recipe with what the command line says."""
+    change = msgspec.structs.replace
+    if sources.annotations or sources.images:
+        source = change(
+            recipe.source,
+            name=sources.source,
+            annotations=tuple(str(path) for path in sources.annotations or ()),
+            images=tuple(str(path) for path in sources.images or ()),
+        )
+        recipe = change(recipe, source=source)
+    if makers.proposer:
+        recipe = change(recipe, propose=change(recipe.propose, by=makers.proposer))
+    if makers.editor:
+        recipe = change(recipe, edit=change(recipe.edit, by=makers.editor))
+    if makers.review:
+        recipe = change(recipe, review=change(recipe.review, decisions=makers.review))
+    if sources.limit is not None:
+        recipe = change(recipe, limit=sources.limit)
+    return recipe if seed is None else change(recipe, seed=seed)
+
+
+Out = Annotated[Path, typer.Option("--out", help="Folder of the build; the same one goes on.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Seed. [0]")]
+
+
+def _from_benchmark(benchmark: str, about: str) -> Command:
+    """The command that builds a benchmark without a recipe's file."""
+
+    def command(
+        out: Out, sources: Sources, makers: Makers, work: Work, seed: SeedOption = None
+    ) -> None:
+        from groundfault.build.recipe import Recipe
+
+        if not sources.images:
+            raise UsageError("say where the photographs are with --images DIR")
+        _build(Recipe(benchmark=benchmark), out, sources, makers, work, seed)  # type: ignore[arg-type]
+
+    command.__doc__ = about
+    return grouped(command)
+
+
+def _from_recipe(path: str) -> Command:
+    """The command that builds what a recipe says."""
+
+    def command(
+        out: Out, sources: Sources, makers: Makers, work: Work, seed: SeedOption = None
+    ) -> None:
+        from groundfault.build.recipe import read_recipe
+
+        _build(read_recipe(path), out, sources, makers, work, seed)
+
+    command.__doc__ = "Build what the recipe says."
+    return grouped(command)
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(help="The folder of a build.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """The funnel of a build, also while it goes on."""
+    from groundfault.build.funnel import read_funnel
+    from groundfault.reports.funnels import funnel_table
+    from groundfault.reports.tables import show
+
+    funnel = read_funnel(folder)
+    if as_json:
+        print_json(funnel)
+    else:
+        show(funnel_table(funnel), Format.terminal)
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(help="The folder of a build.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="A candidate's id.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A JPEG: before, after, target, phrases.")
+    ] = None,
+) -> None:
+    """The life of one candidate, stage by stage, with its pictures."""
+    from groundfault.reports.funnels import draw_life, told_life
+    from groundfault.reports.tables import printable
+
+    for line in told_life(folder, name):
+        print(printable(line))
+    if out is not None:
+        draw_life(folder, name, out)
+        print(f"written: {out}")
+
+
+ABOUT = {
+    "cafe": "Photographs with another surface, context or material; p⁺ and p⁻ (CAFE).",
+    "halluseg": "Photographs with an object replaced; four corners (HalluSegBench).",
+    "reactbench": "An exam about edited photographs; 8 to 12 questions each (ReactBench).",
+}
+
+
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
-    add_group(app, "build", "Make benchmarks from other data sets.", {"pairs": pairs}, words)
+    commands: dict[str, Command] = {name: _from_benchmark(name, a) for name, a in ABOUT.items()}
+    commands |= {"pairs": pairs, "status": status, "explain": explain}
+    named = words[1] if len(words) > 1 and words[0] == "build" else ""
+    if named.endswith(".toml"):
+        commands = {named: _from_recipe(named)}
+    add_group(app, "build", "Make benchmarks from other data sets.", commands, words)

@@ -1,8 +1,8 @@
-"""Exams for other people's harnesses."""
+"""Exams for other people's harnesses, and pairs for their trainers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +35,25 @@ def lmms_eval(exam: Exam, out: Out, images: Images = None) -> None:
         print(f"lmms-eval eval --include_path {out} --tasks {task} --model …")
 
 
+def preferences(
+    benchmark: Annotated[Path, typer.Argument(help="Benchmark folder, quads for instance.")],
+    out: Annotated[Path, typer.Option("--out", help="JSON lines to write.")],
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the wordings.")] = 0,
+) -> None:
+    """Preference pairs (chosen, rejected) for DPO and its kin, as TRL reads them."""
+    from groundfault.exports.preferences import write_preferences
+    from groundfault.io.sources import load
+
+    n = write_preferences(load(benchmark), out, seed=seed)
+    print(f"{out}: {n} pairs")
+
+
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
-    about = "Ask an exam with another harness: its models, our prompts and numbers."
-    add_group(app, "export", about, {"inspect": inspect, "lmms-eval": lmms_eval}, words)
+    about = "Exams for other harnesses; preference pairs for other trainers."
+    commands: dict[str, Callable[..., None]] = {
+        "inspect": inspect,
+        "lmms-eval": lmms_eval,
+        "preferences": preferences,
+    }
+    add_group(app, "export", about, commands, words)

@@ -302,9 +302,9 @@ def _commands(
     known = named in registry.KINDS["benchmarks"] or named in registry.plugins("benchmarks")
     if known or (named and _is_run(named)):
         command = make(named)
-        if command is None and not known:
+        if command is None:
             raise _unfit(named, group)
-        return {} if command is None else {named: command}
+        return {named: command}
     return {
         name: _described(entry.about)
         for name, entry in registry.names("benchmarks").items()
@@ -312,12 +312,17 @@ def _commands(
     }
 
 
-def _unfit(run: str, group: str) -> UsageError:
-    """Why a run cannot be scored, or swept."""
-    protocol = _declared(run)[1]
+def _unfit(named: str, group: str) -> UsageError:
+    """Why a run, or a benchmark, cannot be scored or swept."""
+    protocol = _declared(named)[1]
     if protocol.answers == "words":
-        return UsageError(f"{run}: holds answers in words; score them with: groundfault judge")
-    return UsageError(f"{run}: there is nothing to {group} in {protocol.title.lower()}")
+        what = (
+            "holds answers in words; score them"
+            if _is_run(named)
+            else ("is answered in words; score a run of it")
+        )
+        return UsageError(f"{named}: {what} with: groundfault judge")
+    return UsageError(f"{named}: there is nothing to {group} in {protocol.title.lower()}")
 
 
 def _described(about: str) -> Command:

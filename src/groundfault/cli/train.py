@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from groundfault.cli.options import add_group
+
+FromFailures = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-failures", help="A run: more of what failed there is learnt, on other pictures."
+    ),
+]
 
 
 def train_nano(
@@ -18,6 +26,7 @@ def train_nano(
     stage: Annotated[
         list[str] | None, typer.Option("--stage", help="Only this one and those before it; repeat.")
     ] = None,
+    from_failures: FromFailures = None,
 ) -> None:
     """Train the nano segmenters on the embedded world; go on where an earlier call stopped."""
     from groundfault.config import load_toml
@@ -28,8 +37,13 @@ def train_nano(
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("torch", "train") from None
-    from groundfault.training.nano.recipe import Recipe, cook
+    from groundfault.training.nano.recipe import Recipe, aimed, cook
 
+    wanted = load_toml(recipe, Recipe)
+    if from_failures is not None:
+        from groundfault.training.failures import read_failures
+
+        wanted = aimed(wanted, read_failures(from_failures))
     with progress("training") as advance:
 
         def told(what: str, done: int, total: int, losses: dict[str, float]) -> None:
@@ -38,12 +52,64 @@ def train_nano(
                 words = ", ".join(f"{name} {value:g}" for name, value in losses.items())
                 print(f"{what}: step {done} of {total}: {words}", file=sys.stderr)
 
-        written = cook(load_toml(recipe, Recipe), out, stage or [], told)
+        written = cook(wanted, out, stage or [], told)
     for stem in written:
         print(f"{stem}: groundfault eval … --model nano:{stem}")
+
+
+def train_segvlm(
+    recipe: Annotated[
+        Path, typer.Argument(help="TOML file, such as recipes/robustseg/default.toml.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model and its training.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where it stopped.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Data, shares, weights, memory, time; no training.")
+    ] = False,
+    from_failures: FromFailures = None,
+    as_json: Annotated[bool, typer.Option("--json", help="--dry-run: print JSON.")] = False,
+) -> None:
+    """Fine-tune a segmenter that talks (or SAM 3, Grounding DINO, OWLv2) on counterfactuals."""
+    from groundfault.api.training import estimate_training, read_recipe, train
+    from groundfault.reports.progress import progress
+    from groundfault.reports.trainings import TrainingDisplay, estimate_lines
+
+    wanted = read_recipe(recipe)
+    from groundfault.training.segvlm.training import Watch
+
+    if dry_run:
+        with progress("reading") as reading:
+            found = estimate_training(wanted, from_failures=from_failures, reading=reading)
+        print(msgspec.json.encode(found).decode() if as_json else "\n".join(estimate_lines(found)))
+        return
+    shown = TrainingDisplay()
+    try:
+        with progress("reading") as reading:
+            watch = Watch(shown.step, shown.measured, reading)
+            spec = train(wanted, out, resume=resume, from_failures=from_failures, watch=watch)
+    finally:
+        shown.close()
+    if spec:  # of several processes, the first one speaks
+        print(f"{out}: groundfault eval … --model {spec}")
+
+
+def merge(
+    folder: Annotated[Path, typer.Argument(help="What `train segvlm` wrote.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write; must not exist yet.")],
+) -> None:
+    """Merge a trained model into whole checkpoints, for a hub or a server."""
+    from groundfault.api.training import merge_trained
+
+    merge_trained(folder, out)
+    print(f"{out}: groundfault eval … --model segvlm:{out}; hf upload OWNER/NAME {out}")
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     about = "Train models against hallucination."
-    add_group(app, "train", about, {"nano": train_nano}, words)
+    commands: dict[str, Callable[..., None]] = {
+        "nano": train_nano,
+        "segvlm": train_segvlm,
+        "merge": merge,
+    }
+    add_group(app, "train", about, commands, words)

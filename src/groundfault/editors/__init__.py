@@ -1,2 +1,2 @@
-"""Editors change an image inside a region. None ships yet; those of other packages are listed,
-loaded and held to their contract (`contract`)."""
+"""Editors change an image inside a region: ours, and those of other packages, all held to their
+contract (`contract`)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypedDict
 
 import msgspec
@@ -32,12 +33,15 @@ __all__ = [
     "annotation_error",
     "annotator_regions",
     "file_records",
+    "image_name",
     "image_size",
     "index_images",
     "is_compressed",
+    "is_in_unit_square",
     "read_annotations",
     "read_coco_results",
     "read_phrases",
+    "region_of",
     "regions_by_image",
 ]
 
@@ -237,15 +241,29 @@ def regions_by_image(
                 "add the image or drop the annotation",
             )
         image = data.images[place]
-        try:
-            box = _pixel_box(annotation.bbox, image if normalised else None)
-            mask = _region_mask(annotation, image, verify)
-        except ValueError as problem:
-            raise annotation_error(
-                path, number, annotation, str(problem), "correct the annotation or drop it"
-            ) from None
-        regions[place].append(Region(mask, box, bool(annotation.iscrowd)))
+        region = region_of(path, number, annotation, image, normalised=normalised, verify=verify)
+        regions[place].append(region)
     return [tuple(found) for found in regions], normalised
+
+
+def region_of(
+    path: AnyPath,
+    number: int,
+    annotation: Annotation,
+    image: Image,
+    *,
+    normalised: bool = False,
+    verify: bool = True,
+) -> Region:
+    """The region of the annotation that has this number in its file; see `regions_by_image`."""
+    try:
+        box = _pixel_box(annotation.bbox, image if normalised else None)
+        mask = _region_mask(annotation, image, verify)
+    except ValueError as problem:
+        raise annotation_error(
+            path, number, annotation, str(problem), "correct the annotation or drop it"
+        ) from None
+    return Region(mask, box, bool(annotation.iscrowd))
 
 
 def annotation_error(
@@ -298,9 +316,17 @@ def _boxes_are_normalised(data: AnnotationFile) -> bool:
     boxes = [a.bbox for a in data.annotations if a.bbox and len(a.bbox) == 4]
     if not boxes or all(image.width <= 1 for image in data.images):
         return False
-    return all(
-        min(x, y) >= -1e-6 and x + w <= 1.000001 and y + h <= 1.000001 for x, y, w, h in boxes
-    )
+    return all(map(is_in_unit_square, boxes))
+
+
+def is_in_unit_square(box: Sequence[float]) -> bool:
+    """Whether x, y, width, height may be shares of an image.
+
+    >>> is_in_unit_square([0.25, 0, 0.75, 1]), is_in_unit_square([0.5, 0, 0.75, 1])
+    (True, False)
+    """
+    x, y, width, height = box
+    return min(x, y) >= -1e-6 and x + width <= 1.000001 and y + height <= 1.000001
 
 
 def _pixel_box(
@@ -415,3 +441,19 @@ def image_size(path: AnyPath, image: Image, regions: Sequence[Region]) -> tuple[
         record=f"image {image.id}",
         remedy="give every image its size in pixels",
     )
+
+
+def image_name(image: Image, folder: AnyPath | None = None) -> str:
+    """The name of an entry's picture in its folder. LVIS v1 has no file names, and its validation
+    set holds images of two COCO folders; v0.5 has names that COCO gave up. Where the folder is
+    known, the name is one that is there.
+
+    >>> image_name(Image(1, coco_url="http://images.cocodataset.org/val2017/000000397133.jpg"))
+    'val2017/000000397133.jpg'
+    """
+    parts = image.coco_url.split("/")
+    names = [name for name in (image.file_name, "/".join(parts[-2:]), parts[-1]) if name]
+    there = [] if folder is None else [name for name in names if (Path(folder) / name).is_file()]
+    if there:
+        return there[0]
+    return names[0] if names else ""

@@ -42,8 +42,18 @@ def read_files(
     if are_parts(paths):
         return _joined(paths, [read([path]) for path in paths])
     found = read(paths)
-    note = f"The {len(paths)} files are read as annotators of the same images."
-    return msgspec.structs.replace(found, notes=(note, *found.notes))
+    notes = [f"The {len(paths)} files are read as annotators of the same images."]
+    first, *others = ({str(image.id) for image in _images(path)} for path in paths)
+    if left_out := len(set().union(*others) - first):
+        notes.append(
+            f"{left_out} image–phrase pairs are not in the first file, {Path(paths[0]).name}, and "
+            "are left out, as the published evaluator does; put the fullest file first."
+        )
+    return msgspec.structs.replace(found, notes=(*notes, *found.notes))
+
+
+def _images(path: AnyPath) -> list[_Image]:
+    return read_json_object(path, _File, expected=ANNOTATIONS).images
 
 
 def are_parts(paths: Sequence[AnyPath]) -> bool:
@@ -51,7 +61,7 @@ def are_parts(paths: Sequence[AnyPath]) -> bool:
     phrase is another pair: parts may be numbered alike."""
     seen: set[tuple[str, str, str]] = set()
     for path in paths:
-        images = read_json_object(path, _File, expected=ANNOTATIONS).images
+        images = _images(path)
         own = {(str(image.id), image.file_name, image.text_input) for image in images}
         if seen & own:
             return False

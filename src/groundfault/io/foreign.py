@@ -20,10 +20,16 @@ import msgspec
 from groundfault.errors import DataError, UsageError
 
 __all__ = [
+    "check_first_byte",
     "decode_json",
+    "first_key",
+    "last_boundary",
     "open_file",
     "read_bytes",
     "read_json_object",
+    "refuse_malformed",
+    "refuse_record",
+    "scan_records",
     "sha256",
     "stream_json_list",
     "within",
@@ -38,7 +44,11 @@ makes comparing a fifth slower."""
 MAX_RECORD_BYTES = 256 << 20
 MAX_FILE_BYTES = 4 << 30
 """Of a file that is read as a whole."""
+MAX_GAP_BYTES = 256
+"""Between two records there is no more white space than this where blocks are cut."""
 _BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
+_BOUNDARY_END = re.compile(rb"\}\s*,\s*\{\s*$")
+_FIRST_KEY = re.compile(rb'\s*\{\s*("(?:[^"\\]|\\.){1,64}")\s*:')
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 _RECORD_INDEX = re.compile(r"`?\$\[(\d+)\]([^`]*)`?")
 _MALFORMED_AT = re.compile(r"\(byte (\d+)\)")
@@ -133,7 +143,7 @@ def within(folder: AnyPath, relative: str, *, file: AnyPath, record: str) -> Pat
 def read_json_object(path: AnyPath, type_: type[T], *, expected: str) -> T:
     """Decode a file that is one JSON object; `expected` says what it should be, for messages."""
     with open_file(path) as file:
-        _check_first_byte(file, path, b"{", expected)
+        check_first_byte(file, path, b"{", expected)
         content = file.read()
     try:
         return decode_json(content, type_)
@@ -142,7 +152,7 @@ def read_json_object(path: AnyPath, type_: type[T], *, expected: str) -> T:
             path, _plain(str(problem)), remedy=f"compare with the format: {expected}"
         ) from None
     except msgspec.DecodeError as problem:
-        _refuse_malformed(path, content, problem)
+        refuse_malformed(path, content, problem)
 
 
 def stream_json_list(
@@ -159,8 +169,9 @@ def stream_json_list(
     """
     decoder = msgspec.json.Decoder(list[type_])  # type: ignore[valid-type]
     with open_file(path) as file:
-        _check_first_byte(file, path, b"[", expected)
+        check_first_byte(file, path, b"[", expected)
         pending = file.read(block_bytes)[1:]
+        key = first_key(pending)
         first, total_bytes = 0, Path(path).stat().st_size
         while True:
             more = file.read(max(block_bytes, len(pending)))
@@ -168,7 +179,7 @@ def stream_json_list(
                 yield first, _decode_records(path, decoder, b"[" + pending, first)
                 return
             pending += more
-            records, cut = _decode_block(path, decoder, pending, first)
+            records, cut = _decode_block(path, decoder, pending, first, key)
             if not records:
                 if len(pending) > MAX_RECORD_BYTES:
                     raise DataError(
@@ -186,29 +197,62 @@ def stream_json_list(
 
 
 def _decode_block(
-    path: AnyPath, decoder: msgspec.json.Decoder[list[T]], block: bytes, first: int
+    path: AnyPath, decoder: msgspec.json.Decoder[list[T]], block: bytes, first: int, key: bytes
 ) -> tuple[list[T], int]:
     """The whole records at the head of a block and where they end."""
-    cut = _last_boundary(block)
+    cut = last_boundary(block, key)
     if cut is None:
         return [], 0
     content = b"[" + block[:cut] + b"]"
     try:
         return _decode(decoder, content), cut
     except msgspec.ValidationError as problem:
-        _refuse_record(path, content, first, problem)
+        refuse_record(path, content, first, problem)
     except msgspec.DecodeError as problem:
-        whole, end, incomplete = _scan_records(content[:-1])
+        whole, end, incomplete = scan_records(content[:-1])
         if not incomplete:
-            _refuse_malformed(path, content, problem, f"record {first + whole}", cut=True)
+            refuse_malformed(path, content, problem, f"record {first + whole}", cut=True)
         if not whole:
             return [], 0
         # the boundary was inside a record: take those before it
         return _decode_records(path, decoder, content[:end] + b"]", first), end - 1
 
 
-def _last_boundary(block: bytes) -> int | None:
-    """End of the last `}` that is followed by `, {`, looking back over a few records."""
+def first_key(block: bytes) -> bytes:
+    """The key that the first record of a list begins with, in its quotes; empty if none does.
+
+    >>> first_key(b' {"image_id": 1, "objects": [')
+    b'"image_id"'
+    """
+    found = _FIRST_KEY.match(block)
+    return found[1] if found else b""
+
+
+def last_boundary(block: bytes, key: bytes = b"") -> int | None:
+    """End of the last `}` that is followed by `, {` and the key that records begin with, looking
+    back over a few records. Where no record begins with it, any `}, {` will do: one inside a record
+    does not decode, and is found out.
+
+    >>> last_boundary(b'{"id": 1, "x": [{}, {}]}, {"id": 2, "x": [{}, {}', b'"id"')
+    24
+    """
+    return (_cut_before(block, key) if key else None) or _cut_after_brace(block)
+
+
+def _cut_before(block: bytes, key: bytes) -> int | None:
+    position = len(block)
+    for _ in range(64):
+        position = block.rfind(key, 0, position)
+        if position < 0:
+            return None
+        before = max(0, position - MAX_GAP_BYTES)
+        found = _BOUNDARY_END.search(block, before, position)
+        if found:
+            return found.start() + 1
+    return None
+
+
+def _cut_after_brace(block: bytes) -> int | None:
     position = len(block)
     for _ in range(64):
         position = block.rfind(b"}", 0, position)
@@ -225,15 +269,16 @@ def _decode_records(
     try:
         return _decode(decoder, content)
     except msgspec.ValidationError as problem:
-        _refuse_record(path, content, first, problem)
+        refuse_record(path, content, first, problem)
     except msgspec.DecodeError as problem:
-        whole, _, _ = _scan_records(content)
-        _refuse_malformed(path, content, problem, f"record {first + whole}")
+        whole, _, _ = scan_records(content)
+        refuse_malformed(path, content, problem, f"record {first + whole}")
 
 
-def _scan_records(content: bytes) -> tuple[int, int, bool]:
+def scan_records(content: bytes, *, slack: int = 0) -> tuple[int, int, bool]:
     """How many leading records are sound, where they end, and whether the next one is merely
-    incomplete."""
+    incomplete: what is wrong with it is only that it ends, or wrong in its last `slack` bytes, as
+    a word that is cut in two is."""
     import json
 
     text = content.decode("latin-1")  # a character per byte: positions stay the same
@@ -248,7 +293,7 @@ def _scan_records(content: bytes) -> tuple[int, int, bool]:
             _, stop = scanner.raw_decode(text, start)
             decode_json(content[start:stop])  # refuses what is not Unicode
         except json.JSONDecodeError as problem:
-            incomplete = problem.pos >= len(text) or problem.msg.startswith("Unterminated")
+            incomplete = problem.pos >= len(text) - slack or problem.msg.startswith("Unterminated")
             return whole, end, incomplete
         except (ValueError, RecursionError):
             return whole, end, False
@@ -259,17 +304,22 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _refuse_record(path: AnyPath, content: bytes, first: int, problem: Exception) -> NoReturn:
+def refuse_record(
+    path: AnyPath, content: bytes, first: int, problem: Exception, *, list_name: str = ""
+) -> NoReturn:
+    """Say which record of a list that stands in `content` is unsound; `first` is the number of the
+    first of them, `list_name` the list's where the file has several."""
     index, field = _locate(str(problem))
+    record = f"{list_name}[{first + index}]" if list_name else _name_record(content, index, first)
     raise DataError(
         path,
         _plain(str(problem)) + (f" in {field}" if field else ""),
-        record=_name_record(content, index, first),
+        record=record,
         remedy="correct the record or leave it out",
     ) from None
 
 
-def _refuse_malformed(
+def refuse_malformed(
     path: AnyPath,
     content: bytes,
     problem: Exception,
@@ -301,7 +351,7 @@ def _refuse_malformed(
     ) from None
 
 
-def _check_first_byte(file: Any, path: AnyPath, wanted: bytes, expected: str) -> None:
+def check_first_byte(file: Any, path: AnyPath, wanted: bytes, expected: str) -> None:
     head = file.read(4096)
     stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:

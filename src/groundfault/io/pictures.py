@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
-__all__ = ["is_about_stored_pixels", "is_plain", "open_picture", "read_image"]
+__all__ = ["is_about_stored_pixels", "is_plain", "open_picture", "picture_size", "read_image"]
 
 Source = str | PathLike[str] | BytesIO
 ORIENTATION = 274
@@ -71,6 +71,21 @@ def open_picture(
         if shown.mode[0] in "IF":
             return Image.fromarray(_deep_grey(np.asarray(shown), shown.mode))
         return shown.convert("RGB")
+
+
+def picture_size(source: Source) -> tuple[int, int]:
+    """(height, width) of a picture held upright, from its header alone."""
+    from PIL import Image
+
+    if not isinstance(source, BytesIO) and not Path(source).is_file():
+        raise ValueError(f"'{Path(source).name}' is no regular file")
+    try:
+        with Image.open(source) as picture:
+            lying = picture.getexif().get(ORIENTATION, 1) in LYING
+            width_px, height_px = picture.size
+    except Image.DecompressionBombError:
+        raise _too_large("the picture", f"more than {MAX_PIXELS / 1e6:.0f} megapixels") from None
+    return (width_px, height_px) if lying else (height_px, width_px)
 
 
 def is_about_stored_pixels(picture: Image.Image, size_px: tuple[int, int]) -> bool:

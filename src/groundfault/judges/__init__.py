@@ -162,7 +162,7 @@ def parse_prediction(case: Case, item: Item, text: str) -> str | None:
         return parse_choice(text, wanted.options)
     if case.intervention != COUNTING:
         return None if declines_to_look(text) or not text.strip() else text
-    number = parse_number(text)
+    number = parse_number(text, question=item.query)
     if wanted.dimension == "exact" or number is not None:
         return None if number is None else str(number)
     found = parse_range(text)

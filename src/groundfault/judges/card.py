@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from groundfault.analysis.agreement import krippendorff_alpha
 from groundfault.analysis.statistics import (
     DEFAULT_RESAMPLES,
     bootstrap_sums,
@@ -53,7 +54,6 @@ __all__ = [
     "corrected",
     "corrected_scores",
     "judge_card",
-    "krippendorff_alpha",
 ]
 
 
@@ -171,27 +171,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
     observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
     chance = sum(first.count(c) * second.count(c) for c in {*first, *second}) / n**2
     return None if chance == 1 else (observed - chance) / (1 - chance)
-
-
-def krippendorff_alpha(units: Sequence[Sequence[Hashable | None]]) -> float | None:
-    """Krippendorff's α for nominal values; None among a unit's values is a missing one.
-
-    >>> round(krippendorff_alpha(["aa", "ab", "bb", "bb"]), 3)
-    0.533
-    """
-    totals: dict[Hashable, float] = {}
-    disagreed = 0.0
-    for unit in units:
-        values = [value for value in unit if value is not None]
-        if len(values) < 2:
-            continue
-        for value in values:
-            totals[value] = totals.get(value, 0.0) + 1
-        unlike = sum(a != b for a in values for b in values)
-        disagreed += unlike / (len(values) - 1)
-    n = sum(totals.values())
-    expected = n * n - sum(count * count for count in totals.values())
-    return None if expected == 0 else 1 - (n - 1) * disagreed / expected
 
 
 def corrected(

@@ -18,10 +18,10 @@ from groundfault.errors import GroundfaultError, MissingExtra
 from groundfault.llm.circuit import Circuit, ServerDown
 from groundfault.llm.event_loop import run_coroutine
 from groundfault.llm.retry import RetryPolicy, retry_after_s
-from groundfault.llm.server import Refused, Server, Unsound, read_reply
+from groundfault.llm.server import LargeResponses, Refused, Server, Unsound, read_reply
 from groundfault.records import Reply
 
-__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
+__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get", "send"]
 
 LARGEST_RESPONSE = 8 << 20
 """An answer of 1,024 tokens is 4 kB; what is larger than this is not one."""
@@ -69,6 +69,9 @@ class HttpClient:
         self.circuit = Circuit(retry)
         self.retries = 0
         self._concurrency = concurrency
+        self._largest = LARGEST_RESPONSE
+        if isinstance(server, LargeResponses):
+            self._largest = server.largest_response
         known = (secret.encode() for secret in server.secrets())
         self._secrets = tuple(secret for secret in known if len(secret) >= SHORTEST_SECRET)
         self._under_way = 0
@@ -157,7 +160,7 @@ class HttpClient:
         if 200 <= status < 300:
             try:
                 if content is None:
-                    raise Unsound(f"the response is larger than {LARGEST_RESPONSE >> 20} MB")
+                    raise Unsound(f"the response is larger than {self._largest >> 20} MB")
                 reply = read_reply(self.server, content)
             except Unsound as problem:
                 self.circuit.unreadable(str(problem))
@@ -185,7 +188,7 @@ class HttpClient:
             content = bytearray()
             async for piece in response.content.iter_any():
                 content += piece
-                if len(content) > LARGEST_RESPONSE:
+                if len(content) > self._largest:
                     response.close()
                     return response.status, wait_s, None
             return response.status, wait_s, self._without_secrets(bytes(content))
@@ -212,24 +215,43 @@ class HttpClient:
         return self._without_secrets(words.encode()).decode()
 
 
-def get(url: str, headers: Mapping[str, str], *, timeout_s: float) -> bytes:
+def get(
+    url: str, headers: Mapping[str, str], *, timeout_s: float, largest: int = LARGEST_RESPONSE
+) -> bytes:
     """What an address holds, asked for once. It is not looked for elsewhere: a redirect might carry
     the key to another host. Raises OSError."""
-    return run_coroutine(_get(url, headers, timeout_s))
+    return run_coroutine(_request("GET", url, headers, None, timeout_s, largest))
 
 
-async def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> bytes:
+def send(url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float) -> bytes:
+    """What a server answers to a body that is posted once; as `get`."""
+    return run_coroutine(_request("POST", url, headers, body, timeout_s, LARGEST_RESPONSE))
+
+
+async def _request(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    timeout_s: float,
+    largest: int,
+) -> bytes:
     aiohttp = _aiohttp()
     limits = aiohttp.ClientTimeout(total=timeout_s)
     try:
         async with (
             aiohttp.ClientSession(timeout=limits, headers=headers, proxy=_proxy(url)) as session,
-            session.get(url, allow_redirects=False) as response,
+            session.request(method, url, data=body, allow_redirects=False) as response,
         ):
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > largest:
+                    raise OSError(f"more than {largest >> 20} MB came back")
             if response.status != OK:
-                raise OSError(f"HTTP {response.status}")
-            content: bytes = await response.content.read(LARGEST_RESPONSE)
-            return content
+                words = " ".join(content[:300].decode("utf-8", "replace").split())
+                raise OSError(f"HTTP {response.status}: {words}")
+            return bytes(content)
     except aiohttp.ClientError as problem:
         raise OSError(str(problem) or type(problem).__name__) from None
 

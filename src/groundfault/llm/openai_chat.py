@@ -41,7 +41,7 @@ from groundfault.llm.server import (
 from groundfault.parsing.tool_calls import split_call
 from groundfault.records import Conversation, Message, Picture, Reply, ToolCall
 
-__all__ = ["OpenAIServer", "openai", "vllm"]
+__all__ = ["OpenAIServer", "below", "openai", "vllm"]
 
 LONGEST_ERROR = 4096
 OPENAI = "https://api.openai.com/v1"
@@ -99,7 +99,7 @@ class OpenAIServer:
             raise UsageError(f"{key_variable} holds characters that no key has; set it again")
         self.model, self.free = model, free
         self.base_url = urlunsplit(address._replace(fragment=""))
-        self.url = _below(self.base_url, "chat/completions")
+        self.url = below(self.base_url, "chat/completions")
         self._key, self._key_variable = key, key_variable
         limit = "max_completion_tokens" if _host(base_url) == _host(OPENAI) else "max_tokens"
         self._drawing: dict[str, object] = {limit: options.max_tokens} if options.max_tokens else {}
@@ -358,7 +358,7 @@ def _data_url(picture: Picture) -> msgspec.Raw:
     return msgspec.Raw(b'"data:%b;base64,%b"' % (picture.mime.encode(), picture.base64))
 
 
-def _below(base_url: str, path: str) -> str:
+def below(base_url: str, path: str) -> str:
     """An address below the base; the base's query, as in Azure's `?api-version=…`, is kept."""
     base = urlsplit(base_url)
     return urlunsplit(base._replace(path=f"{base.path.rstrip('/')}/{path}"))
@@ -378,7 +378,7 @@ def _only_model(base_url: str, key: str, timeout_s: float) -> str:
     """The model that a server has."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        content = get(_below(base_url, "models"), headers, timeout_s=timeout_s)
+        content = get(below(base_url, "models"), headers, timeout_s=timeout_s)
         models = decode_json(content, _Models).data
     except (OSError, ValueError) as problem:  # msgspec's are ValueErrors
         raise GroundfaultError(

@@ -69,7 +69,10 @@ def further_change(
     >>> once, further_change(body, once, ["max_completion_tokens"])
     ({'max_tokens': 'max_completion_tokens'}, {'max_tokens': ''})
     >>> further_change(body, {}, ["temperature"])
+    >>> further_change(b"--form-data", {}, [])
     """
+    if not refused:  # bodies with files are no JSON
+        return None
     wanted = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     sent = {changes.get(name, name): name for name in wanted}
     for name in refused:

@@ -24,6 +24,7 @@ __all__ = [
     "REFUSED",
     "TEMPORARY",
     "ChatOptions",
+    "LargeResponses",
     "Refused",
     "Server",
     "Tool",
@@ -131,6 +132,14 @@ class Server(Protocol):
     def problem(self, status: int, body: bytes) -> Refused | Trouble:
         """What a response with another status means."""
         ...
+
+
+@runtime_checkable
+class LargeResponses(Protocol):
+    """A server whose responses are larger than words are: they hold pictures."""
+
+    largest_response: int
+    """In bytes; what is larger is none of its."""
 
 
 def make_reply(

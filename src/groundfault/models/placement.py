@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 
-__all__ = ["Placement", "encoded_before"]
+__all__ = ["Placement", "encoded_before", "quiet"]
 
 _DTYPES = {
     "fp32": "float32",
@@ -70,13 +70,13 @@ class Placement(NamedTuple):
         """A network from a folder, ready to answer."""
         import torch
 
-        with _quiet():
+        with quiet():
             model = model_class.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
         return model.to(self.device).eval()
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No progress bar per file, and no doubt about SAM (2 and 3) being part of a video model."""
     import transformers
 

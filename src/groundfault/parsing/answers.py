@@ -51,7 +51,8 @@ def parse_answer(
     """Parse an answer in words.
 
     `question` is what a yes/no question asks: "There is a dog." is a yes to "Is there a dog?", a no
-    to "Is there no dog?" and says nothing about a cat.
+    to "Is there no dog?" and says nothing about a cat. Of "3 plates and 5 cups" it tells which
+    number was asked for.
     `options` are those of a choice, A being the first.
     `reasoning` says that the model was told to reason first and to answer in its last sentence.
     The `reader` "pope" is the rule of POPE's own script instead: a yes unless the first sentence
@@ -88,7 +89,7 @@ def _value(
     if kind == "choice":
         return parse_choice(said, options)
     if kind == "number":
-        return parse_number(said)
+        return parse_number(said, question=question)
     return parse_range(said)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from groundfault.parsing.numbers import FIGURE, figure_value, parse_number, parse_range
+from groundfault.parsing.ratings import best_rated
 from groundfault.parsing.vocabulary import language_of, listed
 from groundfault.parsing.wording import (
     AT_FIRST,
@@ -55,10 +56,32 @@ def parse_choice(text: str, options: Sequence[str]) -> str | None:
     whole = [k for k, option in enumerate(options) if _words(text) == _words(option) != []]
     if len(whole) == 1 and not re.match(r"\W*[A-Za-z](?:\W*$|[.):])", text):
         return ascii_uppercase[whole[0]]
+    rated = _best_rated(text, options)
+    if rated is not None:
+        return rated or None
     text = _last_said(text)
     concluded = list(_CONCLUDES.finditer(text))
     found = _chosen(text[concluded[-1].end() :], options) if concluded else None
     return found if found is not None else _chosen(text, options)
+
+
+def _best_rated(text: str, options: Sequence[str]) -> str | None:
+    """The letter of the option with the highest share, where an answer rates them; "" for a tie,
+    None where it does not. Options that are numbers could be taken for shares."""
+    if any(re.search(r"\d", option) for option in options):
+        return None
+    names = [
+        rf"(?-i:{letter})(?:[.)] *{_pattern(option)})?|{_pattern(option)}"
+        for letter, option in zip(ascii_uppercase, options, strict=False)
+    ]
+    best = best_rated(text, names)
+    return None if best is None else ascii_uppercase[best] if best >= 0 else ""
+
+
+def _pattern(option: str) -> str:
+    """What an option looks like in a text; it matches nothing if it has no words."""
+    words = [word for word in re.findall(r"\w+", option) if word.casefold() not in _NEUTRAL]
+    return r"\W+".join(map(re.escape, words)) or "(?!)"
 
 
 def _last_said(text: str) -> str:
@@ -90,8 +113,8 @@ def _chosen(text: str, options: Sequence[str]) -> str | None:
 # Options that are said again.
 
 _VERDICT = (
-    r"\s*[-–—:(→]*\s*(?:(?P<yes>yes|correct|right|true|this is (?:correct|right))|"
-    r"(?P<no>no\b|not\b|incorrect|wrong|false|is (?:wrong|incorrect|not|false)))?"
+    r"\s*[-–—:(→]*\s*(?:(?P<yes>[✅✔☑✓]|yes|correct|right|true|this is (?:correct|right))|"
+    r"(?P<no>[❌✖✘✗]|no\b|not\b|incorrect|wrong|false|is (?:wrong|incorrect|not|false)))?"
 )
 
 
@@ -101,7 +124,7 @@ def _without_options(text: str, options: Sequence[str]) -> tuple[str, str | None
     kept, spans, confirmed, rejected, plainly = text, [], [], 0, []
     for letter, option in zip(ascii_uppercase, options, strict=False):
         words = r"\W+".join(map(re.escape, re.findall(r"\w+", option)))
-        pattern = rf"(?<![A-Za-z])\(?{letter}\s*[.):]+\s*(?:{words}\b)?{_VERDICT}"
+        pattern = rf"(?<![A-Za-z])\(?{letter}\s*[.):=→]+\s*(?:{words}\b)?{_VERDICT}"
         for found in re.finditer(pattern, text, re.IGNORECASE):
             again = re.search(words, found[0], re.IGNORECASE) is not None
             if not (again or found["yes"] or found["no"]):
@@ -132,6 +155,13 @@ _REJECTED = re.compile(
     rf"\b(?:can't|cannot|can not) be\s+{_LETTER_LIST}\b",
     re.IGNORECASE,
 )
+_WEIGHED = re.compile(
+    r"\b(?:between|among|(?:out )?of|torn between)\s+(?:options? )?"
+    r"[A-H](?:[ ,/&]{1,3}(?:(?:and|or) )?[A-H]\b)+"
+    r"(?=(?:[;:]|,(?! [A-H]\b)) .*(?<![\w'])[A-H](?![\w']))",
+    re.IGNORECASE,
+)
+"""Letters among which one is chosen afterwards: "Between B and C, I'd take C."."""
 _NAMED = (
     re.compile(
         r"(?:\b(?i:option|choice|answer|letter|choose|pick|select|go with|say|is|it's|be|"
@@ -144,6 +174,7 @@ _NAMED = (
         r"(?:correct|right|best|answer|most|only|true)\b"
     ),
     re.compile(r"\(([A-Z])\)"),
+    re.compile(r"(?<![\w'])([A-H]) it is\b"),
     re.compile(r"(?i:\boptions?) ([A-Z])\b"),
     re.compile(
         r"(?i:\b(?:pick|choose|select|option|answer(?: is)?|choice|go with)) \(?([a-h])\)?\W*$"
@@ -159,7 +190,7 @@ def _letters(text: str, letters: str) -> str | None:
     bare = re.fullmatch(r"[\W_]*([A-Za-z])[\W_]*", text)
     if bare:
         return bare[1].upper() if bare[1].upper() in letters else ""
-    text = DENIED.sub(" ", _REJECTED.sub(" ", text))
+    text = DENIED.sub(" ", _REJECTED.sub(" ", _WEIGHED.sub(" ", text)))
     if not language_of(text).spaced:
         said = _UNSPACED_LETTER.findall(text)
         return _one_of(set(said), letters) if said else None

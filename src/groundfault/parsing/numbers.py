@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from groundfault.parsing.counting import (
+    counted_aloud,
+    is_bare_list,
+    is_of_another,
+    of_the_thing,
+    roman,
+)
 from groundfault.parsing.spelled import in_figures
 from groundfault.parsing.statements import denies_existence, is_unsure
 from groundfault.parsing.vocabulary import language_of
@@ -120,19 +127,24 @@ _PLUS_MINUS = re.compile(
 )
 
 
-def parse_number(text: str) -> int | None:
-    """The one whole number that an answer gives, or None.
+def parse_number(text: str, *, question: str = "") -> int | None:
+    """The one whole number that an answer gives, or None; of several things that it counts, the
+    one that the question asks for.
 
     >>> [parse_number(text) for text in ("about 20", "twenty-one", "1,200 birds", "20 or 21")]
     [20, 21, 1200, None]
     >>> parse_number("21 apples: 7 above, 8 in the middle, 6 below.")
     21
     """
-    counted = _counted(text)
+    counted = counted_aloud(_counted(text))
     if not counted or _ranges(counted) or _VAGUE.search(counted):
         return None
     found = _only(counted)
-    return 0 if found is None and _says_none(unwrapped(plain(text)), counted) else found
+    if found is None and _says_none(unwrapped(plain(text)), counted):
+        return 0
+    if found is None or is_of_another(found, counted, question):
+        return roman(text) or of_the_thing(counted, question)
+    return found
 
 
 _VAGUE = re.compile(
@@ -156,7 +168,7 @@ def _only(text: str) -> int | None:
         if _GOES_ON.match(text, totals[-1].end()):
             return None
         return figure_value(totals[-1][1] or totals[-1][2])
-    if -1 in distinct:
+    if -1 in distinct or is_bare_list(text, len(numbers)):
         return None
     return _summed(numbers) or _without_asides(text) or _of_sentences(text)
 
@@ -278,9 +290,20 @@ def _counted(text: str) -> str:
     text = _ABBREVIATED.sub(lambda match: match[0].replace(".", ""), unwrapped(plain(text)))
     text = _thousands(text)
     text = _NOT_A_COUNT.sub(" ", _UNCOUNTED.sub(" ", text))
-    text = _OF_DOZENS.sub(_dozens, text)
+    text = _DECADE.sub(_tens, _OF_DOZENS.sub(_dozens, text))
     text = _NUMBER_WORDS.sub(lambda match: str(_word_value(match[0])), in_figures(text))
     return DENIED.sub(" ", _last_said(text))
+
+
+_DECADE = re.compile(
+    r"\bin the (?:(twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies|([2-9]0)'?s)\b", re.IGNORECASE
+)
+
+
+def _tens(match: re.Match[str]) -> str:
+    """ "In the forties" is 40 to 49."""
+    low = int(match[2]) if match[2] else _VALUES[f"{match[1].casefold()}y"]
+    return f"{low}-{low + 9}"
 
 
 _ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|approx|ca|vs|incl)\.", re.IGNORECASE)

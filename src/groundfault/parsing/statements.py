@@ -367,7 +367,7 @@ def _elsewhere_placed(words: list[str], stems: list[str], asked: Asked) -> bool:
 def _without_head(words: list[str], stems: list[str], asked: Asked) -> bool | None:
     """Denials that do not name the thing: "There is nothing.", "The table is empty."."""
     if asked.place and set(asked.place) <= set(stems) and _EMPTY & set(words):
-        on_it = asked.prepositions <= {"on", "in", "inside", "at"}
+        on_it = asked.prepositions <= {"on", "in", "inside", "at", *words}
         return False if on_it and not any(map(_is_negator, words)) else None
     return False if _denies_all(words, stems, asked) else None
 

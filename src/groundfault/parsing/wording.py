@@ -54,6 +54,7 @@ def plain(text: str) -> str:
         text = text.translate(_ALIKE)
         text = _FOREIGN_FIGURE.sub(lambda found: str(unicodedata.digit(found[0])), text)
     text = re.sub(r"[^\S\n]+", " ", re.sub(r"\n\s+", "\n", text))
+    text = _NO_APOSTROPHE.sub(lambda found: f"{found[0][:-1]}'{found[0][-1]}", text)
     text = re.sub(r"[‐‑‒–—−](?=\d)", "-", text)
     return re.sub(r"(?<=\d) ?(?:[‐‑‒–—−-]|\.{2,3}) ?(?=\d)", "-", text)
 
@@ -61,6 +62,12 @@ def plain(text: str) -> str:
 _ALIKE = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00ad": "", "\u200b": "", "\ufe0f": "", "〜": "~"}
 )
+_NO_APOSTROPHE = re.compile(
+    r"\b(?:(?:is|are|was|were|does|did|has|have|can|could|would|wo|should)nt|(?:there|that|what)s|"
+    r"(?<=\bi )dont|(?<=\byou )dont|(?<=\bthey )dont)\b",
+    re.IGNORECASE,
+)
+"""Short forms as they are typed in a hurry; "dont" is a word in French."""
 _FOREIGN_FIGURE = re.compile(r"(?![0-9])\d")
 _TABLE_RULE = re.compile(r"(?m)^[ \t]*\|?[ \t:|-]*--[ \t:|-]*$")
 _TAG = re.compile(r"</?(?:b|i|u|p|br|em|strong|span|div|code|li|ul|ol|h[1-6])\b[^<>]{0,80}>", re.I)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 
+from groundfault.parsing.appearances import seen_through
 from groundfault.parsing.questions import Asked, asked_by
+from groundfault.parsing.ratings import SURE_FROM, UNLIKELY_TO, best_rated, sureness
 from groundfault.parsing.statements import (
     OPENERS,
     YesNo,
@@ -25,6 +27,7 @@ from groundfault.parsing.vocabulary import LANGUAGES, MARKS, language_of, listed
 from groundfault.parsing.wording import (
     has_words,
     is_refusal,
+    noun,
     plain,
     split_sentences,
     stem,
@@ -106,7 +109,11 @@ _SUPPOSES = re.compile(
     r"\b(?:at first|initially|first (?:answer|guess|thought|glance|sight|impression)|i "
     r"(?:first |had )?"
     r"thought|i was going to|i expected|one might|some (?:would|might|may|people)|others|you might|"
-    r"earlier i|i said)\b",
+    r"earlier i|i said|i wish|i(?:'d| would) (?:like|love) to (?:say|see)|according to|"
+    r"(?:caption|title|label|sign|text|prompt|question|user|colleague|friend|description|sentence|"
+    r"statement|you|someone|people|everyone|they|he|she)(?: \w+ly)? (?:says?|said|claims?|claimed|"
+    r"suggests?|suggested|impl(?:y|ies|ied)|states?|stated|mentions?|mentioned|assumes?|assumed|"
+    r"believes?|thinks?))\b",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(
@@ -148,17 +155,32 @@ def parse_yes_no(text: str, *, question: str = "", negated: bool | None = None) 
     if negated is None:
         negated = asked is not None and asked.negated
     text = _without_question(unwrapped(plain(text)), question)
-    text = _DRAWN_OUT.sub(r"\1\2", text)
+    text = _DRAWN_OUT.sub(_not_drawn_out, text)
     text = "".join(f" {MARKS[char]}. " if char in MARKS else char for char in text)
     text = _unquoted(text.lstrip(" \t\n([{<.:;,-–—").rstrip())
     if not has_words(text) or is_refusal(text):
         return None
     if text.strip(" .\"'") in ("Y", "y", "N", "n"):
         return "yes" if "y" in text.casefold() else "no"
-    return _together(text, asked, negated)
+    if (best := best_rated(text, _SAID)) is not None:
+        return ("yes", "no")[best] if best >= 0 else None
+    return _together(_ASSIGNED.sub(r"\1", text), asked, negated)
 
 
-_DRAWN_OUT = re.compile(r"\b(?:(yes)s+|(no)o+)\b", re.IGNORECASE)
+_SAID = (r"yes|true", r"no|false")
+_DRAWN_OUT = re.compile(
+    r"\b(?:(yes)s+|(no)o+|(nah)h+|(nope)e+|(yea)a*h+|(ye|yu)pp+)\b", re.IGNORECASE
+)
+_ASSIGNED = re.compile(
+    r"^(?:return |print\(|[a-z_]\w*(?:\.\w+)* ?={1,2}) ?[\"']?(true|false|yes|no)[\"']?\)?;?$",
+    re.IGNORECASE,
+)
+"""An answer in a line of code: `has_dog = True`."""
+
+
+def _not_drawn_out(found: re.Match[str]) -> str:
+    word = str(found[found.lastindex or 0]).casefold()
+    return {"yea": "yeah", "ye": "yep", "yu": "yup"}.get(word, word)
 
 
 def _unquoted(text: str) -> str:
@@ -234,12 +256,43 @@ def _assertions(text: str, asked: Asked | None) -> list[str]:
 
 def _statement(sentence: str, asked: Asked | None, negated: bool) -> YesNo | None:
     """What a sentence states, its words that answer left out."""
-    if _SUPPOSES.search(sentence):
-        return None
+    if rated := sureness(sentence):
+        return _rated(*rated, asked, negated)
+    if asked is not None and (found := seen_through(sentence)):
+        return _seen_through(*found, asked)
     bare = _LEADING.sub("", _assured(sentence))
     parts = [part for part in re.split(r"[;:]|[—–]| - ", bare) if has_words(part)]
+    if _SUPPOSES.search(sentence):
+        parts = [part for each in parts for part in re.split(r",? ?\bbut\b,? ?", each)]
+        parts = [part for part in parts if has_words(part) and not _SUPPOSES.search(part)]
     said = {stated(part, asked, negated) for part in parts} - {None}
     return said.pop() if len(said) == 1 else None
+
+
+def _rated(text: str, share: float, asked: Asked | None, negated: bool) -> YesNo | None:
+    """What a statement says that is made with a sureness."""
+    claims, _ = _claimed(text)
+    found = claims[0] if len(set(claims)) == 1 else stated(text, asked, negated)
+    if found is None or UNLIKELY_TO < share < SURE_FROM:
+        return None
+    return found if share >= SURE_FROM else "no" if found == "yes" else "yes"
+
+
+def _seen_through(seeming: str, truth: str, asked: Asked) -> YesNo | None:
+    """Whether a thing only seems to be what is asked for, or turns out to be it."""
+    seems, is_it = (_names(part, asked) for part in (seeming, truth))
+    if not asked.existence or seems == is_it:
+        return None
+    placed = all(part in map(stem, tokens(seeming + " " + truth)) for part in asked.place)
+    if is_it and not (placed and asked.detail == ()):
+        return None
+    return "yes" if is_it != asked.negated else "no"
+
+
+def _names(text: str, asked: Asked) -> bool:
+    words = [noun(word) for word in tokens(text)]
+    size = len(asked.head)
+    return any(tuple(words[k : k + size]) == asked.head for k in range(len(words) - size + 1))
 
 
 _LEADING = re.compile(
@@ -278,6 +331,7 @@ def _claimed(part: str) -> tuple[list[YesNo], bool]:
     if _SUPPOSES.search(part) or is_unsure(part, language):
         return [], False
     if not language.spaced:
+        part = _PARTICLES.sub("", part) or part
         yes, no = part in listed(language.yes), part in listed(language.no)
         return (["yes"] if yes else ["no"] if no else []), False
     words = [word.casefold() for word in _WORD.findall(part)]
@@ -295,6 +349,8 @@ def _claimed(part: str) -> tuple[list[YesNo], bool]:
     return [], False
 
 
+_PARTICLES = re.compile("(?:ครับ|ค่ะ|คะ|นะ|[哦呢啊呀喔呐的])+$")
+"""Of politeness or mood; they change no answer."""
 _STRONG = listed("yes yep yeah yup oui nein nope nah sim não да evet")
 _ANSWERING = _YES | _NO | _AGREE | _DISAGREE | {"not"}
 _INTENSE = listed(

@@ -184,7 +184,12 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         for metric in self.metrics().values():
             if metric.is_called(text) and metric.name in known:
                 return metric.name
-        raise UnknownName("metric", text, known)
+        raise UnknownName("metric", text, self.called(known))
+
+    def called(self, known: Collection[str]) -> set[str]:
+        """All that metrics may be called: their names, and what tables print for them."""
+        found = {self.metric(name) for name in known}
+        return {*known, *(each.label for each in found if each.label)}
 
     def shown(self, known: Collection[str]) -> tuple[str, ...]:
         """The headlines that a result has, and the metrics that other packages add."""

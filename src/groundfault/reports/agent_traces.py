@@ -29,6 +29,8 @@ __all__ = [
     "Shown",
     "cost_table",
     "costs",
+    "ending_words",
+    "facts_of",
     "from_folder",
     "from_run",
     "page",
@@ -43,6 +45,26 @@ ENDINGS = {
     "failed": "failed",
     "unread": "never answered",
 }
+
+
+def ending_words(trace: Trace) -> str:
+    """How an episode ended, with the numbers of what it chose."""
+    return " ".join([ENDINGS[trace.ending], ", ".join(map(str, trace.chosen))]).strip()
+
+
+def facts_of(trace: Trace) -> tuple[str, ...]:
+    """What an episode took, in a few words each."""
+    turns = len(trace.turns)
+    facts = [f"{turns} turn{'s' if turns != 1 else ''} of {trace.settings.turns}"]
+    if trace.phrases:
+        facts.append(f"tried {', '.join(trace.phrases)}")
+    if trace.tokens:
+        facts.append(f"{trace.tokens:,} tokens")
+    if trace.cost:
+        facts.append(f"cost {trace.cost:.4f}")
+    if trace.latency_s:
+        facts.append(f"{trace.latency_s:.1f} s")
+    return tuple(facts)
 
 
 class Shown(NamedTuple):

@@ -21,7 +21,7 @@ def status_table(found: Sequence[Status], *, now: float | None = None) -> Table:
         [
             one.run,
             one.state,
-            f"{one.done:,} of {one.n_items:,}",
+            f"{one.done - one.failed:,} of {one.n_items:,}",
             f"{one.failed:,}",
             "" if one.per_s is None else f"{one.per_s:.1f}/s",
             "" if one.eta_s is None else duration(one.eta_s),

@@ -1,17 +1,20 @@
 """Several workers, each with the model: who gets what, and what happens when one dies.
 
 A worker has two batches at a time, so that it decodes one while it asks the other. When it dies,
-another is started; the images it had are asked again one at a time, each alone on its worker, and
-an image on which a second worker dies has failed. The same for processes and for Ray.
+another is started; the tasks it had are given out again one at a time, each alone on its worker,
+and a task on which a second worker dies has failed. The same for processes and for Ray.
+
+What a worker does is its `Job`: a segmenter that is asked about pictures (`SegmentingJob`), or
+whatever else has tasks and results that can be sent.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -20,20 +23,25 @@ from groundfault.interfaces import Checkpointed, Placed, Versioned
 from groundfault.records import Outcome, Prediction
 from groundfault.runner.probe import SKIPPED, ProbeFailed, probe
 from groundfault.runner.segmenting import Model, Predictor, load_model
-from groundfault.runner.work import Batch, Task
+from groundfault.runner.work import Plan, Task
 from groundfault.runs.identity import library_versions
 
 __all__ = [
     "IN_FLIGHT",
     "READY",
+    "Doer",
+    "Job",
     "Loaded",
     "Report",
+    "SegmentingJob",
     "WorkerPool",
-    "WorkerSetup",
     "Workers",
     "ready_report",
-    "set_up",
+    "start_workers",
 ]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 IN_FLIGHT = 2
 READY = -1
@@ -42,8 +50,47 @@ MOST_FALSE_STARTS = 3
 DIED = "WorkerDied: the worker process ended while it was on this image, twice"
 
 
-class WorkerSetup(NamedTuple):
-    """What a worker needs."""
+class Doer(Protocol):
+    """Who does the work inside a worker."""
+
+    @property
+    def stopped(self) -> str:
+        """Why it does nothing any more; "" while it does."""
+        ...
+
+    def prepare(self, batch: Any) -> Any:
+        """Begin what can be done ahead, on another thread."""
+        ...
+
+    def predict(self, prepared: Any) -> Sequence[Any]:
+        """The results of a batch."""
+        ...
+
+
+class Job(Protocol[T, R]):
+    """What workers do. It is sent to each of them."""
+
+    @property
+    def task(self) -> type[T]:
+        """What is sent to workers."""
+        ...
+
+    @property
+    def result(self) -> type[R]:
+        """What comes back."""
+        ...
+
+    def set_up(self) -> tuple[Doer, Loaded]:
+        """Inside a worker: load what is needed."""
+        ...
+
+    def died(self, task: T) -> list[R]:
+        """The results of a task on which two workers died."""
+        ...
+
+
+class SegmentingJob(NamedTuple):
+    """A model is loaded, its frame is checked, and it is asked image by image."""
 
     load: Callable[[], Model]
     name: str
@@ -52,14 +99,38 @@ class WorkerSetup(NamedTuple):
     images: str | PathLike[str] | None
     batch: int
     probe: bool
+    task: type[Task] = Task
+    result: type[Prediction] = Prediction
+
+    def set_up(self) -> tuple[Predictor, Loaded]:
+        """Load the model and check its frame."""
+        model = load_model(self.load, self.name, self.folder)
+        predictor = Predictor(model, self.images, name=self.name, batch=self.batch)
+        return predictor, Loaded(
+            probe=probe(model) if self.probe and predictor.segmenter else SKIPPED,
+            at_once=predictor.at_once,
+            any_sizes=predictor.any_sizes,
+            checkpoints=", ".join(model.checkpoints) if isinstance(model, Checkpointed) else "",
+            placement=_placement(model),
+            versions={
+                **library_versions(),
+                **(model.worker_versions if isinstance(model, Versioned) else {}),
+            },
+            looks=predictor.segmenter is not None,
+        )
+
+    def died(self, task: Task) -> list[Prediction]:
+        """Every item of the image has failed."""
+        failed = Outcome.FAILED
+        return [Prediction(item_id=item.id, outcome=failed, reason=DIED) for item in task.items]
 
 
 class Loaded(msgspec.Struct, frozen=True):
     """What a worker says of itself once it has loaded the model."""
 
-    probe: str
+    probe: str = ""
     """How the check of its coordinate frame ended."""
-    at_once: int
+    at_once: int = 1
     """How many images the model takes at once."""
     any_sizes: bool = False
     """Whether those may be of different sizes."""
@@ -73,11 +144,11 @@ class Loaded(msgspec.Struct, frozen=True):
     """Whether it looks at pictures."""
 
 
-class Report(msgspec.Struct):
+class Report(msgspec.Struct, Generic[R]):
     """What a worker says about one batch."""
 
     ticket: int
-    predictions: list[Prediction] = []
+    results: list[R] = []
     ready: Loaded | None = None
     refusal: str = ""
     """Why the run has to end."""
@@ -103,35 +174,17 @@ class Workers(Protocol):
         """Start a worker, whose first report has the ticket READY; its number."""
         ...
 
-    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+    def send(self, worker: int, ticket: int, batch: Sequence[Any]) -> None:
         """Give it a batch."""
         ...
 
-    def wait(self) -> list[tuple[int, Report | None]]:
+    def wait(self) -> list[tuple[int, Report[Any] | None]]:
         """Reports as they come, at least one; None is a worker that died."""
         ...
 
     def close(self) -> None:
         """Dismiss everybody."""
         ...
-
-
-def set_up(setup: WorkerSetup) -> tuple[Predictor, Loaded]:
-    """Load the model and check its frame."""
-    model = load_model(setup.load, setup.name, setup.folder)
-    predictor = Predictor(model, setup.images, name=setup.name, batch=setup.batch)
-    return predictor, Loaded(
-        probe=probe(model) if setup.probe and predictor.segmenter else SKIPPED,
-        at_once=predictor.at_once,
-        any_sizes=predictor.any_sizes,
-        checkpoints=", ".join(model.checkpoints) if isinstance(model, Checkpointed) else "",
-        placement=_placement(model),
-        versions={
-            **library_versions(),
-            **(model.worker_versions if isinstance(model, Versioned) else {}),
-        },
-        looks=predictor.segmenter is not None,
-    )
 
 
 def _placement(model: Model) -> str:
@@ -141,7 +194,7 @@ def _placement(model: Model) -> str:
     return f"{model.placement.device.partition(':')[0]} {model.placement.dtype}"
 
 
-def ready_report(loaded: Callable[[], tuple[Predictor, Loaded]]) -> Report:
+def ready_report(loaded: Callable[[], tuple[Doer, Loaded]]) -> Report[Any]:
     """A worker's first report."""
     try:
         return Report(READY, ready=loaded()[1])
@@ -151,17 +204,22 @@ def ready_report(loaded: Callable[[], tuple[Predictor, Loaded]]) -> Report:
         return Report(READY, refusal=str(problem))
 
 
-class WorkerPool:
-    """Hands out work and takes predictions."""
+class WorkerPool(Generic[T, R]):
+    """Hands out work and takes results."""
 
-    def __init__(self, workers: Workers, work: Callable[[Loaded], Iterator[Batch]]) -> None:
-        self.workers = workers
+    def __init__(
+        self,
+        job: Job[T, R],
+        workers: Workers,
+        work: Callable[[Loaded], Iterator[tuple[T, ...]]],
+    ) -> None:
+        self.job, self.workers = job, workers
         self.work = work
         """Makes the batches, once a worker says which images it takes at once."""
-        self.todo: Iterator[Batch] | None = None
+        self.todo: Iterator[tuple[T, ...]] | None = None
         self.exhausted = False
-        self.suspects: deque[Task] = deque()
-        self.sent: dict[int, dict[int, Batch]] = {}
+        self.suspects: deque[T] = deque()
+        self.sent: dict[int, dict[int, tuple[T, ...]]] = {}
         """Worker → ticket → batch, of workers that are ready."""
         self.starting: set[int] = set()
         self.alone: set[int] = set()
@@ -170,10 +228,8 @@ class WorkerPool:
         self.stopped = ""
         """Why a worker's model answers nothing any more."""
 
-    def predictions(
-        self, ready: Callable[[Loaded], None]
-    ) -> Iterator[tuple[Batch, list[Prediction]]]:
-        """Batches with their predictions as they come; `ready` hears about each worker."""
+    def results(self, ready: Callable[[Loaded], None]) -> Iterator[tuple[tuple[T, ...], list[R]]]:
+        """Batches with their results as they come; `ready` hears about each worker."""
         self.starting = {self.workers.start() for _ in range(self.workers.size)}
         while self.starting or any(self.sent.values()):
             for worker, report in self.workers.wait():
@@ -188,7 +244,7 @@ class WorkerPool:
                 self.false_starts = 0
                 self.alone.discard(worker)
                 self.stopped = report.stopped or self.stopped
-                yield self.sent[worker].pop(report.ticket), report.predictions
+                yield self.sent[worker].pop(report.ticket), report.results
             for worker in self.sent:
                 self._feed(worker)
             if self.exhausted and not any(self.sent.values()) and not self.suspects:
@@ -207,7 +263,7 @@ class WorkerPool:
                 if sent:
                     return
                 self.alone.add(worker)
-                batch: Batch | None = (self.suspects.popleft(),)
+                batch: tuple[T, ...] | None = (self.suspects.popleft(),)
             else:
                 assert self.todo is not None
                 batch = next(self.todo, None)
@@ -218,7 +274,7 @@ class WorkerPool:
             sent[self.tickets] = batch
             self.workers.send(worker, self.tickets, batch)
 
-    def _replace(self, worker: int) -> Iterator[tuple[Batch, list[Prediction]]]:
+    def _replace(self, worker: int) -> Iterator[tuple[tuple[T, ...], list[R]]]:
         """Replace a dead worker; what it had is suspect."""
         self.starting.discard(worker)
         lost = [task for batch in self.sent.pop(worker, {}).values() for task in batch]
@@ -230,11 +286,18 @@ class WorkerPool:
             )
         if worker in self.alone:
             self.alone.discard(worker)
-            yield tuple(lost), [_died(item.id) for task in lost for item in task.items]
+            yield tuple(lost), [result for task in lost for result in self.job.died(task)]
         else:
             self.suspects.extend(lost)
         self.starting.add(self.workers.start())
 
 
-def _died(item_id: str) -> Prediction:
-    return Prediction(item_id=item_id, outcome=Outcome.FAILED, reason=DIED)
+def start_workers(plan: Plan, job: Job[Any, Any], *, most: int) -> Workers:
+    """Workers as the plan says, but no more than there are tasks."""
+    if plan.engine == "ray":
+        from groundfault.runner.ray_pool import RayWorkers
+
+        return RayWorkers(job, plan, most=most)
+    from groundfault.runner.processes import ProcessWorkers
+
+    return ProcessWorkers(job, min(plan.workers, most))

@@ -12,22 +12,19 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from groundfault.errors import GroundfaultError
-from groundfault.runner.pool import Report, WorkerSetup, ready_report, set_up
-from groundfault.runner.segmenting import Prepared
-from groundfault.runner.work import Batch, Task
+from groundfault.runner.pool import Job, Report, ready_report
 
 __all__ = ["ProcessWorkers"]
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_Order = tuple[int, list[Task]]
 
 
 class _Worker(NamedTuple):
@@ -38,8 +35,8 @@ class _Worker(NamedTuple):
 class ProcessWorkers:
     """Workers started afresh: nothing is shared, so a model may use threads and CUDA."""
 
-    def __init__(self, setup: WorkerSetup, workers: int) -> None:
-        self.setup = setup
+    def __init__(self, job: Job[Any, Any], workers: int) -> None:
+        self.job = job
         self.size = workers
         self.threads = str(max(1, (os.cpu_count() or 1) // workers))
         self.workers: dict[int, _Worker] = {}
@@ -50,7 +47,7 @@ class ProcessWorkers:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=_serve, args=(theirs, self.setup), name="groundfault worker", daemon=True
+            target=_serve, args=(theirs, self.job), name="groundfault worker", daemon=True
         )
         with _environment(dict.fromkeys(THREADS, self.threads)):
             process.start()
@@ -59,15 +56,16 @@ class ProcessWorkers:
         self.workers[self.n_started] = _Worker(process, ours)
         return self.n_started
 
-    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+    def send(self, worker: int, ticket: int, batch: Sequence[Any]) -> None:
         """Give it a batch; that it died is said by `wait`."""
         with contextlib.suppress(OSError):
             self.workers[worker].pipe.send_bytes(msgspec.msgpack.encode((ticket, batch)))
 
-    def wait(self) -> list[tuple[int, Report | None]]:
+    def wait(self) -> list[tuple[int, Report[Any] | None]]:
         """One report of each worker that has something to say."""
         number = {worker.pipe: k for k, worker in self.workers.items()}
-        reports: list[tuple[int, Report | None]] = []
+        kind = Report[self.job.result]  # type: ignore[name-defined]
+        reports: list[tuple[int, Report[Any] | None]] = []
         for pipe in wait(list(number)):
             assert isinstance(pipe, Connection)
             try:
@@ -76,7 +74,7 @@ class ProcessWorkers:
                 self._end(number[pipe])
                 reports.append((number[pipe], None))
             else:
-                reports.append((number[pipe], msgspec.msgpack.decode(content, type=Report)))
+                reports.append((number[pipe], msgspec.msgpack.decode(content, type=kind)))
         return reports
 
     def close(self) -> None:
@@ -91,22 +89,23 @@ class ProcessWorkers:
         worker.process.join()
 
 
-def _serve(pipe: Connection, setup: WorkerSetup) -> None:
-    """Predict batches until the pipe closes."""
+def _serve(pipe: Connection, job: Job[Any, Any]) -> None:
+    """Do batches until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other end decides
-    loaded = functools.cache(lambda: set_up(setup))
+    loaded = functools.cache(job.set_up)
     report = ready_report(loaded)
     _say(pipe, report)
     if report.refusal:
         return
-    predictor, _ = loaded()
-    prepared: queue.SimpleQueue[tuple[int, Prepared]] = queue.SimpleQueue()
+    doer, _ = loaded()
+    order = msgspec.msgpack.Decoder(tuple[int, list[job.task]])  # type: ignore[name-defined]
+    prepared: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
 
     def receive() -> None:
         try:
             while True:
-                number, tasks = msgspec.msgpack.decode(pipe.recv_bytes(), type=_Order)
-                prepared.put((number, predictor.prepare(tuple(tasks))))
+                number, tasks = order.decode(pipe.recv_bytes())
+                prepared.put((number, doer.prepare(tuple(tasks))))
         except (EOFError, OSError):
             os._exit(0)
 
@@ -114,13 +113,13 @@ def _serve(pipe: Connection, setup: WorkerSetup) -> None:
     while True:
         ticket, batch = prepared.get()
         try:
-            report = Report(ticket, predictor.predict(batch), stopped=predictor.stopped)
+            report = Report(ticket, list(doer.predict(batch)), stopped=doer.stopped)
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         _say(pipe, report)
 
 
-def _say(pipe: Connection, report: Report) -> None:
+def _say(pipe: Connection, report: Report[Any]) -> None:
     with contextlib.suppress(BrokenPipeError):
         pipe.send_bytes(msgspec.msgpack.encode(report))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import GroundfaultError, MissingExtra, UsageError
-from groundfault.runner.pool import IN_FLIGHT, Report, WorkerSetup, ready_report, set_up
-from groundfault.runner.work import Batch, Plan, Task
+from groundfault.runner.pool import IN_FLIGHT, Job, Report, ready_report
+from groundfault.runner.work import Plan
 
 __all__ = ["RayWorkers"]
 
@@ -31,13 +31,12 @@ LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """What Ray does on those systems by itself: one machine, 127.0.0.1. Else it would listen on every
 interface. It is read when Ray is imported."""
 CALL_S = 20.0
-_Order = tuple[int, list[Task]]
 
 
 class RayWorkers:
     """One actor per worker. Ray is started if it is not, and stopped by whom started it."""
 
-    def __init__(self, setup: WorkerSetup, plan: Plan, *, most: int) -> None:
+    def __init__(self, job: Job[Any, Any], plan: Plan, *, most: int) -> None:
         self.ray = _library(QUIET if plan.ray_address else QUIET | LOOPBACK)
         self.started = not self.ray.is_initialized()
         if self.started:
@@ -50,7 +49,8 @@ class RayWorkers:
         self.actor = actor.options(
             max_concurrency=IN_FLIGHT, num_cpus=1, num_gpus=min(1.0, gpus / self.size)
         )
-        self.setup = self.ray.put(setup)
+        self.result = job.result
+        self.job = self.ray.put(job)
         self.actors: dict[int, Any] = {}
         self.waiting: dict[Any, int] = {}
         """Reference of a report to come → whose it is."""
@@ -59,16 +59,16 @@ class RayWorkers:
     def start(self) -> int:
         """Start an actor."""
         self.n_started += 1
-        self.actors[self.n_started] = self.actor.remote(self.setup)
+        self.actors[self.n_started] = self.actor.remote(self.job)
         self.waiting[self.actors[self.n_started].begin.remote()] = self.n_started
         return self.n_started
 
-    def send(self, worker: int, ticket: int, batch: Batch) -> None:
+    def send(self, worker: int, ticket: int, batch: Sequence[Any]) -> None:
         """Give it a batch."""
         order = msgspec.msgpack.encode((ticket, batch))
         self.waiting[self.actors[worker].ask.remote(order)] = worker
 
-    def wait(self) -> list[tuple[int, Report | None]]:
+    def wait(self) -> list[tuple[int, Report[Any] | None]]:
         """The next report; Ray says that an actor died when its report is asked for."""
         [reference], _ = self.ray.wait(list(self.waiting), num_returns=1)
         worker = self.waiting.pop(reference)
@@ -78,7 +78,8 @@ class RayWorkers:
             self.waiting = {ref: owner for ref, owner in self.waiting.items() if owner != worker}
             del self.actors[worker]
             return [(worker, None)]
-        return [(worker, msgspec.msgpack.decode(content, type=Report))]
+        kind = Report[self.result]  # type: ignore[name-defined]
+        return [(worker, msgspec.msgpack.decode(content, type=kind))]
 
     def close(self) -> None:
         """Dismiss everybody."""
@@ -126,9 +127,10 @@ def _call_at(address: str) -> None:
 class _Actor:
     """A worker; its methods run on several threads, the model on one."""
 
-    def __init__(self, setup: WorkerSetup) -> None:
+    def __init__(self, job: Job[Any, Any]) -> None:
+        self.order = tuple[int, list[job.task]]  # type: ignore[name-defined]
         self.model_thread = ThreadPoolExecutor(1, "model")
-        self.loaded = self.model_thread.submit(set_up, setup)
+        self.loaded = self.model_thread.submit(job.set_up)
 
     def begin(self) -> bytes:
         """Load the model: the report READY."""
@@ -136,12 +138,13 @@ class _Actor:
 
     def ask(self, order: bytes) -> bytes:
         """The report on a batch, which is decoded while the one before it is asked."""
-        ticket, tasks = msgspec.msgpack.decode(order, type=_Order)
+        ticket, tasks = msgspec.msgpack.decode(order, type=self.order)
+        report: Report[Any]
         try:
-            predictor, _ = self.loaded.result()
-            prepared = predictor.prepare(tuple(tasks))
-            predictions = self.model_thread.submit(predictor.predict, prepared).result()
-            report = Report(ticket, predictions, stopped=predictor.stopped)
+            doer, _ = self.loaded.result()
+            prepared = doer.prepare(tuple(tasks))
+            results = self.model_thread.submit(doer.predict, prepared).result()
+            report = Report(ticket, list(results), stopped=doer.stopped)
         except GroundfaultError as problem:
             report = Report(ticket, refusal=str(problem))
         return msgspec.msgpack.encode(report)

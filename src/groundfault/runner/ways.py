@@ -33,7 +33,7 @@ from groundfault.llm.response_store import ResponseStore, default_place, request
 from groundfault.llm.server import Server, count, is_thinking
 from groundfault.records import Conversation, Item, Mode, Outcome, Prediction, Reply
 from groundfault.runner.in_process import predict_ahead
-from groundfault.runner.pool import Loaded, WorkerPool, Workers, WorkerSetup, set_up
+from groundfault.runner.pool import Loaded, SegmentingJob, WorkerPool, start_workers
 from groundfault.runner.prompts import (
     OURS,
     THINKING_TOKENS,
@@ -43,7 +43,7 @@ from groundfault.runner.prompts import (
 )
 from groundfault.runner.segmenting import load_model
 from groundfault.runner.session import Pending, Ready, Session
-from groundfault.runner.work import Batch, Plan, batches, tasks
+from groundfault.runner.work import Batch, Plan, Task, batches, tasks
 from groundfault.runs.resume import CHECKPOINTS, PLACEMENT, SERVER
 
 __all__ = ["InMasks", "InWords", "ModelThinks"]
@@ -73,7 +73,7 @@ class InMasks(NamedTuple):
         """Ask everything that is left."""
         session.give_up_earlier()
         left = tasks(item for item, _ in pending)
-        setup = WorkerSetup(
+        job = SegmentingJob(
             load=self.load,
             name=self.name,
             folder=self.folder.resolve(),
@@ -89,7 +89,7 @@ class InMasks(NamedTuple):
         def work(loaded: Loaded) -> Iterator[Batch]:
             return batches(left, loaded.at_once, any_sizes=loaded.any_sizes)
 
-        for batch, predictions in self._predictions(setup, len(left), ready, work, session):
+        for batch, predictions in self._predictions(job, len(left), ready, work, session):
             if requested():  # what failed for that is asked by the next session
                 predictions = [each for each in predictions if each.outcome is not Outcome.FAILED]
             session.keep(predictions, n_images=len(batch))
@@ -99,14 +99,14 @@ class InMasks(NamedTuple):
 
     def _predictions(
         self,
-        setup: WorkerSetup,
+        job: SegmentingJob,
         most: int,
         ready: Callable[[Loaded], None],
         work: Callable[[Loaded], Iterator[Batch]],
         session: Session,
     ) -> Iterator[tuple[Batch, list[Prediction]]]:
         if self.plan.engine == "local" and self.plan.workers <= 1:
-            predictor, loaded = set_up(setup)
+            predictor, loaded = job.set_up()
             ready(loaded)
             try:
                 yield from predict_ahead(predictor, work(loaded))
@@ -114,24 +114,13 @@ class InMasks(NamedTuple):
             finally:
                 predictor.close()
             return
-        workers = _workers(self.plan, setup, most=most)
+        workers = start_workers(self.plan, job, most=most)
         try:
-            pool = WorkerPool(workers, work)
-            yield from pool.predictions(ready)
+            pool: WorkerPool[Task, Prediction] = WorkerPool(job, workers, work)
+            yield from pool.results(ready)
             session.stopped = session.stopped or pool.stopped
         finally:
             workers.close()
-
-
-def _workers(plan: Plan, setup: WorkerSetup, *, most: int) -> Workers:
-    """Workers as the plan says, but no more than there are images."""
-    if plan.engine == "ray":
-        from groundfault.runner.ray_pool import RayWorkers
-
-        return RayWorkers(setup, plan, most=most)
-    from groundfault.runner.processes import ProcessWorkers
-
-    return ProcessWorkers(setup, min(plan.workers, most))
 
 
 class InWords(NamedTuple):

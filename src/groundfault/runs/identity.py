@@ -22,6 +22,7 @@ __all__ = [
     "CODE",
     "FILES",
     "code_hash",
+    "files_hash",
     "library_versions",
     "model_identity",
     "object_identity",
@@ -136,6 +137,12 @@ def library_versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
+
+
+def files_hash(argument: str) -> str:
+    """Of the files that an argument names, by their content; "" if it names none."""
+    files = _files(argument)
+    return _content(files) if files else ""
 
 
 def _files(argument: str) -> list[Path]:

@@ -1,24 +1,21 @@
 """Predictions on their way to disk: a journal as they come, a shard when there are enough.
 
 Whoever kills the process loses what the model is working on and nothing else. The journal grows by
-one record per batch; a record that was cut short does not match its checksum and is left out, with
-everything after it. One process at a time writes to a run.
+one record per batch. One process at a time writes to a run.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
-import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import msgspec
 
 from groundfault.records import MOST, Outcome, Prediction
+from groundfault.runs.journal import Journal
 from groundfault.runs.run import RUN
 from groundfault.runs.shards import (
     SHARD,
@@ -34,7 +31,6 @@ from groundfault.runs.shards import (
 
 __all__ = [
     "SCORES",
-    "Journal",
     "Recorder",
     "Tally",
     "clear",
@@ -51,46 +47,6 @@ AnyPath = str | PathLike[str]
 SHARD_ITEMS = 2048
 SCORES = ("summary.json", "cases.parquet", "corrected.json", "sub-causes.svg")
 """What is made of a run's predictions."""
-_HEAD = struct.Struct("<II")
-"""Of a journal's record: its length in bytes and its checksum."""
-_encode = msgspec.msgpack.Encoder().encode
-
-
-class Journal:
-    """A file that grows by whole records; what `append` was given is the system's when it
-    returns."""
-
-    def __init__(self, path: AnyPath) -> None:
-        self.path = Path(path)
-        self._file: int | None = None
-
-    def append(self, predictions: Sequence[Prediction]) -> None:
-        """Add one record."""
-        if self._file is None:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        content = _encode(predictions)
-        record = _HEAD.pack(len(content), crc32(content)) + content
-        while record:
-            record = record[os.write(self._file, record) :]
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def read(self) -> Iterator[Prediction]:
-        """The predictions of all whole records."""
-        content, start = self.path.read_bytes(), 0
-        while start + _HEAD.size <= len(content):
-            length, checksum = _HEAD.unpack_from(content, start)
-            record = content[start + _HEAD.size : start + _HEAD.size + length]
-            if len(record) < length or crc32(record) != checksum:
-                return
-            found: Any = msgspec.msgpack.decode(record)
-            for row in found if isinstance(found, list) else [found]:  # 0.1.0 had one per record
-                yield prediction_of(row)
-            start += _HEAD.size + length
 
 
 class Recorder:
@@ -140,6 +96,13 @@ def journals(folder: AnyPath) -> list[Journal]:
     return [Journal(path) for path in found if not _has_shard(path)]
 
 
+def _read(journal: Journal) -> Iterator[Prediction]:
+    """The predictions of all whole records; those of version 0.1.0 hold one each."""
+    for record in journal.read():
+        for row in record if isinstance(record, list) else [record]:
+            yield prediction_of(row)
+
+
 def _has_shard(journal: Path) -> bool:
     name = SHARD.format(shard_number(journal))
     return journal.with_suffix(".parquet").exists() or journal.with_name(name).exists()
@@ -154,7 +117,7 @@ def read_predictions(folder: AnyPath) -> Iterator[Prediction]:
     for path in shards(folder):
         yield from read_shard(path)
     for journal in journals(folder):
-        yield from journal.read()
+        yield from _read(journal)
 
 
 def replace_predictions(folder: AnyPath, predictions: Iterable[Prediction]) -> None:
@@ -196,7 +159,7 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
     _rewrite(folder, answered, only="" if again else Outcome.FAILED.value)
     known = {found.key for path in shards(folder) for found in read_outcomes(path)}
     for journal in journals(folder):
-        kept = [each for each in answered(journal.read()) if each.key not in known]
+        kept = [each for each in answered(_read(journal)) if each.key not in known]
         if kept:
             _finish_shard(folder, shard_number(journal.path), kept)
     left = ("answers-*.parquet", "answers-*.journal", "predictions-*.journal")
@@ -208,7 +171,7 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
 def has_answers(folder: AnyPath) -> bool:
     """Whether any stored prediction is an answer: not everything failed."""
     stored = (found.outcome for path in shards(folder) for found in read_outcomes(path))
-    begun = (found.outcome for journal in journals(folder) for found in journal.read())
+    begun = (found.outcome for journal in journals(folder) for found in _read(journal))
     return any(outcome is not Outcome.FAILED for outcome in itertools.chain(stored, begun))
 
 

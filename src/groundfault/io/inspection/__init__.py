@@ -52,9 +52,8 @@ def inspect(path: str | PathLike[str]) -> Report:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
         report = inspect_list(path)
-        if report.format == "unknown" and path.name in exam_files():
-            return inspect_native_exam(path.parent)
-        return report
+        named = report.format == "unknown" and path.name in exam_files()
+        return inspect_native_exam(path) if named or report.format == "reactbench" else report
     if text.startswith(b"{"):
         ours = (_header("folder"), "summary.json")
         if path.name in ours and (path.parent / "cases.parquet").is_file():

@@ -60,7 +60,7 @@ def inspect_exam(path: Path) -> Report:
 
 
 def inspect_native_exam(path: Path) -> Report:
-    """The files of all tasks in a folder; pictures are elsewhere."""
+    """The files of all tasks in a folder, or one of them; pictures are elsewhere."""
     draft = Draft(path, "native exam")
     try:
         _describe_exam(draft, *load("benchmarks", "reactbench").read_native(path))

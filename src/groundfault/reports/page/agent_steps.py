@@ -15,7 +15,7 @@ from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
 from groundfault.models.agent.replays import replay
 from groundfault.models.agent.traces import Trace, trace_of
-from groundfault.reports.agent_traces import ENDINGS
+from groundfault.reports.agent_traces import ending_words, facts_of
 from groundfault.reports.page.gallery import Example, Gallery, View
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.pictures import Pictures
@@ -183,16 +183,6 @@ def _drawn(
 
 
 def _episode(example: Example, view: View, trace: Trace, drawn: Drawn) -> Episode:
-    turns = len(trace.turns)
-    facts = [f"{turns} turn{'s' if turns != 1 else ''} of {trace.settings.turns}"]
-    if trace.phrases:
-        facts.append(f"tried {', '.join(trace.phrases)}")
-    if trace.tokens:
-        facts.append(f"{trace.tokens:,} tokens")
-    if trace.cost:
-        facts.append(f"cost {trace.cost:.4f}")
-    if trace.latency_s:
-        facts.append(f"{trace.latency_s:.1f} s")
     return Episode(
         run=example.run,
         series=example.series,
@@ -202,8 +192,8 @@ def _episode(example: Example, view: View, trace: Trace, drawn: Drawn) -> Episod
         verdict=view.verdict,
         right=view.right,
         ending=trace.ending,
-        ending_words=" ".join([ENDINGS[trace.ending], ", ".join(map(str, trace.chosen))]).strip(),
-        facts=tuple(facts),
+        ending_words=ending_words(trace),
+        facts=facts_of(trace),
         steps=tuple(_steps(trace, drawn)),
     )
 

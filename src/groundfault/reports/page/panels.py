@@ -27,7 +27,14 @@ from groundfault.runs.shards import shards
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["PICTURE_PX", "panel_figures"]
+__all__ = [
+    "PICTURE_PX",
+    "draw_masks",
+    "draw_picture",
+    "draw_sign",
+    "draw_target",
+    "panel_figures",
+]
 
 PICTURE_PX = 720
 """The long side of a picture: sharp at the size of a column."""
@@ -118,11 +125,11 @@ class _Chapter:
     ) -> None:
         x, y = place
         first = example.views[0]
-        box = _picture(canvas, self.pictures, first, place, room)
-        _target(canvas, first, box)
+        box = draw_picture(canvas, self.pictures, first, place, room)
+        draw_target(canvas, first, box)
         for k, view in enumerate(example.views[:2]):
             line = y + room[1] + 15 + 16 * k
-            _sign(canvas, x + 5, line - 4, right=k == 0)
+            draw_sign(canvas, x + 5, line - 4, right=k == 0)
             canvas.text(x + 15, line, shortened(f"{view.role} {view.query}", room[0] - 15), "i")
 
     def _mistakes(self, number: int, run: RunData) -> Figure | None:
@@ -151,16 +158,16 @@ class _Chapter:
         width = (WIDTH - 2 * GAP) / 3
         first = example.views[0]
         tall = _height(first, width, width)
-        box = _picture(canvas, self.pictures, first, (0, y), (width, tall))
-        _target(canvas, first, box)
+        box = draw_picture(canvas, self.pictures, first, (0, y), (width, tall))
+        draw_target(canvas, first, box)
         canvas.text(0, y + tall + 16, KIND_WORDS.get(example.kind, example.kind), "t strong")
         words = f"case {example.case_id}, its target dashed"
         canvas.text(0, y + tall + 32, shortened(words, width))
         for k, (name, view) in enumerate(answers, start=1):
             x = k * (width + GAP)
-            box = _picture(canvas, self.pictures, view, (x, y), (width, tall))
-            _masks(canvas, view, box)
-            _sign(canvas, x + 5, y + tall + 12, right=view.right)
+            box = draw_picture(canvas, self.pictures, view, (x, y), (width, tall))
+            draw_masks(canvas, view, box)
+            draw_sign(canvas, x + 5, y + tall + 12, right=view.right)
             words = f"{name}: {view.role} {view.query}" if name else f"{view.role} {view.query}"
             canvas.text(x + 15, y + tall + 16, shortened(words, width - 15), "t strong", words)
             for line, text in enumerate(_said(view)):
@@ -325,7 +332,7 @@ def _height(view: View, width: float, most: float) -> float:
     return min(width * view.height_px / max(view.width_px, 1), most)
 
 
-def _picture(
+def draw_picture(
     canvas: Canvas,
     pictures: Pictures,
     view: View,
@@ -359,7 +366,7 @@ def _within(canvas: Canvas, box: _Box, draw: Callable[[], None]) -> None:
     canvas.parts.append("</g>")
 
 
-def _target(canvas: Canvas, view: View, box: _Box) -> None:
+def draw_target(canvas: Canvas, view: View, box: _Box) -> None:
     """The outline of the target, seen on light and dark."""
     dash = f"{4 / box.scale:.1f} {3 / box.scale:.1f}"
 
@@ -374,7 +381,7 @@ def _target(canvas: Canvas, view: View, box: _Box) -> None:
         _within(canvas, box, draw)
 
 
-def _masks(canvas: Canvas, view: View, box: _Box) -> None:
+def draw_masks(canvas: Canvas, view: View, box: _Box) -> None:
     """What was answered, tinted by whether it is right."""
     colour = UNKNOWN if view.right is None else RIGHT if view.right else WRONG
 
@@ -390,7 +397,7 @@ def _masks(canvas: Canvas, view: View, box: _Box) -> None:
         _within(canvas, box, draw)
 
 
-def _sign(canvas: Canvas, x: float, y: float, *, right: bool | None) -> None:
+def draw_sign(canvas: Canvas, x: float, y: float, *, right: bool | None) -> None:
     """A tick, a cross, or a dash: their shapes say what their colours say."""
     strokes = {
         True: "M-4 0L-1 3L4 -4",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from groundfault import __version__
 from groundfault.errors import UnknownName, UsageError
 from groundfault.models.nano import LENGTH, SIDE_PX
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
+from groundfault.training.failures import Failures
 from groundfault.training.nano.export import export
 from groundfault.training.nano.fitting import Fitting, Mixture, fit
 from groundfault.training.nano.network import Nano
@@ -22,7 +24,7 @@ from groundfault.training.nano.pictures import KINDS, Pictures, paint
 from groundfault.training.nano.questions import how_often, vocabulary
 from groundfault.world.phrases import material_of
 
-__all__ = ["Recipe", "Stage", "cook"]
+__all__ = ["Recipe", "Stage", "aimed", "cook"]
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PAIR_KINDS = {kind: float(KINDS.count(kind)) for kind in KINDS}
@@ -120,6 +122,32 @@ def cook(recipe: Recipe, out: Path, only: list[str], told: Told) -> list[Path]:
         export(network, words, out / stage.name, card | {"stage": stage.name})
         written.append(out / stage.name)
     return written
+
+
+def aimed(recipe: Recipe, failures: Failures) -> Recipe:
+    """The same recipe with more pairs of the kinds that failed in a run, of other scenes."""
+    seeds = {int(seed) for seed in re.findall(r"\bseed (\d+)", failures.source)}
+    if seeds & {recipe.data_seed, recipe.data_seed + 1}:
+        raise UsageError(
+            f"data_seed {recipe.data_seed}: the run was made with this seed; choose another one, "
+            "so that what it is measured on is not learnt"
+        )
+    stages = tuple(
+        msgspec.structs.replace(stage, pair_kinds=_aimed_shares(stage, failures))
+        if stage.pairs_per_step
+        else stage
+        for stage in recipe.stages
+    )
+    return msgspec.structs.replace(recipe, stages=stages)
+
+
+def _aimed_shares(stage: Stage, failures: Failures) -> dict[str, float]:
+    """Shares in proportion to failures; kinds that the run does not have keep the mean's."""
+    rates = {kind: failures.of_intervention(kind) for kind in stage.pair_kinds}
+    return {
+        kind: share * (failures.rate if rates[kind] is None else rates[kind])  # type: ignore[operator]
+        for kind, share in stage.pair_kinds.items()
+    }
 
 
 def _needed(recipe: Recipe, only: list[str]) -> list[Stage]:

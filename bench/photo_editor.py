@@ -1,0 +1,222 @@
+"""How good the procedural editor's pictures are: numbered sheets for the eye, and CPU seconds.
+
+    python bench/photo_editor.py --annotations A.json --images DIR --kind surface --out sheets/
+
+Every eligible instance (3 to 35 % of the picture, one polygon, not at the border, neither person
+nor table) gets one request. Sheets show what came out, shuffled among untouched photographs,
+without saying which is which; KIND-key.json tells, and takes a verdict per tile. With --pairs each
+tile shows before and after, for those who work on the editor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.donors import ListedDonors
+from groundfault.interfaces import EditRequest, NotEdited
+from groundfault.io.coco_photographs import read
+from groundfault.io.masks import parse_mask
+from groundfault.io.pictures import read_image
+
+NOT_EDITED = ("person", "dining table")
+VALUES = {
+    "surface": repertoire.SURFACES,
+    "material": repertoire.MATERIALS,
+    "context": repertoire.PLACES,
+    "recolour": repertoire.COLOURS,
+}
+TILES = 12
+TILE_PX = (420, 330)
+
+
+class Instance(NamedTuple):
+    picture: Path
+    size_px: tuple[int, int]
+    category: str
+    annotation_id: int
+    segmentation: Any
+    image_id: int
+
+    def image(self) -> Any:
+        return read_image(self.picture, size_px=self.size_px)
+
+    def mask(self) -> Any:
+        return parse_mask(self.segmentation, *self.size_px).to_array().astype(bool)
+
+
+def eligible(annotations: Path, images: Path) -> list[Instance]:
+    """The instances that an edit is tried on, in the file's order."""
+    data = json.loads(annotations.read_text())
+    pictures = {image["id"]: image for image in data["images"]}
+    names = {category["id"]: category["name"] for category in data["categories"]}
+    found = []
+    for annotation in data["annotations"]:
+        image, category = pictures[annotation["image_id"]], names[annotation["category_id"]]
+        x, y, wide, tall = annotation["bbox"]
+        share = annotation["area"] / (image["width"] * image["height"])
+        inside = min(x, y, image["width"] - x - wide, image["height"] - y - tall) >= 2
+        one = isinstance(annotation["segmentation"], list) and len(annotation["segmentation"]) == 1
+        if annotation["iscrowd"] or not (0.03 <= share <= 0.35 and inside and one):
+            continue
+        if category not in NOT_EDITED and (images / image["file_name"]).exists():
+            size = (image["height"], image["width"])
+            file = images / image["file_name"]
+            found.append(
+                Instance(
+                    file, size, category, annotation["id"], annotation["segmentation"], image["id"]
+                )
+            )
+    return found
+
+
+def donors_of(arguments: argparse.Namespace) -> ListedDonors:
+    """Every photograph may give its things to the others."""
+    photographs = [
+        photograph
+        for annotations in arguments.annotations
+        for photograph in read(annotations, source="coco")
+    ]
+    return ListedDonors(photographs, arguments.images)
+
+
+def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
+    """The request that the n-th instance gets: values take turns."""
+    values = [value for value in VALUES.get(kind, ("",)) if value != instance.category]
+    value = values[number % len(values)]
+    words = f"{kind} {value}".strip()
+    return EditRequest(
+        instruction=words, kind=kind, value=value, category=instance.category, seed=seed + number
+    )
+
+
+def run(
+    editor: ProceduralEditor, kind: str, instances: list[Instance], seed: int
+) -> tuple[list[dict[str, Any]], Counter[str], list[float]]:
+    """All instances tried once: what came out, why others did not, and CPU seconds of each."""
+    made, reasons, seconds = [], Counter[str](), []
+    for number, instance in enumerate(instances):
+        image, mask = instance.image(), instance.mask()
+        request = request_for(kind, number, instance, seed)
+        started = time.process_time()
+        found = editor.perform(image, mask, request)
+        if isinstance(found, NotEdited):
+            reasons[found.reason] += 1
+            continue
+        seconds.append(time.process_time() - started)
+        made.append({"instance": instance, "request": request, "edited": found, "image": image})
+    return made, reasons, seconds
+
+
+def tile(pictures: list[Any], text: str) -> Image.Image:
+    """Pictures beside each other under a line of text."""
+    wide = TILE_PX[0] * len(pictures)
+    sheet = Image.new("RGB", (wide, TILE_PX[1] + 16), "white")
+    for column, picture in enumerate(pictures):
+        shown = Image.fromarray(picture)
+        shown.thumbnail(TILE_PX, Image.Resampling.LANCZOS)
+        sheet.paste(shown, (column * TILE_PX[0], 16))
+    ImageDraw.Draw(sheet).text((4, 2), text, fill="black")
+    return sheet
+
+
+def sheets_of(tiles: list[Image.Image], columns: int, path: Path) -> None:
+    """Tiles, some to a sheet, as numbered JPEG files."""
+    for first in range(0, len(tiles), TILES):
+        part = tiles[first : first + TILES]
+        wide, tall = part[0].size
+        rows = -(-len(part) // columns)
+        sheet = Image.new("RGB", (wide * columns, tall * rows), "white")
+        for index, one in enumerate(part):
+            sheet.paste(one, (index % columns * wide, index // columns * tall))
+        sheet.save(path.with_name(f"{path.name}-{first // TILES:02d}.jpg"), quality=88)
+
+
+def blind_tiles(
+    made: list[dict[str, Any]], untouched: int, seed: int
+) -> tuple[list[Image.Image], list[dict[str, Any]]]:
+    """Edits and untouched photographs in one random order, with the key to them."""
+    rng = np.random.default_rng(seed)
+    shown = [(m["edited"].image, m, True) for m in made]
+    some = rng.permutation(len(made))[:untouched]
+    shown += [(made[index]["image"], made[index], False) for index in some]
+    order = rng.permutation(len(shown))
+    tiles, key = [], []
+    for number, index in enumerate(order):
+        picture, entry, is_edited = shown[index]
+        tiles.append(tile([picture], str(number)))
+        key.append(
+            {
+                "tile": number,
+                "edited": is_edited,
+                "kind": entry["request"].kind,
+                "value": entry["request"].value or entry["edited"].details.get("category", ""),
+                "category": entry["instance"].category,
+                "image_id": entry["instance"].image_id,
+                "annotation_id": entry["instance"].annotation_id,
+                "verdict": "",
+            }
+        )
+    return tiles, key
+
+
+def pair_tiles(made: list[dict[str, Any]]) -> list[Image.Image]:
+    """Before and after, with what was asked for."""
+    return [
+        tile(
+            [m["image"], m["edited"].image],
+            f"{n} {m['instance'].category} > {m['request'].instruction} "
+            f"{m['edited'].details.get('category', '')} [{m['instance'].image_id}]",
+        )
+        for n, m in enumerate(made)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--annotations", type=Path, action="append", required=True)
+    parser.add_argument("--images", type=Path, action="append", required=True)
+    parser.add_argument("--kind", action="append", choices=repertoire.KINDS, required=True)
+    parser.add_argument("--migan", default="", help="migan_pipeline_v2.onnx")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--untouched", type=float, default=0.25, help="per edit")
+    parser.add_argument("--pairs", action="store_true", help="before and after, nothing hidden")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    instances = [
+        instance
+        for annotations, images in zip(arguments.annotations, arguments.images, strict=True)
+        for instance in eligible(annotations, images)
+    ]
+    order = np.random.default_rng(arguments.seed).permutation(len(instances))
+    instances = [instances[index] for index in order][: arguments.limit]
+    editor = ProceduralEditor(migan=arguments.migan, donors=donors_of(arguments))
+    for kind in arguments.kind:
+        made, reasons, seconds = run(editor, kind, instances, arguments.seed)
+        share = len(made) / max(len(instances), 1)
+        print(f"{kind}: {len(made)} of {len(instances)} let through ({share:.0%})", end="")
+        if seconds:
+            print(f"; CPU s median {np.median(seconds):.2f}, most {max(seconds):.2f}", end="")
+        print("; refused:", ", ".join(f"{r} {n}" for r, n in reasons.most_common()) or "none")
+        if not made:
+            continue
+        if arguments.pairs:
+            sheets_of(pair_tiles(made), 2, arguments.out / kind)
+            continue
+        tiles, key = blind_tiles(made, round(arguments.untouched * len(made)), arguments.seed)
+        sheets_of(tiles, 3, arguments.out / kind)
+        (arguments.out / f"{kind}-key.json").write_text(json.dumps(key, indent=1))
+
+
+if __name__ == "__main__":
+    main()

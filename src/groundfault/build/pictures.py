@@ -1,0 +1,103 @@
+"""Pictures of a build: files below its folder, named by their candidate and their content, so that
+an edit under other settings never takes the place of an earlier one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import within
+from groundfault.io.photographs import Photograph
+from groundfault.io.pictures import is_plain, read_image
+from groundfault.io.store import write_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Image = NDArray[np.uint8]
+
+__all__ = ["PICTURES", "find_photograph", "keep_image", "keep_original", "read_photograph"]
+
+PICTURES = "pictures"
+EDITED = "An edited photograph: parts of it were changed on purpose."
+"""Stands in every edited picture's own metadata."""
+
+
+def find_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str]]) -> Path:
+    """The file of a photograph, in the first of the folders that has it."""
+    record = f"photograph {photograph.id}"
+    places = [within(f, photograph.file, file=photograph.source, record=record) for f in folders]
+    for place in places:
+        if place.is_file():
+            return place
+    if not folders:
+        raise UsageError("say where the photographs are with --images DIR")
+    raise DataError(
+        places[0], "no such photograph", record=record, remedy="give its folder with --images"
+    )
+
+
+def read_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str]]) -> Image:
+    """The pixels that the annotations are about, (height, width, 3) RGB; a picture of another size
+    than its annotations say is refused."""
+    size_px = (photograph.height_px, photograph.width_px)
+    path = find_photograph(photograph, folders)
+    try:
+        image = read_image(path, size_px=size_px)
+    except (OSError, ValueError, SyntaxError, AssertionError, IndexError) as problem:
+        raise _unsound(path, photograph, f"cannot be decoded ({problem})") from None
+    if image.shape[:2] != size_px:
+        claim = f"is {image.shape[1]}x{image.shape[0]}, its annotations are about "
+        raise _unsound(path, photograph, f"{claim}{size_px[1]}x{size_px[0]} pixels")
+    return image
+
+
+def _unsound(path: Path, photograph: Photograph, problem: str) -> DataError:
+    return DataError(
+        path, problem, record=f"photograph {photograph.id}", remedy="fetch or leave out the picture"
+    )
+
+
+def keep_original(folder: Path, photograph: Photograph, path: Path, image: Image) -> str:
+    """Keep a photograph as it is; where decoders may differ about it, as a PNG of its pixels. Once
+    for all candidates that it has. Returns its name below the build's folder."""
+    content = path.read_bytes()
+    suffix = path.suffix.lower()
+    if suffix not in (".jpg", ".jpeg", ".png") or not is_plain(content):
+        content, suffix = _png(image, ""), ".png"
+    return _keep(folder, Path(photograph.file).stem, content, suffix)
+
+
+def keep_image(folder: Path, name: str, image: Image, *, about: str = EDITED) -> str:
+    """Keep pixels as a PNG that says that it was edited. Returns its name below the folder."""
+    return _keep(folder, name, _png(image, about), ".png")
+
+
+def _keep(folder: Path, name: str, content: bytes, suffix: str) -> str:
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "picture"
+    kept = f"{PICTURES}/{plain}-{digest}{suffix}"
+    if not (folder / kept).is_file():
+        write_bytes(folder / kept, content, durable=False)
+    return kept
+
+
+def _png(image: Image, about: str) -> bytes:
+    from PIL import Image as Pillow
+    from PIL.PngImagePlugin import PngInfo
+
+    said = PngInfo()
+    if about:
+        said.add_text("Comment", about)
+    content = BytesIO()
+    options: dict[str, Any] = {"pnginfo": said, "compress_level": 6}
+    Pillow.fromarray(image).save(content, "PNG", **options)
+    return content.getvalue()

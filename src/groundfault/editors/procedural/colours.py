@@ -1,0 +1,74 @@
+"""Another colour for an object: its hue changes, its light and shade and its highlights stay."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.edges import Floats, Mask, floats
+
+__all__ = ["PAINTS", "recoloured"]
+
+PAINTS: dict[str, tuple[float, float, float]] = {
+    "red": (42, 52, 32),
+    "orange": (62, 34, 52),
+    "yellow": (78, 2, 60),
+    "green": (46, -34, 28),
+    "turquoise": (60, -30, -8),
+    "blue": (40, 6, -44),
+    "purple": (36, 34, -34),
+    "pink": (68, 40, 0),
+    "brown": (38, 14, 24),
+    "black": (15, 0, 0),
+    "white": (88, 0, 3),
+    "grey": (52, 0, 0),
+}
+"""Each colour's usual lightness and its two hues, in Lab."""
+NEUTRAL = 11.0
+"""Things of less chroma are grey: all of them takes the new colour."""
+
+
+def recoloured(fore: Floats, mask: Mask, colour: str) -> Floats:
+    """An object's colours with those of its main colour changed to another."""
+    lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
+    lightness, hues = lab[..., 0], lab[..., 1:]
+    share = _main_share(lab, mask)
+    usual, a, b = PAINTS[colour]
+    weights = share[mask] + 1e-3
+    middle = float(np.average(lightness[mask], weights=weights))
+    reach = 48.0 if colour in ("black", "white") else 26.0
+    target = middle + float(np.clip(usual - middle, -reach, reach))
+    light = _rescaled(lightness, middle, target)
+    strength = np.clip(light / max(target, 8.0), 0, 1.25) * np.clip((99 - light) / 14, 0, 1)
+    wanted = floats([a, b]) * strength[..., None]
+    fine = hues - cv2.GaussianBlur(hues, (0, 0), 4)  # wear and grain of the old colour
+    new = np.dstack([light, wanted + 0.25 * fine])
+    mixed = lab + share[..., None] * (new - lab)
+    return floats(np.clip(cv2.cvtColor(floats(mixed), cv2.COLOR_LAB2RGB), 0, 1))
+
+
+def _rescaled(lightness: Floats, middle: float, target: float) -> Floats:
+    """Lightness with its middle moved, black and white kept where they are."""
+    below = lightness * target / max(middle, 1.0)
+    above = 100 - (100 - lightness) * (100 - target) / max(100 - middle, 1.0)
+    return floats(np.where(lightness < middle, below, above))
+
+
+def _main_share(lab: Floats, mask: Mask) -> Floats:
+    """How much each pixel belongs to the object's main colour, 0 to 1."""
+    hues = lab[..., 1:]
+    chroma = np.linalg.norm(hues, axis=-1)
+    inside = mask & (lab[..., 0] > 10)
+    if not inside.any() or float(np.median(chroma[inside])) < NEUTRAL:
+        return np.ones(mask.shape, np.float32)
+    vivid = inside & (chroma > NEUTRAL)
+    bins = np.clip((hues[vivid] / 8 + 16).astype(int), 0, 31)
+    counts = np.zeros((32, 32), np.float32)
+    np.add.at(counts, (bins[:, 0], bins[:, 1]), 1)
+    at = np.unravel_index(int(cv2.GaussianBlur(counts, (0, 0), 1.0).argmax()), counts.shape)
+    main = (floats(at) - 15.5) * 8
+    turn = np.arccos(
+        np.clip((hues @ main) / (np.maximum(chroma, 1e-3) * np.linalg.norm(main)), -1, 1)
+    )
+    alike = np.exp(-((turn / 0.75) ** 2)) * np.clip((chroma - 3) / 8, 0, 1)
+    return floats(cv2.GaussianBlur(floats(alike), (0, 0), 0.8))

@@ -1,0 +1,296 @@
+"""The procedural editor: a request in fields, checked, made, and laid over the photograph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groundfault.editors.procedural import fitness, materials, surfaces
+from groundfault.editors.procedural.colours import recoloured
+from groundfault.editors.procedural.donors import Donors
+from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
+from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.relief import (
+    LUMA,
+    blur_px,
+    exposure,
+    extent_px,
+    greyness,
+    illuminant,
+)
+from groundfault.editors.procedural.relocation import relocated, view_of
+from groundfault.editors.procedural.repertoire import (
+    COLOURS,
+    KINDS,
+    MADE_OF_PARTS,
+    MATERIALS,
+    NOT_STANDING,
+    PLACES,
+    SURFACES,
+    TURNABLE,
+)
+from groundfault.editors.procedural.transplants import (
+    Place,
+    best_donor,
+    cutting_of,
+    free_place,
+    pasted,
+)
+from groundfault.interfaces import Edited, EditRequest, NotEdited
+
+if TYPE_CHECKING:
+    from groundfault.interfaces import BinaryMask, Image
+
+__all__ = ["ProceduralEditor"]
+
+EDGE_PX = 5
+"""Farther outside of the mask no edit of the object itself changes anything."""
+PAD_PX = 48
+
+
+class ProceduralEditor:
+    """Edits photographs offline. The same request gives the same bytes.
+
+    donors: photographs whose things may be put into others; without, none are replaced.
+    migan: path of MI-GAN's ONNX pipeline for holes; "" fills them with patches of the photograph.
+    filters: whether requests are refused that can't look right; without, only those that can't be
+        done at all.
+    """
+
+    def __init__(
+        self, *, donors: Donors | None = None, migan: str = "", filters: bool = True
+    ) -> None:
+        self.donors = donors
+        self.migan = migan
+        self.filters = filters
+
+    def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
+        """Do what an instruction of two words says, a kind and a value: "surface zebra". Others are
+        refused: this editor computes and does not read."""
+        kind, _, value = instruction.strip().rstrip(".").partition(" ")
+        if kind not in KINDS:
+            return refused("instruction not understood")
+        found = self.perform(
+            image, region, EditRequest(instruction=instruction, kind=kind, value=value)
+        )
+        return found if isinstance(found, NotEdited) else found.image
+
+    def perform(self, image: Image, region: BinaryMask, request: EditRequest) -> Edited | NotEdited:
+        """The edited image, or a short reason why there is none."""
+        problem = _impossible(image, region, request)
+        if problem:
+            return refused(problem)
+        if request.kind == "none" or request.dose <= 0:
+            return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
+        photo = image.astype(np.float32) / 255
+        if self.filters:
+            problem = _unsuited(request) or fitness.objection(
+                request.kind, request.category, fitness.measure(photo, region)
+            )
+            if problem:
+                return refused(problem)
+        return self._made(image, photo, region, request)
+
+    def _made(
+        self, image: Image, photo: Floats, region: Mask, request: EditRequest
+    ) -> Edited | NotEdited:
+        make: dict[str, Callable[[Floats, Mask, EditRequest], _Change | NotEdited]] = {
+            "surface": self._surface,
+            "material": self._material,
+            "context": self._context,
+            "recolour": self._recolour,
+            "erase": self._erase,
+            "replace": self._replace,
+            "add": self._add,
+            "move": self._move,
+        }
+        change = make[request.kind](photo, region, request)
+        if isinstance(change, NotEdited):
+            return change
+        return change.laid_over(image, photo, request.dose)
+
+    # ---- the object itself
+
+    def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+        mask, edge, box = _cut_out(photo, region)
+        new = surfaces.covered(
+            photo[box],
+            mask[box],
+            request.value,
+            white=exposure(photo, mask),
+            tint=illuminant(photo),
+            blur=blur_px(photo, grown(mask, 2)),
+            seed=request.seed,
+        )
+        return _over(photo, edge, box, new)
+
+    def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+        mask, edge, box = _cut_out(photo, region)
+        behind = None
+        if request.value == "ice":
+            behind = fill(photo, grown(mask, 4), seed=request.seed, migan=self.migan)[box]
+        new = materials.recast(
+            photo[box],
+            edge.fore[box],
+            mask[box],
+            request.value,
+            tint=illuminant(photo),
+            seed=request.seed,
+            behind=behind,
+        )
+        return _over(photo, edge, box, new)
+
+    def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+        mask, edge, box = _cut_out(photo, region)
+        return _over(photo, edge, box, recoloured(edge.fore[box], mask[box], request.value))
+
+    # ---- what is around it
+
+    def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        view = view_of(region, request.category)
+        if view is None:
+            return refused("size unknown")
+        if request.value == "lake" and self.filters and view.horizon_px < 0.1 * region.shape[0]:
+            return refused("seen from above")  # water would fill the picture
+        mask = snap(photo, region)
+        edge = matte(photo, mask)
+        picture = relocated(photo, mask, edge, request.value, view, request.seed)
+        return _Change(_grey_as(photo, picture), edge.alpha < 1)
+
+    def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+        hole = hole_of(photo, region)
+        return _Change(fill(photo, hole, seed=request.seed, migan=self.migan), hole)
+
+    # ---- other things, other places
+
+    def _replace(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if self.donors is None:
+            return refused("no donor")
+        found = best_donor(photo, region, request.category, request.value, self.donors)
+        if found is None:
+            return refused("no donor")
+        donor, cutting, place = found
+        hole = hole_of(photo, region)
+        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        picture, mask, touched = pasted(clean, cutting, place)
+        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+        return _Change(picture, touched | hole, mask, details)
+
+    def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        """Put another thing beside the object: its own double, or a donor's."""
+        place = free_place(photo, region, apart=1.12, flipped=request.category in TURNABLE)
+        if place is None:
+            return refused("no room")
+        if request.value in ("", request.category):
+            picture, mask, touched = pasted(photo, cutting_of(photo, region), place, harmonise=0)
+            return _Change(picture, touched, mask, {"category": request.category})
+        if self.donors is None:
+            return refused("no donor")
+        found = best_donor(photo, region, request.category, request.value, self.donors)
+        if found is None:
+            return refused("no donor")
+        donor, cutting, own = found
+        there = Place(place.middle_px, place.foot_px, own.tall_px, own.flipped)
+        picture, mask, touched = pasted(photo, cutting, there)
+        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+        return _Change(picture, touched, mask, details)
+
+    def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        place = free_place(photo, region, apart=0.7, flipped=False)
+        if place is None:
+            return refused("no room")
+        hole = hole_of(photo, region)
+        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        picture, mask, touched = pasted(clean, cutting_of(photo, region), place, harmonise=0)
+        return _Change(picture, touched | hole, mask, {"category": request.category})
+
+
+class _Change:
+    """A picture, where it may differ from the photograph, and where a new thing is in it."""
+
+    def __init__(
+        self,
+        picture: Floats,
+        touched: Mask,
+        mask: Mask | None = None,
+        details: dict[str, str] | None = None,
+    ) -> None:
+        self.picture = picture
+        self.touched = touched
+        self.mask = mask
+        self.details = details or {}
+
+    def laid_over(self, image: Image, photo: Floats, dose: float) -> Edited:
+        """The photograph with the change, as bytes: outside of it they are the photograph's."""
+        share = min(max(dose, 0.0), 1.0)
+        mixed = photo + share * (np.clip(self.picture, 0, 1) - photo)
+        pixels = np.where(self.touched[..., None], (mixed * 255 + 0.5).astype(np.uint8), image)
+        return Edited(image=pixels, mask=self.mask, touched=self.touched, details=self.details)
+
+
+def refused(reason: str) -> NotEdited:
+    """An answer that asking again won't change."""
+    return NotEdited(outcome="refused", reason=reason)
+
+
+def hole_of(photo: Floats, region: Mask) -> Mask:
+    """What has to be filled where an object goes: all of it, its soft edge, and its shadow."""
+    mask = snap(photo, region) | region
+    margin = int(np.clip(0.02 * extent_px(mask), 4, 9))
+    return grown(mask, margin) | shadow_of(photo, mask)
+
+
+def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
+    """Why a request can't be met by anybody."""
+    known = {
+        "surface": SURFACES,
+        "material": MATERIALS,
+        "context": PLACES,
+        "recolour": COLOURS,
+    }
+    if request.kind not in KINDS:
+        return "unknown kind of edit"
+    if request.kind in known and request.value not in known[request.kind]:
+        return f"unknown {request.kind}"
+    if image.ndim != 3 or image.shape[2] != 3 or image.shape[:2] != region.shape:
+        return "image and region differ in size"
+    if request.kind == "none":
+        return ""
+    if int(region.sum()) < fitness.SMALLEST_PX or min(image.shape[:2]) < 24:
+        return "too small"
+    if region.mean() > 0.95:
+        return "too large"
+    return ""
+
+
+def _unsuited(request: EditRequest) -> str:
+    """Why things of a category don't suit a kind of edit."""
+    if request.kind in ("surface", "material") and request.category in MADE_OF_PARTS:
+        return "defined by its parts"
+    if request.kind == "context" and request.category in NOT_STANDING:
+        return "does not stand on the ground"
+    if request.kind in ("surface", "recolour") and request.value == request.category:
+        return "already so"
+    return ""
+
+
+def _cut_out(photo: Floats, region: Mask) -> tuple[Mask, Matte, tuple[slice, slice]]:
+    mask = snap(photo, region)
+    return mask, matte(photo, mask), box_of(mask, PAD_PX)
+
+
+def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:
+    """New colours of an object, laid over what is behind it through its soft edge."""
+    share = edge.alpha[box][..., None]
+    picture = photo.copy()
+    picture[box] = _grey_as(photo, new) * share + edge.back[box] * (1 - share)
+    touched = edge.alpha > 0
+    return _Change(np.where(touched[..., None], picture, photo).astype(np.float32), touched)
+
+
+def _grey_as(photo: Floats, new: Floats) -> Floats:
+    """New colours as grey as the photograph."""
+    grey = greyness(photo)
+    return np.asarray(new * (1 - grey) + (new @ LUMA)[..., None] * grey, np.float32)

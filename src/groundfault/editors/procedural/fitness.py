@@ -1,0 +1,255 @@
+"""Whether an edit of an object can look right at all: measured before it is made. Reasons are short
+and stable, so that a funnel can count them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import scipy.ndimage as ndi
+
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    around,
+    box_of,
+    core,
+    depth_inside,
+    grown,
+)
+from groundfault.editors.procedural.relief import blur_px, extent_px, luma
+from groundfault.editors.procedural.repertoire import PROPORTIONS
+
+__all__ = ["Measures", "is_whole", "measure", "objection", "solidity_of", "tallness_of"]
+
+SMALLEST_PX = 400
+LARGEST_SHARE = 0.6
+
+
+class Measures(NamedTuple):
+    """What is measured of an object in its photograph."""
+
+    share: float
+    """Of the picture."""
+    pieces: float
+    """The share of the mask outside of its largest piece."""
+    thickness: float
+    """The radius of the largest disc inside, as a share of its extent: 0.5 for a disc."""
+    brightness: float
+    """The median display value, 0 to 1."""
+    burnt: float
+    """The share of its pixels that are white or black without detail."""
+    blur_px: float
+    contrast: float
+    """How much of the outline separates two colours, 0 to 1."""
+    unrest: float
+    """How busy the surroundings are: the mean step of colour between neighbours."""
+    mixture: float
+    """How much the surroundings differ among themselves at a distance."""
+    pattern: float
+    """How strongly its own surface is patterned: the deviation of its log brightness within some
+    pixels."""
+    solidity: float
+    """Its share of its convex hull."""
+    tallness: float
+    """Its height over its width."""
+    cut_low: float
+    """The share of the picture's bottom row under the object's width that is the object."""
+    cut: float
+    """The share of the outline on the picture's border."""
+
+
+def measure(photo: Floats, mask: Mask) -> Measures:
+    """Measure an object; the mask has at least one pixel and not all."""
+    labels, count = ndi.label(mask)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    size = extent_px(mask)
+    lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
+    values = luma(photo)[mask]
+    inner = core(mask, 3)
+    ring = around(mask, 4, max(int(0.18 * size), 8))
+    return Measures(
+        share=float(mask.mean()),
+        pieces=float(1 - sizes.max() / sizes.sum()),
+        thickness=float(depth_inside(mask).max() / size),
+        brightness=float(np.median(values)),
+        burnt=float(((values < 0.03) | (values > 0.985)).mean()),
+        blur_px=blur_px(photo, grown(inner if inner.any() else mask, 2)),
+        contrast=_contrast(lab, mask),
+        unrest=_unrest(lab, ring),
+        mixture=_mixture(lab, ring),
+        pattern=_pattern(photo, inner if inner.any() else mask),
+        solidity=solidity_of(mask),
+        tallness=tallness_of(mask),
+        cut_low=_cut_low(mask),
+        cut=_cut(mask),
+    )
+
+
+def _contrast(lab: Floats, mask: Mask) -> float:
+    """The share of the outline at which the colours some pixels inside and outside differ, and
+    change most at the outline itself."""
+    depth = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)
+    height = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5)
+    smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
+    outline = mask & (depth <= 1.5)
+    outline[[0, -1]] = outline[:, [0, -1]] = False
+    rows, columns = np.nonzero(outline)
+    if not rows.size:
+        return 0.0
+    away = depth - height
+    gy, gx = np.gradient(cv2.GaussianBlur(away.astype(np.float32), (0, 0), 2.0))
+    length = np.hypot(gx, gy) + 1e-6
+    step = 4.0
+    up, right = gy[outline] / length[outline] * step, gx[outline] / length[outline] * step
+    top, side = lab.shape[0] - 1, lab.shape[1] - 1
+    inside = smooth[
+        np.clip(rows + up, 0, top).astype(int), np.clip(columns + right, 0, side).astype(int)
+    ]
+    outside = smooth[
+        np.clip(rows - up, 0, top).astype(int), np.clip(columns - right, 0, side).astype(int)
+    ]
+    return float((np.linalg.norm(inside - outside, axis=1) > 9).mean())
+
+
+def _unrest(lab: Floats, ring: Mask) -> float:
+    """The mean colour step between neighbours in a slightly smoothed ring."""
+    if ring.sum() < 20:
+        return 100.0
+    smooth = cv2.GaussianBlur(lab, (0, 0), 1.5)
+    gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.125)
+    gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.125)
+    steps = np.sqrt((gx**2 + gy**2).sum(2))
+    return float(steps[ring].mean())
+
+
+def _mixture(lab: Floats, ring: Mask) -> float:
+    """How far apart the ring's colours are: their deviation, after much smoothing."""
+    if ring.sum() < 20:
+        return 100.0
+    weight = cv2.GaussianBlur(ring.astype(np.float32), (0, 0), 6)[..., None] + 1e-4
+    smooth = cv2.GaussianBlur(lab * ring[..., None], (0, 0), 6) / weight
+    return float(np.linalg.norm(smooth[ring].std(0)))
+
+
+def _pattern(photo: Floats, inner: Mask) -> float:
+    """Detail of a size between 1 and 8 pixels, its strongest left out."""
+    values = np.log(np.maximum(luma(photo), 0.03))
+    detail = cv2.GaussianBlur(values, (0, 0), 1.0) - cv2.GaussianBlur(values, (0, 0), 8.0)
+    return float(np.percentile(np.abs(detail[inner]), 75))
+
+
+def solidity_of(mask: Mask) -> float:
+    """A mask's share of its convex hull."""
+    points = cv2.findNonZero(mask.astype(np.uint8))
+    return float(min(mask.sum() / max(cv2.contourArea(cv2.convexHull(points)), 1.0), 1.0))
+
+
+def tallness_of(mask: Mask) -> float:
+    """A mask's height over its width."""
+    rows, columns = box_of(mask)
+    return float((rows.stop - rows.start) / (columns.stop - columns.start))
+
+
+def _cut_low(mask: Mask) -> float:
+    _, columns = box_of(mask)
+    return float(mask[-2:, columns].any(0).mean())
+
+
+def _cut(mask: Mask) -> float:
+    border = int(mask[0].sum() + mask[-1].sum() + mask[:, 0].sum() + mask[:, -1].sum())
+    outline = int((mask & ~ndi.binary_erosion(mask, border_value=1)).sum())
+    return float(border / max(border + outline, 1))
+
+
+def objection(kind: str, category: str, found: Measures) -> str:
+    """Why an object doesn't suit a kind of edit; "" where it does."""
+    general = _general(found)
+    if general or kind == "none":
+        return general
+    if kind not in ("erase", "recolour") and not is_whole(category, found.solidity, found.tallness):
+        return "occluded"
+    return {
+        "surface": _to_paint,
+        "material": _to_paint,
+        "recolour": _to_recolour,
+        "context": _to_relocate,
+        "erase": _to_erase,
+        "replace": _to_erase,
+        "move": _to_erase,
+        "add": _to_add,
+    }[kind](found)
+
+
+def is_whole(category: str, solidity: float, tallness: float) -> bool:
+    """Whether a silhouette is one that a whole thing of its category has: of what others hide,
+    hulls are hollow and proportions odd."""
+    least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
+    return solidity >= least and low <= tallness <= high
+
+
+def _general(found: Measures) -> str:
+    if found.share > LARGEST_SHARE:
+        return "too large"
+    if found.pieces > 0.06:
+        return "occluded"
+    return ""
+
+
+def _to_paint(found: Measures) -> str:
+    if found.brightness < 0.20:
+        return "too dark"
+    if found.burnt > 0.25:
+        return "burnt out"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.thickness < 0.12:
+        return "too thin"
+    if found.pattern > 0.42:
+        return "patterned already"
+    if found.contrast < 0.55:
+        return "outline unclear"
+    return ""
+
+
+def _to_recolour(found: Measures) -> str:
+    if found.brightness < 0.12:
+        return "too dark"
+    if found.contrast < 0.5:
+        return "outline unclear"
+    return ""
+
+
+def _to_relocate(found: Measures) -> str:
+    if found.cut_low > 0.02:
+        return "cut off below"
+    if found.thickness < 0.10:
+        return "too thin"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.brightness < 0.12:
+        return "too dark"
+    if found.contrast < 0.6:
+        return "outline unclear"
+    return ""
+
+
+def _to_erase(found: Measures) -> str:
+    if found.share > 0.15:
+        return "too large"
+    if found.cut > 0.15:
+        return "cut off"
+    if found.unrest > 4.0 or found.mixture > 17.7:
+        return "surroundings too busy"
+    return ""
+
+
+def _to_add(found: Measures) -> str:
+    if found.share > 0.12:
+        return "too large"
+    if found.cut > 0.02:
+        return "cut off"
+    if found.contrast < 0.6:
+        return "outline unclear"
+    return ""

@@ -1,0 +1,97 @@
+"""The funnel of a build as a table, and the life of one candidate in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from groundfault.build.funnel import Funnel, read_funnel
+from groundfault.build.records import Candidate
+from groundfault.build.sheet import sheet
+from groundfault.build.stages import Count, read_records, stage_file
+from groundfault.errors import UsageError
+from groundfault.io.store import write_bytes
+from groundfault.reports.tables import Table
+
+__all__ = ["draw_life", "funnel_table", "told_life"]
+
+REASONS = 8
+"""Reasons that a row names; the others are counted together."""
+
+
+def funnel_table(funnel: Funnel) -> Table:
+    """A row per stage: how many came in, went on and were dropped; below it, why."""
+    waiting = any(count.waiting for count in funnel.stages)
+    columns = ["stage", "in", "out", "kept", "dropped", *(["waiting"] if waiting else [])]
+    rows = [_row(count)[: len(columns)] for count in funnel.stages]
+    notes = [f"{count.name} dropped: {_reasons(count)}" for count in funnel.stages if count.dropped]
+    return Table(columns, rows, notes=notes)
+
+
+def _row(count: Count) -> list[str]:
+    share = f"{100 * count.kept / count.entered:.0f} %" if count.entered else ""
+    dropped = sum(count.dropped.values())
+    numbers = [f"{n:,}" if n else "" for n in (dropped, count.waiting)]
+    return [count.name, f"{count.entered:,}", f"{count.kept:,}", share, *numbers]
+
+
+def _reasons(count: Count) -> str:
+    named = [f"{reason} {n:,}" for reason, n in list(count.dropped.items())[:REASONS]]
+    others = sum(list(count.dropped.values())[REASONS:])
+    return ", ".join([*named, *([f"others {others:,}"] if others else [])])
+
+
+def told_life(folder: Path, name: str) -> Iterator[str]:
+    """What became of one candidate, stage by stage."""
+    funnel = read_funnel(folder)
+    known = False
+    for count in funnel.stages:
+        if not stage_file(folder, count.name).is_file():
+            continue
+        for record in read_records(folder, count.name):
+            if record.id != name:
+                continue
+            known = True
+            if record.candidate is None:
+                details = f" ({record.details})" if record.details else ""
+                yield f"{count.name}: dropped, {record.reason}{details}"
+            else:
+                yield f"{count.name}: kept"
+                yield from (f"    {line}" for line in _told(record.candidate, count.name))
+    if not known:
+        raise UsageError(f"{folder}: no candidate '{name}'; stages/mine.jsonl lists them")
+
+
+def draw_life(folder: Path, name: str, out: Path) -> None:
+    """A picture of a candidate that was edited: before, after, target, phrases."""
+    for stage in ("verify", "edit"):
+        if not stage_file(folder, stage).is_file():
+            continue
+        for record in read_records(folder, stage):
+            if record.id == name and record.candidate is not None:
+                write_bytes(out, sheet([record.candidate], folder))
+                return
+    raise UsageError(f"{folder}: candidate '{name}' was not edited; there is no picture of it")
+
+
+def _told(candidate: Candidate, stage: str) -> Iterator[str]:
+    """What a stage added."""
+    photograph, proposal, edited = candidate.photograph, candidate.proposal, candidate.edited
+    if stage == "mine":
+        yield f"{candidate.task}: {candidate.target.category} {candidate.target.id}"
+        yield f"photograph {photograph.file} of {photograph.source}"
+        yield from (f"{name}: {fact}" for name, fact in candidate.facts.items())
+    elif stage == "propose" and proposal is not None:
+        yield proposal.instruction
+        if proposal.positive:
+            yield f"+ {proposal.positive}   − {proposal.negative}"
+        yield from (f"warning: {rule}" for rule in candidate.violations)
+    elif stage == "edit" and edited is not None:
+        yield f"before {edited.before}, after {edited.after}"
+        yield from (f"{name}: {detail}" for name, detail in edited.details.items())
+    elif stage == "verify":
+        yield ", ".join(f"{name} {value}" for name, value in candidate.checks.items())
+    elif stage == "questions":
+        yield from (f"Q{q.number} {q.query} → {q.reference}" for q in candidate.questions)
+    elif stage == "review" and candidate.votes:
+        yield ", ".join(f"{verdict} {n}" for verdict, n in candidate.votes.items())

@@ -1,0 +1,117 @@
+"""No picture that is measured on is learnt from: by its COCO number, by its content, and by how it
+looks. Test pictures of RefCOCO(+) occur in RefCOCOg and the other way round, so names of splits say
+little."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import open_file, sha256
+from groundfault.io.phash import BITS, hash_file, near
+
+__all__ = ["Leak", "coco_id", "find_leaks", "read_ids", "refuse_leaks"]
+
+_COCO = re.compile(r"(?<!\d)(\d{12})(?!\d)")
+MOST_NAMED = 5
+
+
+class Leak(NamedTuple):
+    """A picture that is in both."""
+
+    learnt: Path
+    measured: str
+    how: str
+
+
+def coco_id(name: str) -> int | None:
+    """The COCO number in the name of a picture, of edited copies too.
+
+    >>> coco_id("COCO_train2014_000000581857.jpg"), coco_id("000000000139_12_edited.png")
+    (581857, 139)
+    >>> coco_id("000003-factual.png") is None
+    True
+    """
+    found = _COCO.search(name)
+    return int(found[1]) if found else None
+
+
+def read_ids(path: str) -> set[int]:
+    """COCO numbers, one a line."""
+    with open_file(path) as file:
+        lines = file.read().decode("utf-8", "replace").split()
+    found = set()
+    for number, line in enumerate(lines, start=1):
+        known = int(line) if line.isdigit() else coco_id(line)
+        if known is None:
+            raise DataError(
+                path, f"'{line[:40]}' is no COCO number", record=f"line {number}",
+                remedy="give one number or file name a line",
+            )  # fmt: skip
+        found.add(known)
+    return found
+
+
+def find_leaks(
+    learnt: Sequence[Path],
+    measured: Sequence[Path],
+    ids: Iterable[int] = (),
+    *,
+    bits: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Leak]:
+    """Pictures that are in both, each once, for the strongest reason."""
+    by_id: dict[int, str] = dict.fromkeys(ids, "a list of ids")
+    for path in measured:
+        number = coco_id(path.name)
+        if number is not None:
+            by_id.setdefault(number, str(path))
+    found: dict[Path, Leak] = {}
+    for path in learnt:
+        number = coco_id(path.name)
+        if number in by_id:
+            found[path] = Leak(path, by_id[number], f"COCO image {number}")
+    if not measured:
+        return list(found.values())
+    rest = [path for path in learnt if path not in found]
+    total = len(rest) + len(measured)
+    prints = _prints(measured, lambda done: progress(done, total))
+    own = _prints(rest, lambda done: progress(len(measured) + done, total))
+    for row, column, apart in near(own, prints, most_bits=bits):
+        path, other = rest[row], measured[column]
+        if path not in found or apart == 0:
+            same = apart == 0 and sha256(path) == sha256(other)
+            how = "the same file" if same else f"looks the same ({apart} of {BITS} bits apart)"
+            found[path] = Leak(path, str(other), how)
+    return list(found.values())
+
+
+def refuse_leaks(leaks: Sequence[Leak]) -> None:
+    """Refuse to learn from what is measured on, and say which."""
+    if not leaks:
+        return
+    some = "; ".join(f"{leak.learnt} is in {leak.measured}: {leak.how}"
+                     for leak in leaks[:MOST_NAMED])  # fmt: skip
+    more = f"; and {len(leaks) - MOST_NAMED} more" if len(leaks) > MOST_NAMED else ""
+    raise UsageError(
+        f"{len(leaks)} pictures are learnt from and measured on: {some}{more}. Leave them out of "
+        "the sources, or out of evaluation and guard"
+    )
+
+
+def _prints(paths: Sequence[Path], progress: Callable[[int], None]) -> np.ndarray:
+    rows = np.zeros((len(paths), BITS // 64), np.uint64)
+    for row, path in enumerate(paths):
+        try:
+            rows[row] = hash_file(path)
+        except (OSError, ValueError) as problem:
+            raise DataError(
+                path, f"cannot be read as a picture ({problem})", remedy="fetch it again"
+            ) from None
+        progress(row + 1)
+    return rows

@@ -1,0 +1,55 @@
+// What was decided and not yet acknowledged, in order. It is kept in the browser's storage, so that a reload or a crash sends it again, and
+// sent again until the server has it: every piece of work has a key, and the server counts a key once.
+import { send } from "../net.js";
+
+const FIRST_WAIT_MS = 400, LONGEST_WAIT_MS = 10_000, AT_ONCE = 50;
+
+export class Outbox {
+  constructor(owner, { answered, changed, refused }) {
+    this.place = `groundfault outbox ${owner}`;
+    this.answered = answered;        // (the server's answer, the work that it is about)
+    this.changed = changed;          // (how many wait, what is wrong or "")
+    this.refused = refused;          // (an Error: nothing more can be sent)
+    this.work = this.#stored();
+    this.sending = false;
+    addEventListener("online", () => this.#wake?.());
+  }
+
+  get size() { return this.work.length; }
+  has(item) { return this.work.some(work => work.item === item); }
+
+  push(work) {
+    this.work.push(work);
+    this.#keep();
+    this.changed(this.size, "");
+    this.flush();
+  }
+
+  async flush() {
+    if (this.sending) return;
+    this.sending = true;
+    let wait = FIRST_WAIT_MS;
+    while (this.work.length) {
+      const batch = this.work.slice(0, AT_ONCE);
+      try {
+        const answer = await send("/api/work", { work: batch.map(({ op, key, ...rest }) => ({ op, key, ...rest })) });
+        this.work.splice(0, batch.length);
+        this.#keep();
+        this.changed(this.size, "");
+        this.answered(answer, batch);
+        wait = FIRST_WAIT_MS;
+      } catch (problem) {
+        if (problem.status && problem.status < 500 && problem.status !== 429) { this.sending = false; this.refused(problem); return; }
+        this.changed(this.size, problem.status ? problem.message : "no connection");
+        await this.#pause(wait);
+        wait = Math.min(2 * wait, LONGEST_WAIT_MS);
+      }
+    }
+    this.sending = false;
+  }
+
+  #wake = null;
+  #pause(ms) { return new Promise(done => { const timer = setTimeout(done, ms); this.#wake = () => { clearTimeout(timer); done(); }; }); }
+  #keep() { try { localStorage.setItem(this.place, JSON.stringify(this.work)); } catch { /* full or forbidden: what waits is still in memory */ } }
+  #stored() { try { return JSON.parse(localStorage.getItem(this.place)) ?? []; } catch { return []; } }
+}

@@ -1,0 +1,66 @@
+"""Databases for the desk's tests: SQLite, and a real PostgreSQL where Debian's is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.desk.parts import OPEN
+
+BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+@pytest.fixture(autouse=True)
+def _close_connections() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a server with a role of its own, without the name of a database."""
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("psycopg is not installed: the extra 'postgres' brings it")
+    if not BINARIES:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="desk-pg-"))  # its sockets need a short path
+    user: str | None = None
+    if os.geteuid() == 0:  # the server refuses to run as root
+        user = "postgres"
+        shutil.chown(folder, user)
+    bin_, data = BINARIES[-1], folder / "data"
+
+    def run(*words: str) -> None:
+        done = subprocess.run(words, user=user, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr + done.stdout
+
+    run(str(bin_ / "initdb"), "-D", str(data), "-A", "trust", "-U", "desk", "--no-sync")
+    options = f"-k {folder} -c listen_addresses='' -c shared_buffers=16MB"
+    log = str(folder / "log")
+    run(str(bin_ / "pg_ctl"), "-D", str(data), "-o", options, "-l", log, "-w", "start")
+    try:
+        yield f"postgresql://desk@/DATABASE?host={folder}"
+    finally:
+        run(str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/desk.sqlite"
+    url: str = request.getfixturevalue("postgres")
+    import psycopg
+
+    name = f"d{os.urandom(6).hex()}"
+    with psycopg.connect(url.replace("DATABASE", "postgres"), autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+    return url.replace("DATABASE", name)

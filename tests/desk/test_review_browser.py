@@ -1,0 +1,504 @@
+"""The review in a real browser, by real keys: decisions, undo, corrections, masks, protocols."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pycocotools import mask as coco_mask
+from tests.desk.parts import EVIL, Served, make_item, make_review, open_browser, served, wait
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("selenium")
+
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from groundfault.build.review import Decision, read_decisions, settle, write_items
+from groundfault.build.review_rules import load_protocols
+from groundfault.io.masks import decode, encode
+from groundfault.web.review.desk import export, open_desk
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    driver = open_browser()
+    if driver is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(autouse=True)
+def _no_complaints(browser: Any) -> Iterator[None]:
+    """Nothing is refused by the policy, and no script fails."""
+    yield
+    browser.execute_cdp_cmd("Network.enable", {})
+    conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    said = [line["message"] for line in browser.get_log("browser")]
+    browser.delete_all_cookies()
+    ours = [line for line in said if "Content Security Policy" in line or "Uncaught" in line]
+    assert ours == []
+
+
+class Screen:
+    """What a reviewer sees and presses."""
+
+    def __init__(self, browser: Any, desk: Served, path: str = "") -> None:
+        self.browser = browser
+        browser.get(desk.url)
+        wait(lambda: self.is_shown or self.is_at_end, "the first item")
+        if path:
+            browser.get(desk.base + path)
+
+    def data(self, name: str) -> str:
+        return self.browser.execute_script(f"return document.body.dataset.{name} ?? ''") or ""
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self.data("item"))
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.data("end") == "1"
+
+    @property
+    def now(self) -> tuple[str, str]:
+        return self.data("item"), self.data("stage")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.browser.switch_to.active_element.send_keys(key)
+
+    def go_on(self, *keys: str) -> None:
+        """Press keys and wait until another item, or none, is shown."""
+        before = self.now
+        self.press(*keys)
+        wait(lambda: self.now != before or self.is_at_end, f"something after {before}")
+
+    def wait_saved(self) -> None:
+        wait(lambda: self.data("waiting") == "0", "everything saved")
+
+    def text(self, selector: str) -> str:
+        return str(self.browser.find_element(By.CSS_SELECTOR, selector).text)
+
+    def find(self, selector: str) -> Any:
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def latency(self, ms: int, *, offline: bool = False) -> None:
+        self.browser.execute_cdp_cmd("Network.enable", {})
+        self.browser.execute_cdp_cmd(
+            "Network.emulateNetworkConditions",
+            {"offline": offline, "latency": ms, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+
+    def drag(self, *points: tuple[int, int]) -> None:
+        """Press the pointer at the first point, from the canvas' middle, and move to the others."""
+        canvas = self.find("#view")
+        chain = ActionChains(self.browser, duration=20)
+        chain.move_to_element_with_offset(canvas, *points[0]).click_and_hold()
+        for point in points[1:]:
+            chain.move_to_element_with_offset(canvas, *point)
+        chain.release().perform()
+
+
+def decisions(folder: Path) -> list[Decision]:
+    out = folder / "decisions.jsonl"
+    export(folder, out)
+    return read_decisions(out)
+
+
+def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 3)
+    with served(tmp_path, "--overlap", 1) as desk:
+        screen = Screen(browser, desk)
+        while not screen.is_at_end:
+            item, stage = screen.now
+            if (item, stage) == ("case-1", "cross-check"):
+                screen.go_on("1", "6", "r")
+            else:
+                screen.go_on("a")
+        screen.wait_saved()
+    found = decisions(tmp_path)
+    assert [d.stage for d in found].count("cross-check") == 3
+    assert all(d.seconds > 0 for d in found)
+    [no] = [d for d in found if d.verdict == "reject"]
+    assert (no.item_id, no.reasons) == ("case-1", ("artefact", "CC-1"))
+    cafe = load_protocols(["cafe"], overlap=1)["cafe"]
+    with_desk = open_desk(tmp_path, overlap=1)
+    states = [
+        settle(with_desk.items.record(item), [d for d in found if d.item_id == item], cafe).state
+        for item in with_desk.items
+    ]
+    with_desk.close()
+    assert states == ["accepted", "rejected", "accepted"]
+
+
+def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 6, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.latency(400)  # no answer comes before the last key
+        screen.go_on("a")
+        screen.go_on("a")
+        screen.go_on("a")
+        assert screen.now[0] == "case-3"
+        assert int(screen.data("waiting")) > 0
+        screen.go_on("z")
+        assert screen.now[0] == "case-2"  # one back, not two
+        screen.go_on("z")
+        assert screen.now[0] == "case-1"
+        screen.go_on("1", "r")
+        screen.wait_saved()
+        assert screen.now[0] == "case-2"
+        screen.latency(0)
+        while not screen.is_at_end:
+            screen.go_on("a")
+        screen.wait_saved()
+    found = decisions(tmp_path)
+    standing = {d.item_id: d.verdict for d in found if not d.undone}
+    expected = {f"case-{k}": "reject" if k == 1 else "accept" for k in range(6)}
+    assert standing == expected
+    assert [d.item_id for d in found if d.undone] == ["case-1", "case-2"]
+
+
+def test_undo_goes_on_after_the_page_was_opened_again(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 3, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.go_on("a")
+        screen.go_on("a")
+        screen.wait_saved()
+        browser.refresh()
+        wait(lambda: screen.now[0] == "case-2", "where one left off")
+        screen.go_on("z")
+        assert screen.now[0] == "case-1"
+        screen.go_on("z")
+        assert screen.now[0] == "case-0"
+
+
+def test_what_is_decided_without_a_connection_is_sent_later(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 4, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        wait(lambda: len(browser.execute_script(FETCHED)) >= 8, "pictures fetched beforehand")
+        screen.latency(0, offline=True)
+        screen.go_on("a")
+        screen.go_on("r")
+        wait(lambda: "not saved yet" in screen.text("#saved"), "a word about it")
+        assert decisions(tmp_path) == []
+        screen.latency(0)
+        screen.wait_saved()
+        assert [d.verdict for d in decisions(tmp_path)] == ["accept", "reject"]
+
+
+def test_a_killed_server_loses_nothing_and_the_page_goes_on(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 4, protocol="halluseg")
+    with served(tmp_path) as desk:
+        port = desk.base.rpartition(":")[2]
+        screen = Screen(browser, desk)
+        screen.go_on("a")
+        screen.wait_saved()
+        desk.kill()
+        screen.go_on("r")
+        wait(lambda: "not saved yet" in screen.text("#saved"), "a word about it")
+    with served(tmp_path, "--port", port):
+        screen.wait_saved()
+    assert [d.verdict for d in decisions(tmp_path)] == ["accept", "reject"]
+
+
+def test_texts_are_corrected_in_place_and_both_versions_kept(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1)
+    with served(tmp_path, "--overlap", 1) as desk:
+        screen = Screen(browser, desk)
+        screen.go_on("a")
+        screen.press("e")
+        screen.press(Keys.CONTROL + "a")
+        screen.press("grey elephant arz", Keys.ENTER)  # letters that are keys elsewhere
+        assert screen.text(".text.positive .was") == "was: elephant"
+        screen.press("c")
+        screen.press("looks fine", Keys.ESCAPE, "f")
+        screen.go_on("a") if not screen.is_at_end else None
+        screen.wait_saved()
+        assert screen.is_at_end  # flagged: an adjudicator has the word
+        browser.get(desk.base + "/adjudication")
+        wait(lambda: screen.is_shown, "the flagged item")
+        assert screen.now == ("case-0", "adjudication:detail")
+        assert "grey elephant arz" in screen.text(".opinions")
+        assert "looks fine" in screen.text(".opinions")
+        screen.go_on("a")
+        screen.wait_saved()
+    detail, ruling = decisions(tmp_path)[1:]
+    assert detail.texts == {"positive": "grey elephant arz"}
+    assert (detail.comment, detail.flagged) == ("looks fine", True)
+    assert ruling.stage == "adjudication:detail"
+
+
+def test_masks_are_touched_up_with_brush_eraser_and_polygon(browser: Any, tmp_path: Path) -> None:
+    folder = make_review(tmp_path, 1, protocol="halluseg", side_px=400)
+    before = decode(make_item(tmp_path, 0, "halluseg", 400).mask_after)  # type: ignore[arg-type]
+    with served(folder) as desk:
+        screen = Screen(browser, desk)
+        screen.press("b")
+        screen.drag((-200, 150), (-150, 180))
+        screen.press("x")
+        screen.drag((0, 0), (10, 10), (20, -10))
+        screen.press("p")
+        for point in ((150, 100), (220, 100), (220, 180), (150, 180)):
+            screen.drag(point)
+        screen.press(Keys.ENTER)
+        screen.drag((-50, 200))  # a corner too many,
+        screen.press("z")  # taken back
+        screen.press("m")
+        wait(lambda: "touched up" in screen.text("#said"), "the mask in place")
+        screen.go_on("a")
+        screen.wait_saved()
+    [decision] = decisions(tmp_path)
+    assert decision.mask is not None
+    after = decode(decision.mask)
+    assert after.shape == before.shape
+    added, removed = after & ~before, before & ~after
+    assert added.sum() > 500 and removed.sum() > 100
+    assert encode(after) == decision.mask
+    theirs = coco_mask.encode(np.asfortranarray(after.astype(np.uint8)))
+    assert theirs["counts"].decode() == decision.mask["counts"]
+
+
+def test_leaving_the_mask_changes_nothing(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.press("b")
+        screen.drag((-100, 100), (-50, 120))
+        screen.press(Keys.ESCAPE)
+        screen.go_on("a")
+        screen.wait_saved()
+    assert decisions(tmp_path)[0].mask is None
+
+
+FETCHED = """
+return performance.getEntriesByType("resource").filter(e => /picture/.test(e.name) && e.responseEnd)
+"""
+REACHED = """
+return [...document.querySelectorAll("button, input, textarea, select, a, [tabindex]")]
+  .filter(e => e.checkVisibility() && e.tabIndex >= 0)
+  .map(e => e.getAttribute("aria-label") || e.labels?.[0]?.textContent || e.textContent)
+"""
+RLE = """
+const done = arguments[arguments.length - 1], cases = arguments[0];
+import("/static/rle.js").then(rle => done(cases.map(({size, counts, pixels}) => {
+  const [height, width] = size, mask = rle.decode({size, counts});
+  return [rle.encode(Uint8Array.from(pixels), height, width).counts, Array.from(mask).join("")];
+})), problem => done(String(problem)));
+"""
+
+
+def test_run_lengths_equal_pycocotools(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1)
+    rng = np.random.default_rng(0)
+    cases = []
+    for number in range(400):
+        height, width = (int(v) for v in rng.integers(1, 40, 2))
+        density = (0.0, 1.0, 0.02, 0.5, 0.97)[number % 5]
+        pixels = (rng.random((height, width)) < density).astype(np.uint8)
+        if number % 7 == 0:  # long runs
+            pixels = np.zeros((300, 200), np.uint8)
+            pixels[10 : 280 - number % 200, 5:150] = 1
+        coded = coco_mask.encode(np.asfortranarray(pixels))
+        cases.append(
+            {"size": coded["size"], "counts": coded["counts"].decode(),
+             "pixels": pixels.ravel().tolist()}
+        )  # fmt: skip
+    with served(tmp_path) as desk:
+        Screen(browser, desk)
+        found = browser.execute_async_script(RLE, cases)
+    for case, (counts, pixels) in zip(cases, found, strict=True):
+        assert counts == case["counts"]
+        assert pixels == "".join(map(str, case["pixels"]))
+
+
+def test_unsound_run_lengths_are_refused_not_looped_over(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1)
+    script = """
+    const done = arguments[arguments.length - 1];
+    import("/static/rle.js").then(({decode}) => done(arguments[0].map(counts => {
+      try { decode({size: [4, 4], counts}); return "read"; }
+      catch (problem) { return problem.name; }
+    })));
+    """
+    with served(tmp_path) as desk:
+        Screen(browser, desk)
+        codes = ["", "P", "\x01", "4", "oooooooooooooooo", "`" * 9, "@0", "1O"]
+        assert set(browser.execute_async_script(script, codes)) == {"RangeError"}
+
+
+def test_questions_are_corrected_and_checked_in_place(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="reactbench")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.go_on("a")
+        assert screen.now == ("case-0", "questions")
+        option = screen.find('[aria-label="Q9: option A"]')
+        option.clear()
+        option.send_keys("a dog", Keys.ESCAPE)
+        screen.press("a")
+        wait(lambda: "the same" in screen.text(".questions"), "what is wrong with it")
+        assert not screen.is_at_end
+        option = screen.find('[aria-label="Q9: option A"]')
+        option.clear()
+        option.send_keys("five wheels", Keys.ESCAPE)
+        screen.find('[aria-label="Q9: A is right"]').click()
+        screen.find("#stage").click()
+        screen.go_on("a")
+        screen.wait_saved()
+    last = decisions(tmp_path)[-1]
+    assert last.questions is not None
+    assert last.questions[2].options[0] == "five wheels"
+    assert last.questions[2].reference == "A"
+    assert last.questions[0].query == "Are there wheels?"
+
+
+def test_the_warm_up_tells_what_was_right(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg", gold=2)
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        assert screen.now[1] == "warm-up"
+        screen.press("r")  # it is a good one
+        wait(lambda: "known to be good" in screen.text("#feedback"), "feedback")
+        assert screen.now[0] == "case-0"
+        screen.go_on(Keys.ENTER)
+        screen.go_on("r")
+        assert screen.text("#said").startswith("Right")
+        assert screen.now == ("case-2", "check")
+        screen.go_on("a")
+        screen.wait_saved()
+    assert [d.stage for d in decisions(tmp_path)] == ["warm-up", "warm-up", "check"]
+
+
+def test_skipped_items_come_again_when_asked_for(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 2, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.go_on("s")
+        screen.go_on("a")
+        wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#veil button"), "the way back")
+        screen.find("#veil button").click()
+        wait(lambda: screen.now[0] == "case-0", "the skipped item")
+        screen.go_on("a")
+        screen.wait_saved()
+    assert [d.verdict for d in decisions(tmp_path)] == ["skip", "accept", "accept"]
+
+
+def test_hostile_texts_are_shown_as_text(browser: Any, tmp_path: Path) -> None:
+    texts = {"positive": EVIL, "negative": EVIL, EVIL: EVIL}
+    item = make_item(tmp_path, 0, "halluseg", 64, texts=texts, kind=EVIL, checks={EVIL: EVIL})
+    write_items(tmp_path, [item])
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        assert screen.text("#kind") == EVIL
+        assert EVIL in screen.text(".text.other p")
+        assert screen.find(".text.positive input").get_attribute("value") == EVIL
+        assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
+        assert "Review" in browser.title
+        screen.press("c")
+        screen.press(EVIL, Keys.ESCAPE, "f")
+        screen.go_on("a")
+        screen.wait_saved()
+        browser.get(desk.base + "/adjudication")
+        wait(lambda: screen.is_shown, "the flagged item")
+        assert EVIL in screen.text(".opinions")
+        browser.get(desk.base + "/overview")
+        wait(lambda: screen.data("ready"), "the overview")
+        assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
+
+
+def test_owners_invite_people_who_join_under_their_names(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 2, protocol="halluseg")
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        browser.get(desk.base + "/overview")
+        wait(lambda: screen.data("ready"), "the overview")
+        screen.find("#invite button").click()
+        link = wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#link code"), "a link")[0].text
+        browser.delete_all_cookies()
+        browser.get("about:blank")
+        browser.get(link)
+        wait(lambda: screen.find("#name").is_displayed(), "who are you")
+        screen.find("#name").send_keys(f"Zoë {EVIL}", Keys.ENTER)
+        wait(lambda: screen.is_shown, "the first item")
+        assert EVIL in screen.text(".me")
+        assert browser.find_elements(By.LINK_TEXT, "Overview") == []
+        assert "#" not in browser.current_url
+        screen.go_on("a")
+        screen.wait_saved()
+    assert decisions(tmp_path)[0].reviewer == f"Zoë {EVIL}"
+
+
+def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_core_python")
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
+    items = [make_item(tmp_path, k, "cafe", 64) for k in range(2)]
+    items.append(make_item(tmp_path, 3, "reactbench", 64))
+    write_items(tmp_path, items)
+    run = "const done = arguments[arguments.length-1]; axe.run().then(r => done(r.violations))"
+
+    def problems() -> list[str]:
+        browser.execute_script(script)
+        found = browser.execute_async_script(run)
+        return [
+            f"{v['id']}: {v['nodes'][0]['html']}" for v in found
+            if v["impact"] in ("serious", "critical")
+        ]  # fmt: skip
+
+    with served(tmp_path, "--overlap", 1) as desk:
+        screen = Screen(browser, desk)
+        for scheme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            for path in ("/", "/overview", "/adjudication", "/join"):
+                browser.get(desk.base + path)
+                ready = {"/overview": "ready", "/": "item", "/adjudication": "end"}.get(path)
+                if ready:
+                    wait(lambda name=ready: screen.data(name), f"{path} ready")
+                assert problems() == [], (scheme, path)
+        browser.get(desk.base)
+        wait(lambda: screen.is_shown, "an item")
+        while screen.now[1] != "questions":
+            screen.go_on("a")
+        assert problems() == []
+        screen.press("?")
+        assert problems() == []
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_everything_is_reached_by_the_tab_key_and_named(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1)
+    with served(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        names = browser.execute_script(REACHED)
+        assert all(name.strip() for name in names)
+        seen = set()
+        screen.find("body").send_keys(Keys.HOME)
+        for _ in range(len(names) + 3):
+            screen.press(Keys.TAB)
+            seen.add(browser.execute_script("return document.activeElement.outerHTML"))
+        assert len(seen) >= len(names)
+
+
+def test_the_json_of_a_request_is_what_the_contract_says(tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg")
+    desk = open_desk(tmp_path)
+    shown = desk.database.call(lambda rows: desk.assignments.queue(rows, "a"))[0]
+    desk.close()
+    import msgspec
+
+    sent = json.loads(msgspec.json.encode(shown))
+    assert sent["item"]["gold"] is None
+    assert {"item", "stage", "rules", "place", "original", "feedback"} == set(sent)

@@ -1,0 +1,336 @@
+"""The procedural editor on photographs made here: what it may change, what it refuses, and that it
+gives the same bytes twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+
+from groundfault.editors.contract import check_editor
+from groundfault.editors.loading import EditorOptions
+from groundfault.editors.procedural import ProceduralEditor, load, repertoire
+from groundfault.editors.procedural.donors import Donor, ListedDonors, read_list
+from groundfault.editors.procedural.edges import core, grown
+from groundfault.editors.procedural.editor import EDGE_PX
+from groundfault.errors import DataError
+from groundfault.interfaces import DirectEditor, Edited, EditRequest, ModelOptions, NotEdited
+from groundfault.io.masks import encode
+from groundfault.io.photographs import Photograph, Thing
+from groundfault.registry import load as from_registry
+
+SIZE = (180, 240)
+
+
+def photograph(size: tuple[int, int] = SIZE, seed: int = 0) -> tuple[Any, Any]:
+    """A lit grey body on a grainy meadow, and its mask."""
+    height, width = size
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:height, :width]
+    sky = np.stack([120 + 0 * y, 150 + 0 * y, 200 - y * 60 // height], -1)
+    meadow = np.array([70, 120, 50]) + rng.normal(0, 9, (height, width, 1))
+    image = np.where((y < 0.4 * height)[..., None], sky, meadow)
+    cy, cx, ry, rx = 0.6 * height, 0.4 * width, 0.22 * height, 0.16 * width
+    mask = ((y - cy) / ry) ** 2 + ((x - cx) / rx) ** 2 < 1
+    light = 150 - 40 * (x - cx) / rx - 25 * (y - cy) / ry + rng.normal(0, 4, size)
+    image = np.where(mask[..., None], light[..., None] * np.array([1, 0.98, 0.95]), image)
+    return np.clip(image, 0, 255).astype(np.uint8), mask
+
+
+def request(kind: str, value: str = "", **fields: Any) -> EditRequest:
+    return EditRequest(
+        instruction=f"{kind} {value}", kind=kind, value=value, **{"category": "cow", **fields}
+    )
+
+
+def performed(editor: ProceduralEditor, kind: str, value: str = "", **fields: Any) -> Edited:
+    image, mask = photograph()
+    found = editor.perform(image, mask, request(kind, value, **fields))
+    assert isinstance(found, Edited), found
+    return found
+
+
+EVERY = [
+    *(("surface", value) for value in repertoire.SURFACES if value != "cow"),
+    *(("material", value) for value in repertoire.MATERIALS),
+    *(("context", value) for value in repertoire.PLACES),
+    *(("recolour", value) for value in repertoire.COLOURS),
+    ("erase", ""),
+    ("replace", "sheep"),
+    ("add", ""),
+    ("add", "sheep"),
+    ("move", ""),
+]
+
+
+class OneDonor:
+    """A collection with one sheep."""
+
+    def of(self, category: str) -> list[Donor]:
+        image, mask = photograph((200, 260), seed=3)
+        image = np.where(mask[..., None], 255 - image, image)
+        sheep = Donor("sheep", "one", "CC BY", lambda: mask, lambda: image)
+        return [sheep] if category in ("", "sheep") else []
+
+
+@pytest.fixture(scope="module")
+def editor() -> ProceduralEditor:
+    return ProceduralEditor(filters=False, donors=OneDonor())
+
+
+@pytest.mark.parametrize(("kind", "value"), EVERY)
+def test_every_edit_changes_what_it_may_and_nothing_else(
+    editor: ProceduralEditor, kind: str, value: str
+) -> None:
+    image, mask = photograph()
+    found = performed(editor, kind, value)
+    assert found.image.shape == image.shape and found.image.dtype == np.uint8
+    changed = (found.image != image).any(-1)
+    assert not (changed & ~found.touched).any()
+    if value != "grey":
+        assert (np.abs(found.image.astype(int) - image).max(-1) > 12).sum() > 0.2 * mask.sum()
+    assert (found.mask is not None) == (kind in ("replace", "add", "move"))
+    if kind in ("surface", "material", "recolour"):
+        assert not (changed & ~grown(mask, EDGE_PX)).any()
+    if kind == "context":
+        assert not (changed & core(mask, EDGE_PX)).any()
+        assert changed[~grown(mask, EDGE_PX)].mean() > 0.9
+
+
+def test_surfaces_leave_the_light(editor: ProceduralEditor) -> None:
+    _, mask = photograph()
+    grey = performed(editor, "surface", "dalmatian").image.mean(-1)
+    left, right = mask.copy(), mask.copy()
+    left[:, 88:], right[:, :104] = False, False
+    assert grey[left].mean() > grey[right].mean() + 15
+
+
+def test_erased_is_what_the_meadow_looks_like(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    low = mask.copy()
+    low[: int(0.45 * SIZE[0])] = False
+    found = performed(editor, "erase").image[low].mean(0)
+    assert np.abs(found - image[150:, :40].reshape(-1, 3).mean(0)).max() < 12
+
+
+def test_a_thing_is_where_its_new_mask_is(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    moved = performed(editor, "move")
+    iou = (moved.mask & mask).sum() / (moved.mask | mask).sum()
+    assert iou < 0.5 and 0.85 < moved.mask.sum() / mask.sum() < 1.15
+    light = image[mask].mean()
+    assert abs(moved.image[core(moved.mask, 6)].mean() - light) < 12
+    added = performed(editor, "add")
+    assert not (added.mask & mask).any()
+    assert np.array_equal(added.image[core(mask, 6)], image[core(mask, 6)])
+    instead = performed(editor, "replace", "sheep")
+    assert (instead.mask & mask).sum() / (instead.mask | mask).sum() > 0.75
+    assert instead.details == {"donor": "one", "licence": "CC BY", "category": "sheep"}
+
+
+def test_a_colour_is_the_one_that_was_asked_for(editor: ProceduralEditor) -> None:
+    _, mask = photograph()
+    red = performed(editor, "recolour", "red").image[mask].mean(0)
+    blue = performed(editor, "recolour", "blue").image[mask].mean(0)
+    assert red[0] > red[1] + 50 and red[0] > red[2] + 40
+    assert blue[2] > blue[0] + 40 and blue[2] > blue[1] + 20
+    black, white = (performed(editor, "recolour", name).image[mask] for name in ("black", "white"))
+    assert black.mean() < 90 and white.mean() > 180
+
+
+def test_without_a_donor_or_room_nothing_is_put_in() -> None:
+    image, mask = photograph()
+    assert reason(image, mask, request("replace", "sheep"), filters=False) == "no donor"
+    assert reason(image, mask, request("replace", "dog"), filters=False, donors=OneDonor()) == (
+        "no donor"
+    )
+    alone = image[:, 46:146], mask[:, 46:146]
+    assert reason(*alone, request("add"), filters=False) == "no room"
+
+
+def test_donors_from_a_list_of_photographs(tmp_path: Path) -> None:
+    image, mask = photograph((200, 260), seed=3)
+    Image.fromarray(image).save(tmp_path / "one.png")
+    thing = Thing(id="7", category="sheep", mask=encode(mask))
+    crowd = Thing(id="8", category="sheep", mask=encode(mask), crowd=True)
+    photo = Photograph(
+        id="1", source="coco", file="one.png", height_px=200, width_px=260, things=(thing, crowd)
+    )
+    (tmp_path / "donors.jsonl").write_bytes(msgspec.json.encode(photo) + b"\n")
+    options = EditorOptions(donors=str(tmp_path / "donors.jsonl"), images=(str(tmp_path),))
+    donors = load("", options).donors
+    assert isinstance(donors, ListedDonors)
+    (found,) = donors.of("sheep")
+    assert np.array_equal(found.mask(), mask) and np.array_equal(found.image(), image)
+    assert [donor.name for donor in donors.of("")] == ["coco 1 7"] and not donors.of("cow")
+    (tmp_path / "one.png").unlink()
+    with pytest.raises(DataError, match="picture is missing"):
+        found.image()
+    (tmp_path / "donors.jsonl").write_text('{"id": 1}')
+    with pytest.raises(DataError, match="line 1"):
+        read_list(tmp_path / "donors.jsonl", [tmp_path])
+
+
+@pytest.mark.parametrize(("kind", "value"), EVERY)
+def test_no_dose_is_no_change(editor: ProceduralEditor, kind: str, value: str) -> None:
+    found = performed(editor, kind, value, dose=0.0)
+    assert np.array_equal(found.image, photograph()[0]) and not found.touched.any()
+
+
+def test_half_a_dose_is_between(editor: ProceduralEditor) -> None:
+    image = photograph()[0].astype(int)
+    whole = np.abs(performed(editor, "material", "bronze").image - image).mean()
+    half = np.abs(performed(editor, "material", "bronze", dose=0.5).image - image).mean()
+    assert 0.4 * whole < half < 0.6 * whole
+
+
+def test_none_gives_the_photograph(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    found = editor.perform(image, mask, request("none"))
+    assert isinstance(found, Edited) and np.array_equal(found.image, image)
+    assert found.image is not image
+
+
+SOME = [
+    ("surface", "zebra"),
+    ("material", "ice"),
+    ("context", "beach"),
+    ("recolour", "blue"),
+    ("erase", ""),
+    ("move", ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), SOME)
+def test_same_bytes_from_the_same_seed_and_others_from_another(kind: str, value: str) -> None:
+    first = performed(ProceduralEditor(filters=False), kind, value, seed=5)
+    again = performed(ProceduralEditor(filters=False), kind, value, seed=5)
+    other = performed(ProceduralEditor(filters=False), kind, value, seed=6)
+    assert np.array_equal(first.image, again.image)
+    assert np.array_equal(first.image, other.image) == (kind == "recolour")
+
+
+def test_threads_change_no_byte() -> None:
+    import cv2
+
+    before = cv2.getNumThreads()
+    found = []
+    try:
+        for threads in (1, 4):
+            cv2.setNumThreads(threads)
+            found.append([performed(ProceduralEditor(filters=False), *one).image for one in SOME])
+    finally:
+        cv2.setNumThreads(before)
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_the_photograph_is_left_as_it_is(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    for one in SOME:
+        editor.perform(image, mask, request(*one))
+    assert np.array_equal(image, photograph()[0]) and np.array_equal(mask, photograph()[1])
+
+
+def reason(image: Any, mask: Any, wanted: EditRequest, **settings: Any) -> str:
+    found = ProceduralEditor(**settings).perform(image, mask, wanted)
+    assert isinstance(found, NotEdited) and found.outcome == "refused", found
+    return found.reason
+
+
+def test_what_does_not_suit_is_refused() -> None:
+    image, mask = photograph()
+    assert reason(image // 12, mask, request("surface", "zebra")) == "too dark"
+    assert reason(image, mask, request("surface", "cow")) == "already so"
+    assert reason(image, mask, request("surface", "zebra", category="bicycle")) == (
+        "defined by its parts"
+    )
+    assert reason(image, mask, request("context", "snow", category="kite")) == (
+        "does not stand on the ground"
+    )
+    assert reason(image, mask, request("context", "snow", category="gargoyle")) == "size unknown"
+    pieces = mask.copy()
+    pieces[:, 88:104] = False
+    assert reason(image, pieces, request("material", "gold")) == "occluded"
+    flat = np.full_like(image, 128)
+    assert reason(flat, mask, request("surface", "zebra")) in ("outline unclear", "blurred")
+    low = np.zeros_like(mask)
+    low[100:, 90:170] = True
+    assert reason(image, low, request("context", "snow", category="couch")) == "cut off below"
+    busy = np.random.default_rng(0).integers(0, 256, image.shape, dtype=np.uint8)
+    assert reason(busy, mask, request("erase")) == "surroundings too busy"
+
+
+def test_what_nobody_knows_is_refused() -> None:
+    image, mask = photograph()
+    assert reason(image, mask, request("surface", "plaid")) == "unknown surface"
+    assert reason(image, mask, request("context", "mars")) == "unknown context"
+    assert reason(image, mask, request("fold")) == "unknown kind of edit"
+    assert reason(image, mask[:-1], request("erase")) == "image and region differ in size"
+
+
+@pytest.mark.parametrize("filters", [True, False])
+@pytest.mark.parametrize(("kind", "value"), SOME)
+def test_hostile_masks_and_pictures(kind: str, value: str, filters: bool) -> None:
+    image, mask = photograph()
+    nothing, everything, dot = np.zeros_like(mask), np.ones_like(mask), np.zeros_like(mask)
+    dot[90, 120] = True
+    wanted = request(kind, value)
+    assert reason(image, nothing, wanted, filters=filters) == "too small"
+    assert reason(image, everything, wanted, filters=filters) == "too large"
+    assert reason(image, dot, wanted, filters=filters) == "too small"
+    tiny = image[:9, :7], mask[:9, :7]
+    assert reason(*tiny, wanted, filters=filters) == "too small"
+    line = np.zeros_like(mask)
+    line[20:24, :] = True
+    half = np.zeros_like(mask)
+    half[:, :120] = True
+    for odd in (line, half, ~mask, np.random.default_rng(1).random(mask.shape) < 0.3):
+        for picture in (image, np.zeros_like(image)):
+            found = ProceduralEditor(filters=filters).perform(picture, odd, wanted)
+            assert isinstance(found, NotEdited) or found.image.shape == image.shape
+
+
+def test_a_grey_photograph_stays_grey(editor: ProceduralEditor) -> None:
+    image, mask = photograph()
+    grey = np.repeat(image.mean(-1, keepdims=True).astype(np.uint8), 3, -1)
+    for one in SOME:
+        found = editor.perform(grey, mask, request(*one))
+        assert isinstance(found, Edited)
+        assert np.ptp(found.image.astype(int), axis=-1).max() <= 2
+
+
+def test_a_large_photograph(editor: ProceduralEditor) -> None:
+    image, mask = photograph((1100, 1500))
+    for one in SOME[:2]:
+        found = editor.perform(image, mask, request(*one))
+        assert isinstance(found, Edited) and (found.image != image).any()
+
+
+def test_it_keeps_the_contract_and_reads_no_prose() -> None:
+    made = from_registry("editors", "procedural")("", ModelOptions())
+    check_editor(made, "procedural")
+    assert isinstance(made, DirectEditor)
+    image, mask = photograph()
+    assert isinstance(made.edit(image, mask, "please paint the cow"), NotEdited)
+    bronze = load("", ModelOptions()).edit(image, mask, "material bronze")
+    assert isinstance(bronze, NotEdited) or (bronze != image).any()
+
+
+def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
+    from groundfault.editors.procedural import colours, materials, places, surfaces
+
+    assert set(colours.PAINTS) == set(repertoire.COLOURS)
+    assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
+    assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
+    assert set(places.GROUNDS) == set(repertoire.PLACES)
+    code = (
+        "import sys, groundfault.editors.procedural.repertoire; "
+        "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
