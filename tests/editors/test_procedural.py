@@ -262,8 +262,27 @@ def test_what_does_not_suit_is_refused() -> None:
     low = np.zeros_like(mask)
     low[100:, 90:170] = True
     assert reason(image, low, request("context", "snow", category="couch")) == "cut off below"
-    busy = np.random.default_rng(0).integers(0, 256, image.shape, dtype=np.uint8)
-    assert reason(busy, mask, request("erase")) == "surroundings too busy"
+    small = np.zeros_like(mask)
+    small[80:120, 75:115] = True
+    parted = image.copy()
+    parted[:, :95], parted[:, 95:] = (220, 40, 30), (20, 60, 200)
+    assert reason(parted, small, request("erase")) == "surroundings too busy"
+    grey = np.repeat(image[..., :1], 3, -1)
+    assert reason(grey, mask, request("recolour", "red")) == "no colours"
+
+
+def test_a_fill_that_invents_something_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    image, _ = photograph()
+    small = np.zeros(SIZE, bool)
+    small[110:150, 180:215] = True
+
+    def invented(photo: Any, hole: Any, **settings: Any) -> Any:
+        return np.where(hole[..., None], np.float32([0.9, 0.1, 0.8]), photo)
+
+    asked = request("erase")
+    assert isinstance(ProceduralEditor().perform(image, small, asked), Edited)
+    monkeypatch.setattr("groundfault.editors.procedural.editor.fill", invented)
+    assert reason(image, small, asked) == "fill does not fit"
 
 
 def test_what_nobody_knows_is_refused() -> None:

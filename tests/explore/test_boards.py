@@ -23,6 +23,7 @@ from groundfault.records import Outcome
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.recorder import read_predictions, replace_predictions
 from groundfault.runs.run import read_run
+from groundfault.web.explore import points
 from groundfault.web.explore.board import Board, Point
 from groundfault.web.explore.boards import read_boards
 from groundfault.web.explore.confusion import confusion
@@ -131,6 +132,17 @@ def test_failed_and_unread_answers_are_counted_as_scores_count_them(
             assert values[name] == point.metrics[name].value  # type: ignore[attr-defined]
     labels = [shelf.board.sides["p⁻"][code] for code in shelf.board.ends(Point())[0]["p⁻"]]
     assert labels.count("failed") == 2 and "UA-FP" in labels
+
+
+def test_many_predictions_per_case_are_counted_alike(
+    board_of: Boards, made: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = board_of("pairs")
+    monkeypatch.setattr(points, "PADDED", 0)
+    [shelf] = read_boards(made("pairs"))
+    for point in (Point(), Point(0.1, 0.1), Point(0.3, 0.8)):
+        for mine, theirs in zip(shelf.board.ends(point), board.ends(point), strict=True):
+            assert all(np.array_equal(mine[side], theirs[side]) for side in board.sides)
 
 
 def test_tests_are_those_of_compare(board_of: Boards, made: Runs) -> None:

@@ -37,7 +37,7 @@ from groundfault.llm.server import (
 )
 from groundfault.records import Conversation, Message, Reply
 
-__all__ = ["GeminiServer", "gemini"]
+__all__ = ["FILTERS", "GeminiServer", "decode_response", "gemini"]
 
 GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -108,13 +108,7 @@ class GeminiServer:
 
     def parse(self, body: bytes) -> Reply:
         """The first candidate; its thoughts are the reasoning."""
-        try:
-            response = decode_json(body, _Response)
-        except msgspec.DecodeError as problem:
-            kind = "has another schema"
-            if not isinstance(problem, msgspec.ValidationError):
-                kind = "is not JSON"
-            raise Unsound(f"the response {kind}: {problem}") from None
+        response = decode_response(body)
         tokens_in, *written = usage_numbers(
             response.usage_metadata,
             "promptTokenCount",
@@ -156,9 +150,15 @@ class GeminiServer:
         return Refused(f"the server refused the request (HTTP {status}{words})")
 
 
+class _InlineData(msgspec.Struct, rename="camel"):
+    data: str = ""
+
+
 class _Part(msgspec.Struct, rename="camel"):
     text: str = ""
     thought: bool = False
+    inline_data: _InlineData | None = None
+    """A picture, of models that give them."""
 
 
 class _Content(msgspec.Struct, rename="camel"):
@@ -178,6 +178,17 @@ class _Response(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] = []
     prompt_feedback: _Feedback | None = None
     usage_metadata: msgspec.Raw = msgspec.Raw()
+
+
+def decode_response(body: bytes) -> _Response:
+    """A response of `generateContent`; raises Unsound."""
+    try:
+        return decode_json(body, _Response)
+    except msgspec.DecodeError as problem:
+        kind = "has another schema"
+        if not isinstance(problem, msgspec.ValidationError):
+            kind = "is not JSON"
+        raise Unsound(f"the response {kind}: {problem}") from None
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:

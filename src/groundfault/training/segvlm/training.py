@@ -98,7 +98,7 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         return make_cure(recipe, options)
     names = (recipe.model.vlm, recipe.model.decoder)
     vlm, processor, decoder, identities = load_bases(*names, options)
-    reader = Reader(processor)
+    reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     make_room(vlm, reader.seg)
     layers = projector(vlm, decoder).to(cluster.placement.device)
     wrapped = add_lora(vlm, recipe.lora, reader.seg)
@@ -231,7 +231,7 @@ def _frozen_hash(pupil: Pupil) -> str:
     digest = sha256()
     for name, value in pupil.network.named_parameters():
         if not value.requires_grad:
-            total = value.detach().double().sum()  # of billions of weights, a sum is enough
+            total = value.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
             digest.update(f"{name} {total.item()!r}".encode())
     return digest.hexdigest()
 

@@ -38,7 +38,7 @@ FACETS = (
     "control", "crowd", "size", "split", "label",
 )  # fmt: skip
 """Columns of case tables that cases can be chosen by, in the order in which they are offered."""
-MOST_LABELS = 5000
+UNREAD = object()
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -88,6 +88,7 @@ class Board:
         self.sources = made_of.sources
         self._reading, self._comparing = threading.Lock(), threading.Lock()
         """Held while the benchmark is read, or masks are compared, once for all."""
+        self._source: Any = UNREAD
         self.notes: list[str] = []
         """What a reader should know."""
         table = self.runs[0].table
@@ -182,7 +183,10 @@ class Board:
         """The benchmark with its pictures, read when it is first asked for; None where it is not
         at hand."""
         with self._reading:
-            return self.sources.of(self.runs[0])
+            if self._source is UNREAD:
+                self._source = self.sources.of(self.runs[0])
+            found: Source | None = self._source
+            return found
 
     def place(self, name: str) -> int | None:
         """Where the entry of this name stands."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundfault.build.review import ADJUDICATION, Decision, Settled, write_decisions
-from groundfault.build.review_rules import load_protocols, own_protocols
+from groundfault.build.review_rules import load_protocols, own_protocols, write_rules
 from groundfault.errors import UsageError
 from groundfault.io.foreign import decode_json
 from groundfault.web.review import statistics
@@ -146,6 +146,7 @@ def open_desk(
     opened = open_database(database or str(folder / "review" / DATABASE))
     try:
         ledger = Ledger(opened, items, dict(rules))
+        write_rules(folder, rules)
     except BaseException:
         opened.close()
         raise

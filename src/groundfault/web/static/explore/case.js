@@ -100,6 +100,7 @@ function inMasks(set, found, question, stage) {
   const picture = question.pictures[0];
   return h("article", { class: "question" },
     h("h3", {}, h("small", {}, question.role), " ", question.query, question.present === null ? null : h("span", { class: "soft expected" }, question.present ? " · is there" : " · is not there")),
+    question.truth ? h("p", { class: "truth" }, h("small", {}, "there is "), question.truth) : null,
     picture ? stage.picture({ src: `/explore/picture/${set.key}/${found.place}/${question.place}/0/large`, width: picture.width_px, height: picture.height_px, target: question.target, said: question.said, label: `${question.role} ${question.query}` }) : noPicture(),
     h("ul", { class: "answers" }, question.said.map((said) => answer(set, found, question, said))));
 }

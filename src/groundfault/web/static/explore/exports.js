@@ -40,5 +40,5 @@ function asking(kind, words, about) {
 function done(kind, found) {
   if (kind === "benchmark") return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small soft" }, "Ask a model: ", h("code", {}, `groundfault eval ${found.path} --model NAME`))];
   const { cases, items, held_out_cases: held } = found.about;
-  return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small" }, `${items} items of ${cases} cases. ${held} cases share no picture and no origin with them: held-out.txt. Evaluate on those only.`)];
+  return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small" }, `${items} items of ${cases} cases. ${held} cases share no picture and no origin with them: evaluate on those only (held-out.txt). data.toml has both for a recipe.`)];
 }

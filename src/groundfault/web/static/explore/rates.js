@@ -19,6 +19,7 @@ export function startRates(place, of, current) {
     const query = state.query(FREE);
     if (query === asked) { marked(place); return; }
     asked = query;
+    place.classList.add("waiting");
     const mine = ++turn;
     clearTimeout(timer);
     load(query, "", mine);
