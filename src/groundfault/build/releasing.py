@@ -2,6 +2,7 @@
 
     DIR/release/   our folder, or an exam; `groundfault eval DIR/release`
     DIR/native/    the files of the paper that the set is built after
+    DIR/hub/       Parquet with pictures, a card and a Croissant description
 
 A release is never changed: where another one is made from the same build, the earlier one keeps
 its content under DIR/release-HASH and DIR/native-HASH.
@@ -18,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.benchmarks import folder, reactbench
+from groundfault.build.hub_folder import HUB, write_hub_folder
 from groundfault.build.native import write_cafe, write_halluseg
 from groundfault.build.provenance import write_provenance
 from groundfault.build.records import Candidate
@@ -70,6 +72,7 @@ def release(
         write_provenance(together / RELEASE / "provenance.parquet", candidates)
         NATIVES[benchmark](written, candidates, together / NATIVE, staged)
         write_provenance(together / NATIVE / "provenance.parquet", candidates)
+        write_hub_folder(candidates, written, build, together / HUB)
         shutil.rmtree(staged)
     _take_place(build / ".released", build)
     return written
@@ -113,7 +116,7 @@ def _link(kept: Path, place: Path) -> None:
 
 def _take_place(made: Path, build: Path) -> None:
     """Put a new release where an older one may be, which stays under a name of its own."""
-    for name in (RELEASE, NATIVE):
+    for name in (RELEASE, NATIVE, HUB):
         there, digest = build / name, ""
         if there.is_dir():
             digest = _digest(there)
