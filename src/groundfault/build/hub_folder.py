@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -51,8 +51,23 @@ MASKS = {
 }
 
 
+class Publication(Protocol):
+    """What a release says of its publication; "" where it says nothing."""
+
+    @property
+    def version(self) -> str: ...
+    @property
+    def date(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+
+
 def write_hub_folder(
-    candidates: Sequence[Candidate], released: Benchmark, build: Path, place: Path
+    candidates: Sequence[Candidate],
+    released: Benchmark,
+    build: Path,
+    place: Path,
+    published: Publication,
 ) -> None:
     """Write the folder; its files are the same for the same release."""
     path = place / DATA
@@ -60,7 +75,7 @@ def write_hub_folder(
     _write_table(path, candidates, build)
     write_bytes(place / "README.md", _card(released, len(candidates)).encode())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    write_json(place / "croissant.json", _croissant(released, digest))
+    write_json(place / "croissant.json", _croissant(released, digest, published))
 
 
 def _write_table(path: Path, candidates: Sequence[Candidate], build: Path) -> None:
@@ -172,6 +187,7 @@ CONTEXT = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -201,9 +217,10 @@ CONTEXT = {
 """Croissant's vocabulary, as its specification has it."""
 
 
-def _croissant(released: Benchmark, digest: str) -> dict[str, Any]:
+def _croissant(released: Benchmark, digest: str, published: Publication) -> dict[str, Any]:
     """The description in Croissant 1.1."""
     card = released.card
+    said = {"version": published.version, "datePublished": published.date, "url": published.url}
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -212,10 +229,7 @@ def _croissant(released: Benchmark, digest: str) -> dict[str, Any]:
         "description": f"{card.title}. {card.about}",
         "license": card.licence,
         "citeAs": card.citation,
-        "url": "https://example.org/not-published-yet",
-        "version": "1.0.0",
-        "datePublished": "1970-01-01",
-        "creator": {"@type": "Organization", "name": "its builders"},
+        **{name: value for name, value in said.items() if value},
         "distribution": [
             {
                 "@type": "cr:FileObject",

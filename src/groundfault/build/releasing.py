@@ -21,6 +21,7 @@ import msgspec
 from groundfault.benchmarks import folder, reactbench
 from groundfault.build.hub_folder import HUB, write_hub_folder
 from groundfault.build.native import write_cafe, write_halluseg
+from groundfault.build.patches import write_patches
 from groundfault.build.provenance import write_provenance
 from groundfault.build.records import Candidate
 from groundfault.io.foreign import sha256
@@ -41,9 +42,14 @@ class ReleaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     licence: str = ""
     """"" is what the photographs' licences allow, one by one."""
     citation: str = ""
+    version: str = "1.0.0"
+    date: str = ""
+    """Of publication, as in 2026-11-16."""
+    url: str = ""
     pictures: bool = True
-    """False leaves pictures out where their licence forbids passing them on: the release names
-    them and holds what is needed to make them again."""
+    """False leaves pictures out, where their licence forbids passing them on: the release says how
+    they are made again from the photographs (`build restore`), and there are no native files and
+    no folder for a hub."""
 
 
 def release(
@@ -70,9 +76,13 @@ def release(
             folder.write(made, together / RELEASE, images_from=staged)
             written = folder.read(together / RELEASE)
         write_provenance(together / RELEASE / "provenance.parquet", candidates)
-        NATIVES[benchmark](written, candidates, together / NATIVE, staged)
-        write_provenance(together / NATIVE / "provenance.parquet", candidates)
-        write_hub_folder(candidates, written, build, together / HUB)
+        if settings.pictures:
+            NATIVES[benchmark](written, candidates, together / NATIVE, staged)
+            write_provenance(together / NATIVE / "provenance.parquet", candidates)
+            write_hub_folder(candidates, written, build, together / HUB, settings)
+        else:
+            shutil.rmtree(together / RELEASE / "images")
+            write_patches(together / RELEASE, candidates, pictures, build)
         shutil.rmtree(staged)
     _take_place(build / ".released", build)
     return written
@@ -117,7 +127,9 @@ def _link(kept: Path, place: Path) -> None:
 def _take_place(made: Path, build: Path) -> None:
     """Put a new release where an older one may be, which stays under a name of its own."""
     for name in (RELEASE, NATIVE, HUB):
-        there, digest = build / name, ""
+        there = build / name
+        if not (made / name).is_dir():
+            continue
         if there.is_dir():
             digest = _digest(there)
             if digest == _digest(made / name):
