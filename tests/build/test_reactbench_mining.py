@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 from tests.build.sources import write
@@ -195,6 +196,12 @@ def test_tables_hold_every_pair_and_attribute(tmp_path: Path) -> None:
     assert {"object": "cup", "attribute": "white", "rank": 1}.items() <= looks[0].items()
 
 
+def test_mining_leaves_its_tables(tmp_path: Path) -> None:
+    mined(iter(TOY), min_count=2, tables=str(tmp_path / "counted"))
+    assert pq.read_table(tmp_path / "counted" / "pairs.parquet").num_rows == 4
+    assert pq.read_table(tmp_path / "counted" / "attributes.parquet").num_rows == 9
+
+
 def test_the_expected_thing_is_erased() -> None:
     found, dropped = mined(TOY, min_count=2, tasks=("erasure",))
     by_pair = Counter((each.facts["erased"], each.facts["kept"]) for each in found)
@@ -216,6 +223,15 @@ def test_photographs_are_read_twice_however_they_are_given() -> None:
     given = mine(iter(TOY), ReactbenchSettings(min_count=2, per_image=None), lambda *_: None,
                  statistics=statistics)  # fmt: skip
     assert list(given) == expected
+
+
+def test_tables_are_taken_where_nothing_can_be_counted() -> None:
+    things = tuple(msgspec.structs.replace(each, attributes=()) for each in TOY[0].things)
+    plain = msgspec.structs.replace(TOY[0], things=things, relations=())
+    found, _ = mined(iter([plain]), tasks=("attribute",))
+    assert found and all(each.facts["pairs"] == "table" for each in found)
+    counted_, _ = mined(iter(TOY), tasks=("attribute",), min_count=2)
+    assert counted_ and not any("pairs" in each.facts for each in counted_)
 
 
 def test_things_with_their_usual_attribute() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.build.sources import HEIGHT, WIDTH, annotation, coco, picture, square, write
 
+from groundfault.build.mining.cafe import CafeSettings, mine
 from groundfault.build.sources import SOURCES, photographs, picture_path
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.coco_photographs import read
@@ -74,6 +76,37 @@ def test_unsound_coco_is_refused_by_its_record(tmp_path: Path, change: Any, mess
     change(content)
     with pytest.raises(DataError, match=message):
         list(read(write(tmp_path / "coco.json", content)))
+
+
+def test_annotations_without_an_id_get_one(tmp_path: Path) -> None:
+    content = coco()
+    for each in content["annotations"][1:4:2]:
+        del each["id"]
+    _, two, _ = read(write(tmp_path / "coco.json", content))
+    assert [thing.id for thing in two.things] == ["n1", "n3", "23"]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    def peak(images: int) -> int:
+        content = coco()
+        size = {"height": HEIGHT, "width": WIDTH}
+        content["images"] = [{"id": k, "file_name": f"{k}.jpg", **size} for k in range(images)]
+        content["annotations"] = [
+            annotation(4 * k + n, k, 18, square(5, 5, 20), padding="x" * 1200)
+            for n in range(4)
+            for k in range(images)
+        ]
+        path = write(tmp_path / f"{images}.json", content)
+        tracemalloc.start()
+        found = mine(read(path), CafeSettings(several=True), lambda *_: None)
+        assert sum(1 for _ in found) == 9 * images
+        assert path.stat().st_size > 5000 * images
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    small, large = peak(500), peak(1500)  # files of 2.5 and 7.6 MB
+    assert large - small < 1_500_000  # each image's entry, and where its annotations stand
 
 
 def gold(*masks: Any, texts: tuple[str, ...] = ("chili", "fish ball")) -> dict[str, Any]:

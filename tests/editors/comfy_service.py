@@ -4,54 +4,36 @@ Its one workflow loads the picture and the mask, and draws red where LoadImage's
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
-import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from tests.editors.loopback import LoopbackService
 
 
-class ComfyService:
+class ComfyService(LoopbackService):
     """The server; `with` starts and ends it."""
 
     def __init__(self, *, fault: str = "", looks: int = 2) -> None:
+        super().__init__()
         self.fault, self.looks = fault, looks
         self.files: dict[str, bytes] = {}
         self.prompts: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, int] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> ComfyService:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(60)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(60)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(60)
-        self._loop.close()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def _start(self) -> None:
-        from aiohttp import web
-
-        app = web.Application(client_max_size=64 << 20)
-        app.router.add_post("/upload/image", self._upload)
-        app.router.add_post("/prompt", self._prompt)
-        app.router.add_get("/history/{id}", self._history)
-        app.router.add_get("/view", self._view)
-        self._runner = web.AppRunner(app)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.port: int = self._runner.addresses[0][1]
+    def routes(self) -> Iterator[tuple[str, str, Any]]:
+        """What it serves."""
+        yield "POST", "/upload/image", self._upload
+        yield "POST", "/prompt", self._prompt
+        yield "GET", "/history/{id}", self._history
+        yield "GET", "/view", self._view
 
     async def _upload(self, request: Any) -> Any:
         from aiohttp import web

@@ -25,8 +25,9 @@ from groundfault.build.pictures import (
     read_photograph,
 )
 from groundfault.build.records import Candidate, Dropped, EditedPicture
-from groundfault.build.stages import FAILED, Keep, Record, encoded
+from groundfault.build.stages import FAILED, Agree, Keep, Record, encoded, unasked
 from groundfault.editors.loading import EditorOptions, editor_identity, load_editor
+from groundfault.editors.services import ServiceEditor
 from groundfault.errors import RAISED, DataError, GroundfaultError, described
 from groundfault.interfaces import DirectEditor, Edited, Editor, EditRequest, NotEdited
 from groundfault.io.foreign import sha256
@@ -90,8 +91,9 @@ class EditStage:
         plan: Plan | None = None,
         donors: Path | None = None,
         options: EditorOptions | None = None,
+        agree: Agree = unasked,
     ) -> None:
-        self.plan = plan or Plan()
+        self.plan, self.agree = plan or Plan(), agree
         folders = tuple(path.resolve() for path in images)
         given = msgspec.structs.replace(
             options or EditorOptions(),
@@ -150,6 +152,7 @@ class EditStage:
     def _here(self, candidates: Iterator[Candidate], keep: Keep) -> str:
         doer, _ = self.job.set_up()
         try:
+            candidates = self._agreed(candidates, doer)
             many = doer.at_once
             if many <= 1:
                 for candidate in candidates:
@@ -162,6 +165,14 @@ class EditStage:
             return doer.stopped
         finally:
             doer.close()
+
+    def _agreed(self, candidates: Iterator[Candidate], doer: _Doer) -> Iterator[Candidate]:
+        """Show whoever pays what is left to edit, where an editor costs something."""
+        if not isinstance(doer.editor, ServiceEditor):
+            return candidates
+        pending = list(candidates)
+        self.agree(f"{self.job.settings.by} is to edit", doer.editor.estimate(len(pending)))
+        return iter(pending)
 
     def _many(self, candidates: Iterator[Candidate], doer: Any, many: int, keep: Keep) -> None:
         """By requests to a service, several under way."""

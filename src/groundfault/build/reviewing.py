@@ -16,7 +16,7 @@ from groundfault.build.review import (
     settle,
     write_items,
 )
-from groundfault.build.review_rules import ReviewProtocol, load_protocol, load_protocols
+from groundfault.build.review_rules import ReviewProtocol, load_protocol, rules_in_force
 from groundfault.build.stages import Keep
 
 __all__ = ["ReviewStage", "review_item"]
@@ -33,7 +33,7 @@ class ReviewStage:
         self.folder, self.benchmark = folder, benchmark
         self.decisions = decisions or NONE
         self.protocol: ReviewProtocol = (
-            load_protocol(Path(protocol)) if protocol else load_protocols([benchmark])[benchmark]
+            load_protocol(Path(protocol)) if protocol else rules_in_force(folder, benchmark)
         )
         self.made: dict[str, list[Decision]] = {}
         if self.decisions != NONE:

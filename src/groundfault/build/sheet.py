@@ -99,7 +99,7 @@ def _caption(draw: ImageDraw.ImageDraw, candidate: Candidate, left: int, top: in
     draw.text((left, top), candidate.task, BADGES.get(candidate.task, INK), font)
     begin = left + 10 + round(draw.textlength(candidate.task, font))
     words = f"+ {proposal.positive}   − {proposal.negative}"
-    if not proposal.positive:
+    if not proposal.negative:
         words = f"{candidate.target.category}: {proposal.kind} {proposal.value}"
     draw.text((begin, top), _ascii(words), INK, font)
     draw.text((left, top + 19), _ascii(candidate.id), SOFT, small)

@@ -24,7 +24,8 @@ from groundfault.editors.services import (
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions
-from groundfault.llm.gemini import FILTERS, GeminiServer
+from groundfault.io.foreign import decode_json
+from groundfault.llm.gemini import FILTERS, GeminiServer, decode_response
 from groundfault.llm.gemini import gemini as chat_server
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
@@ -142,7 +143,7 @@ class GeminiEditServer:
         message = conversation[-1]
         words = message.text + (MASK_WORDS if len(message.pictures) > 1 else "")
         told = (Message("user", (*message.pictures, words)),)
-        request = msgspec.json.decode(self.inner.body(told), type=dict[str, msgspec.Raw])
+        request = decode_json(self.inner.body(told), dict[str, msgspec.Raw])
         ratio = self.settings.get("aspect_ratio") or _ratio_of(message.pictures[0])
         image = {"aspectRatio": ratio} if ratio else {}
         if "image_size" in self.settings:
@@ -152,20 +153,17 @@ class GeminiEditServer:
 
     def parse(self, body: bytes) -> Reply:
         """The first picture of a response; words without a picture, or a filter, are a refusal."""
-        try:
-            response = msgspec.json.decode(body, type=_Response)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise Unsound(f"the response has another schema ({problem})") from None
+        response = decode_response(body)
         tokens = usage_numbers(response.usage_metadata, "promptTokenCount", "candidatesTokenCount")
         tokens_in, tokens_out = map(count, tokens)
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else ""
-        candidate = response.candidates[0] if response.candidates else _Candidate()
-        parts = candidate.content.parts if candidate.content else []
+        candidate = response.candidates[0] if response.candidates else None
+        parts = candidate.content.parts if candidate and candidate.content else []
         data = next((part.inline_data.data for part in parts if part.inline_data), "")
         if data:
             return picture_reply(data, tokens_in=tokens_in, tokens_out=tokens_out, cost=self.price)
         words = " ".join("".join(part.text for part in parts).split())[:LONGEST_MESSAGE]
-        ended = blocked or candidate.finish_reason
+        ended = blocked or (candidate.finish_reason if candidate else "")
         if not blocked and ended not in NO_PICTURE and not words:
             raise Unsound(f"the response holds no picture (finish reason {ended or 'none'})")
         reason = f"gave words instead of a picture: {words}" if words else f"filtered: {ended}"
@@ -183,34 +181,6 @@ class GeminiEditServer:
         if isinstance(found, Refused):
             return Refused(str(found), everything=found.everything)
         return found
-
-
-class _InlineData(msgspec.Struct, rename="camel"):
-    data: str = ""
-
-
-class _Part(msgspec.Struct, rename="camel"):
-    text: str = ""
-    inline_data: _InlineData | None = None
-
-
-class _Content(msgspec.Struct, rename="camel"):
-    parts: list[_Part] = []
-
-
-class _Candidate(msgspec.Struct, rename="camel"):
-    content: _Content | None = None
-    finish_reason: str = ""
-
-
-class _Feedback(msgspec.Struct, rename="camel"):
-    block_reason: str = ""
-
-
-class _Response(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate] = []
-    prompt_feedback: _Feedback | None = None
-    usage_metadata: msgspec.Raw = msgspec.Raw()
 
 
 def _ratio_of(picture: Picture) -> str:

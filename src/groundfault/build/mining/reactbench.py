@@ -17,6 +17,8 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
 from typing import IO, Literal
 
 import msgspec
@@ -29,6 +31,7 @@ from groundfault.build.mining.reactbench_statistics import (
     Statistics,
     StatisticsSettings,
     count,
+    write_tables,
 )
 from groundfault.build.mining.selection import (
     Common,
@@ -47,6 +50,7 @@ from groundfault.io.photographs import Photograph, Thing, spoken
 __all__ = ["OPERATIONS", "SETTINGS", "ReactbenchSettings", "mine", "statistics_settings"]
 
 Photographs = Iterable[Photograph] | Callable[[], Iterable[Photograph]]
+LOOKED_INTO = 200
 OPERATIONS = ("delete", "add", "replace", "move")
 NEAR = 0.25
 """Boxes are near that touch once both are widened by this share of their sides."""
@@ -58,13 +62,16 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     tasks: tuple[Literal["erasure", "attribute", "tracing", "counting"], ...] = (
         "erasure", "attribute", "tracing", "counting",
     )  # fmt: skip
-    pairs: Literal["counted", "table"] = "counted"
-    """Count what goes together and how things look, or take it from tables."""
+    pairs: Literal["auto", "counted", "table"] = "auto"
+    """Count what goes together and how things look, or take it from tables; "auto" counts where one
+    of the first photographs has relations or attributes."""
     min_count: int = 50
     min_probability: float = 0.2
     top: int = 3
     count: Literal["images", "relations"] = "images"
     names: Names = Names()
+    tables: str = ""
+    """A folder that pairs.parquet and attributes.parquet are written to: all that was counted."""
     per_pair: int | None = 50
     """Candidates of one pair, and of one (object, attribute); the paper does not say."""
     min_area_share: float = 0.01
@@ -118,10 +125,27 @@ def mine(
     """
     if not settings.tasks:
         raise UsageError("ReactBench: give at least one task")
+    if settings.pairs == "auto":
+        photographs, annotated = _looked_into(photographs)
+        chosen: Literal["counted", "table"] = (
+            "counted" if annotated or statistics is not None else "table"
+        )
+        settings = msgspec.structs.replace(settings, pairs=chosen)
     counted = settings.pairs == "counted" and {"erasure", "attribute"} & {*settings.tasks}
     if not counted or statistics is not None:
         return _mined(_begun(photographs), settings, on_drop, statistics)
     return _counted_and_mined(photographs, settings, on_drop)
+
+
+def _looked_into(photographs: Photographs) -> tuple[Photographs, bool]:
+    """The same photographs, and whether one of the first has relations or attributes."""
+    begun = iter(_begun(photographs))
+    first = list(islice(begun, LOOKED_INTO))
+    annotated = any(
+        each.relations or any(thing.attributes for thing in each.things) for each in first
+    )
+    once = isinstance(photographs, Iterator)
+    return (chain(first, begun) if once else photographs), annotated
 
 
 def _begun(photographs: Photographs) -> Iterable[Photograph]:
@@ -132,13 +156,22 @@ def _counted_and_mined(
     photographs: Photographs, settings: ReactbenchSettings, on_drop: OnDrop
 ) -> Iterator[Candidate]:
     if not isinstance(photographs, Iterator):
-        statistics = count(_begun(photographs), statistics_settings(settings))
+        statistics = _counted(_begun(photographs), settings)
         yield from _mined(_begun(photographs), settings, on_drop, statistics)
         return
     with tempfile.TemporaryFile() as file:
-        statistics = count(_kept(photographs, file), statistics_settings(settings))
+        statistics = _counted(_kept(photographs, file), settings)
         file.seek(0)
         yield from _mined(_read_again(file), settings, on_drop, statistics)
+
+
+def _counted(photographs: Iterable[Photograph], settings: ReactbenchSettings) -> Statistics:
+    found = count(photographs, statistics_settings(settings))
+    if settings.tables:
+        folder = Path(settings.tables)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tables(found, folder / "pairs.parquet", folder / "attributes.parquet")
+    return found
 
 
 def _kept(photographs: Iterable[Photograph], file: IO[bytes]) -> Iterator[Photograph]:

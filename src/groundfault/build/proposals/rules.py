@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
+from groundfault.build.denied import Denied
 from groundfault.build.proposals.exam_fields import (
     attribute_fields,
     erasure_fields,
@@ -19,7 +20,7 @@ from groundfault.build.proposals.exam_fields import (
     tracing_fields,
 )
 from groundfault.build.proposals.exam_rules import OPERATIONS
-from groundfault.build.proposals.kinds import PEOPLE, denied_word, kin
+from groundfault.build.proposals.kinds import NOBODY, kin, named_denied
 from groundfault.build.proposals.layout import locative, room_beside, told_apart
 from groundfault.build.proposals.linter import errors, lint
 from groundfault.build.proposals.proposer import Keep
@@ -59,8 +60,10 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
     """Categories that there are donors of."""
-    denied: frozenset[str] = PEOPLE
-    """Words for what is never proposed about."""
+    denied: Denied = NOBODY
+    """What nothing is proposed about."""
+    unchecked: tuple[str, ...] = ()
+    """Ids of the linter's rules that are not checked."""
 
 
 ANYTHING = Repertoire()
@@ -102,7 +105,7 @@ class RulesProposer:
 def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal | Dropped:
     """What to change in a candidate, or why there is nothing."""
     category = candidate.target.category
-    if denied_word(category, repertoire.denied):
+    if named_denied(category, repertoire.denied):
         return Dropped(reason="denied", details=category)
     if candidate.task == "counting":
         return _counting(candidate)
@@ -112,7 +115,7 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     rng = random.Random(f"{candidate.seed} {candidate.id}")
     broken = ""
     for number, proposal in enumerate(_DRAWN[candidate.task](candidate, of, repertoire, rng)):
-        wrong = errors(lint(proposal, candidate))
+        wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
         if not wrong:
             return proposal
         broken = f"{wrong[0].rule}: {wrong[0].found}"
