@@ -79,13 +79,13 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
 
 
 def donors_of(arguments: argparse.Namespace) -> ListedDonors:
-    """Every photograph may give its things to the others."""
+    """Every photograph may give its things to the others, those of `--donors` too."""
     photographs = [
         photograph
-        for annotations in arguments.annotations
+        for annotations in (*arguments.annotations, *arguments.donors)
         for photograph in read(annotations, source="coco")
     ]
-    return ListedDonors(photographs, arguments.images)
+    return ListedDonors(photographs, [*arguments.images, *arguments.donor_images])
 
 
 def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
@@ -185,6 +185,9 @@ def main() -> None:
     parser.add_argument("--annotations", type=Path, action="append", required=True)
     parser.add_argument("--images", type=Path, action="append", required=True)
     parser.add_argument("--kind", action="append", choices=repertoire.KINDS, required=True)
+    parser.add_argument("--donors", type=Path, action="append", default=[], help="annotations too")
+    parser.add_argument("--donor-images", type=Path, action="append", default=[])
+    parser.add_argument("--without", type=int, nargs="*", default=[], help="ids of images")
     parser.add_argument("--migan", default="", help="migan_pipeline_v2.onnx")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
@@ -197,6 +200,7 @@ def main() -> None:
         instance
         for annotations, images in zip(arguments.annotations, arguments.images, strict=True)
         for instance in eligible(annotations, images)
+        if instance.image_id not in arguments.without
     ]
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
     instances = [instances[index] for index in order][: arguments.limit]

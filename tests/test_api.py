@@ -47,6 +47,7 @@ PUBLIC = [
     "score",
     "status",
     "sweep",
+    "train",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -287,11 +288,17 @@ def test_unsound_files_are_refused_by_name_record_and_remedy(tmp_path: Path, nam
     assert caught.value.remedy
 
 
-def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
+def test_pickled_refs_are_read_and_run_nothing(tmp_path: Path) -> None:
     file = tmp_path / "refs(unc).p"
-    file.write_bytes(b"\x80\x04\x95")
-    with pytest.raises(DataError, match="can run any code"):
-        fprefcoco.read([file, write_file(tmp_path / "instances.json", instances())])
+    file.write_bytes(pickle.dumps(refs(), 2))
+    files = [file, write_file(tmp_path / "instances.json", instances())]
+    expected = read(tmp_path, refs(), instances())
+    assert fprefcoco.read(files).items == expected.items
+    mark = tmp_path / "mark"
+    file.write_bytes(f"cos\nsystem\n(S'touch {mark}'\ntR.".encode())
+    with pytest.raises(DataError, match=r"it names os\.system"):
+        fprefcoco.read(files)
+    assert not mark.exists()
 
 
 def test_files_that_do_not_go_together(tmp_path: Path) -> None:

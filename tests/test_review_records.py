@@ -23,7 +23,13 @@ from groundfault.build.review import (
     write_decisions,
     write_items,
 )
-from groundfault.build.review_rules import load_protocol, load_protocols, own_protocols
+from groundfault.build.review_rules import (
+    load_protocol,
+    load_protocols,
+    own_protocols,
+    rules_in_force,
+    write_rules,
+)
 from groundfault.errors import DataError, UsageError
 
 CAFE = load_protocols(["cafe"])["cafe"]
@@ -241,3 +247,14 @@ def test_items_are_plain_json(tmp_path: Path) -> None:
     found = json.loads(items_file(tmp_path).read_text())
     assert found["mask"] == {"size": [2, 2], "counts": "0120"}
     assert found["gold"] is None
+
+
+def test_a_build_concludes_by_what_the_desk_asked(tmp_path: Path) -> None:
+    assert rules_in_force(tmp_path, "cafe") == CAFE
+    write_rules(tmp_path, load_protocols(["cafe"], overlap=1))
+    votes = [*THROUGH, said("a", "cross-check")]
+    assert settle(item(), votes, CAFE).state == "open"
+    assert settle(item(), votes, rules_in_force(tmp_path, "cafe")).state == "accepted"
+    (tmp_path / "review" / "rules.json").write_text("[]")
+    with pytest.raises(DataError, match=r"rules\.json"):
+        rules_in_force(tmp_path, "cafe")

@@ -20,7 +20,8 @@ from groundfault.errors import DataError
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
-from groundfault.world.exams import MadeSample, build_exam, make_sample
+from groundfault.models.text_only import TextOnly
+from groundfault.world.exams import MadeSample, build_exam, make_sample, question_twins
 from groundfault.world.forms import COLOURS
 from groundfault.world.questions.wording import PARTS
 
@@ -161,3 +162,23 @@ def test_a_twin_that_gives_its_answer_away_is_refused() -> None:
         asked = [*sample.questions, spoilt, *twin.questions[1:]]
         with pytest.raises(DataError, match="of its twin has"):
             reactbench.write_exam("unused", rows, asked, {})
+
+
+def test_who_sees_nothing_is_right_about_one_of_two_at_most() -> None:
+    asked = [question_twins(number, seed=5) for number in range(48)]
+    rows = [row for pair in asked for each in pair for row in each]
+    samples = [
+        reactbench.Sample(
+            id=name, task=TASKS[int(name[:6]) % 4], images=(), height_px=1, width_px=1, facts={}
+        )
+        for name in dict.fromkeys(row.sample_id for row in rows)
+    ]
+    items = reactbench.benchmark_of(samples, rows).items
+    solver = TextOnly()
+    solver.fit(items)
+    said = {row.item_id: row.text or "" for row in solver.predict(items)}
+    for one, twin in ((a, b) for pair in asked for a, b in zip(*pair, strict=True)):
+        assert said[one.id] == said[twin.id] or one.type == "SA"
+        if one.type != "SA":
+            right = [said[q.id].rstrip(".").casefold() == q.answer.casefold() for q in (one, twin)]
+            assert sum(right) <= 1

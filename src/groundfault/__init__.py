@@ -43,6 +43,7 @@ _WHERE = {
     "score": "groundfault.api.scoring",
     "status": "groundfault.runs.status",
     "sweep": "groundfault.api.scoring",
+    "train": "groundfault.api.training",
 }
 """Public name → the module that has it."""
 
@@ -75,6 +76,7 @@ __all__ = [
     "score",
     "status",
     "sweep",
+    "train",
 ]
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep
+    from groundfault.api.training import train
     from groundfault.errors import GroundfaultError
     from groundfault.io.masks import as_prediction
     from groundfault.io.sources import load

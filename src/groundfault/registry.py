@@ -178,6 +178,16 @@ KINDS: dict[str, dict[str, Entry]] = {
             "groundfault.editors.openai:load", "images/edits of OpenAI and its like: openai:NAME"
         ),
         "gemini": Entry("groundfault.editors.gemini:load", "Gemini's image models: gemini:NAME"),
+        "diffusers": Entry(
+            "groundfault.editors.diffusers_edit:load",
+            "here, with diffusers, inpainting or editing: diffusers:NAME, or a folder",
+        ),
+        "comfyui": Entry(
+            "groundfault.editors.comfyui:load", "a ComfyUI server: comfyui:WORKFLOW.json"
+        ),
+        "worker": Entry(
+            "groundfault.editors.worker:load", "a script of yours: worker:/path/to/mine.py"
+        ),
     },
 }
 

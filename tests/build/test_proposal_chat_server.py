@@ -15,12 +15,12 @@ from tests.build.proposal_parts import candidate
 from tests.llm.chat_server import ChatServer, Request, Response, completion, error
 
 from groundfault.build.proposals.chat import ChatProposer, ChatSettings
+from groundfault.build.proposals.critic import CriticisedProposer, criteria
 from groundfault.build.proposals.plans import ERASED, PROMPTS, TRACING_FIELDS
 from groundfault.build.proposals.prompts import load_prompt
-from groundfault.build.proposals.proposer import load_proposer
+from groundfault.build.proposals.rules import RulesProposer
 from groundfault.build.proposals.showing import SHOWINGS, show_target
 from groundfault.build.records import Candidate, Dropped, EditedPicture, Proposal
-from groundfault.errors import UsageError
 from groundfault.interfaces import ChatModel
 from groundfault.io.masks import encode
 from groundfault.llm.batching import BatchedChatModel
@@ -398,13 +398,58 @@ def test_the_target_is_shown_as_asked(images: Path, showing: Any) -> None:
         assert second[80, 50].min() > 240 and second[200, 300].max() < 15
 
 
-def test_identities_and_loading(images: Path, tmp_path: Path) -> None:
+def test_identities_hold_settings_and_prompts(images: Path) -> None:
     assert all(load_prompt(name).version == "1" for name in PROMPTS)
     plain = ChatProposer(BatchedChatModel(_Local()), images, model="m")
     boxed = ChatProposer(BatchedChatModel(_Local()), images, ChatSettings(show="box"), model="m")
     assert plain.identity != boxed.identity
-    assert load_proposer("rules", images=images).identity.startswith("rules ")
-    asking = load_proposer("openai:tiny", images=images, responses=tmp_path / "r.sqlite")
-    assert isinstance(asking, ChatProposer) and "openai:tiny" in asking.identity
-    with pytest.raises(UsageError, match="name the file"):
-        load_proposer("scripted", images=images)
+
+
+def criticised(verdict: str) -> Callable[[str], str]:
+    """A model that proposes, and as a critic says the verdict about SM-7."""
+
+    def answer(words: str) -> str:
+        if "Check it against each of these rules" not in words:
+            return GOOD
+        ids = list(criteria("SM"))
+        return "\n".join(f"{key}: {verdict if key == 'SM-7' else 'yes'}" for key in ids)
+
+    return answer
+
+
+def test_a_critic_drops_what_breaks_a_rule(images: Path) -> None:
+    with ChatServer(answering(criticised("yes"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+        assert len(server.requests) == 2
+        assert "negative prompt: tree" in server.requests[1].words
+    assert isinstance(found["7-0-SM"], Proposal)
+    with ChatServer(answering(criticised("no"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+    assert found["7-0-SM"] == Dropped(reason="SM-7", details="the critic: SM-7")
+    with ChatServer(answering(criticised("perhaps"))) as server:
+        kept = CriticisedProposer(proposer(server, images), proposer(server, images))
+        found = ask(kept, [candidate("SM")])  # type: ignore[arg-type]
+    dropped = found["7-0-SM"]
+    assert isinstance(dropped, Dropped) and dropped.reason == "unparsed"
+
+
+def test_a_critic_is_part_of_the_identity_and_of_the_estimate(images: Path) -> None:
+    with ChatServer(answering(criticised("yes"))) as server:
+        first = proposer(server, images, client={"cost": CostTracker(price=Price(1.0, 2.0))})
+        second = proposer(server, images, client={"cost": CostTracker(price=Price(1.0, 2.0))})
+        both = CriticisedProposer(first, second)
+        alone, together = (each.estimate([candidate("SM")], 1024) for each in (first, both))
+        assert server.requests == []
+    assert first.identity in both.identity and both.identity != first.identity
+    assert (alone.requests, together.requests) == (1, 2)
+    assert alone.cost is not None and together.cost is not None and together.cost > alone.cost
+    offline = CriticisedProposer(RulesProposer(), second)
+    assert offline.estimate([candidate("SM")], 1024).requests == 1
+
+
+@pytest.mark.parametrize("task", ["SM", "OC", "CC", "replacement", "erasure", "tracing"])
+def test_every_task_has_rules_for_a_critic(task: str) -> None:
+    found = criteria(task)
+    assert len(found) >= 8 and all(found.values())

@@ -263,4 +263,3 @@ def test_the_published_replacements() -> None:
     assert broken["HS-form"] == 0
     assert (broken["HS-8a"], broken["HS-8i"]) == (443, 486)
     assert (broken["HS-5"], broken["HS-5c"]) == (44, 8)
-    assert broken["HS-denied"] == 0

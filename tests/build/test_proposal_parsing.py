@@ -140,7 +140,7 @@ def test_lines() -> None:
 @pytest.mark.parametrize(
     "text",
     ['{"a": "x"', "[1]", '{"a": {"b": 1}}', '{"a": "x", "c": "y"}', '{"a": ""}', '{"b": "x"}',
-     '{"a": "x"} trailing', "[" * 100_000],
+     '{"a": "x"} trailing', "[" * 100_000, '{"\ud800": "x"}'],
 )  # fmt: skip
 def test_broken_json(text: str) -> None:
     with pytest.raises(NotInForm):

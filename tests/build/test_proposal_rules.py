@@ -10,10 +10,11 @@ import pytest
 from tests.build.proposal_parts import KITCHEN, candidate, photograph
 
 from groundfault.build.proposals.kinds import is_known
-from groundfault.build.proposals.linter import errors, lint
+from groundfault.build.proposals.linter import check_ids, errors, lint
 from groundfault.build.proposals.rules import Repertoire, propose
 from groundfault.build.proposals.tables import MATERIALS, PLACES, SURFACES, usual
 from groundfault.build.records import Dropped, Proposal, Task
+from groundfault.errors import UnknownName
 
 TASKS: tuple[Task, ...] = ("SM", "CC", "OC", "replacement", "erasure", "attribute", "tracing")
 COCO = (
@@ -181,6 +182,14 @@ def test_a_second_cat_is_no_ontological_conflict() -> None:
     assert isinstance(found, Dropped) and "OC-alone" in found.details
 
 
+def test_rules_can_be_left_unchecked() -> None:
+    two = (*KITCHEN, ("cat", (500.0, 10.0, 90.0, 90.0)))
+    found = propose(candidate("OC", 0, two), Repertoire(unchecked=("OC-alone",)))
+    assert isinstance(found, Proposal)
+    with pytest.raises(UnknownName, match="OC-10"):
+        check_ids(["OC-11"])
+
+
 def test_replacements_are_absent_and_told_apart() -> None:
     found = proposed("replacement")
     assert found.instruction == "Change cat to dog."
@@ -234,7 +243,7 @@ def test_tracing_takes_the_assigned_operation_and_falls_back() -> None:
     assert (two_cups.kind, two_cups.fields["C"]) == ("erase", "was removed")
     one_cat = proposed("tracing", 0, **assigned)
     assert (one_cat.kind, one_cat.value) == ("move", "right")
-    assert one_cat.fields["C"] == "was moved to the right"
+    assert one_cat.fields["C"] == "was moved a little to the side"
     fixed = (("sink", (0.0, 10.0, 640.0, 200.0)), *KITCHEN[:2])
     assert proposed("tracing", 0, things=fixed, **assigned).kind == "replace"
     options = [one_cat.fields[f"choice_1a_distractor_{k}"] for k in (1, 2, 3)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 from tests.build.sources import write
@@ -195,6 +196,12 @@ def test_tables_hold_every_pair_and_attribute(tmp_path: Path) -> None:
     assert {"object": "cup", "attribute": "white", "rank": 1}.items() <= looks[0].items()
 
 
+def test_mining_leaves_its_tables(tmp_path: Path) -> None:
+    mined(iter(TOY), min_count=2, tables=str(tmp_path / "counted"))
+    assert pq.read_table(tmp_path / "counted" / "pairs.parquet").num_rows == 4
+    assert pq.read_table(tmp_path / "counted" / "attributes.parquet").num_rows == 9
+
+
 def test_the_expected_thing_is_erased() -> None:
     found, dropped = mined(TOY, min_count=2, tasks=("erasure",))
     by_pair = Counter((each.facts["erased"], each.facts["kept"]) for each in found)
@@ -202,7 +209,7 @@ def test_the_expected_thing_is_erased() -> None:
     assert by_pair == {("table", "cup"): 5, ("table", "plate"): 3, ("cup", "plate"): 2}
     first = found[0]
     assert (first.task, first.target.category) == ("erasure", "table")
-    assert first.facts["instance"] == "cup-on-table"
+    assert first.facts["relation"] == "cup-on-table"
     assert first.facts["C"] == "4" and first.facts["P(table|cup)"] == "0.6667"
     assert dropped == {"pair not kept": 2}  # a dog and a table, a dog and a dog
 
@@ -218,8 +225,17 @@ def test_photographs_are_read_twice_however_they_are_given() -> None:
     assert list(given) == expected
 
 
+def test_tables_are_taken_where_nothing_can_be_counted() -> None:
+    things = tuple(msgspec.structs.replace(each, attributes=()) for each in TOY[0].things)
+    plain = msgspec.structs.replace(TOY[0], things=things, relations=())
+    found, _ = mined(iter([plain]), tasks=("attribute",))
+    assert found and all(each.facts["pairs"] == "table" for each in found)
+    counted_, _ = mined(iter(TOY), tasks=("attribute",), min_count=2)
+    assert counted_ and not any("pairs" in each.facts for each in counted_)
+
+
 def test_things_with_their_usual_attribute() -> None:
-    found, dropped = mined(TOY, min_count=2, tasks=("attribute",))
+    found, dropped = mined(TOY, min_count=2, tasks=("attribute",), variants=("A",))
     assert {(each.facts["object"], each.facts["attribute"]) for each in found} == {
         ("cup", "white"),
         ("table", "wooden"),
@@ -232,9 +248,17 @@ def test_things_with_their_usual_attribute() -> None:
     assert len(found) == 13 and dropped == {"without its usual attribute": 10}  # of 23 things
 
 
+def test_each_attribute_is_edited_in_two_directions() -> None:
+    found, _ = mined(TOY, min_count=2, tasks=("attribute",), per_image=1)
+    assert [each.facts["variant"] for each in found[:2]] == ["A", "B"]
+    assert found[0].target == found[1].target and found[0].id.endswith(".A-attribute")
+
+
 def test_attributes_have_limits_of_size() -> None:
-    _, dropped = mined(TOY, min_count=2, tasks=("attribute",), attribute_area_shares=(0.1, 0.8))
-    assert dropped == {"too small": 23}
+    _, dropped = mined(
+        TOY, min_count=2, tasks=("attribute",), variants=("A",), attribute_area_shares=(0.1, 0.8)
+    )
+    assert dropped == {"too small": 13, "without its usual attribute": 10}
 
 
 def crowded(things: int, side: float = 10.0) -> Photograph:
@@ -254,7 +278,7 @@ def test_tracing_wants_many_things_and_a_small_target() -> None:
     assert len(found) == 16 and not dropped
     cup = next(each for each in found if each.facts["object"] == "cup")
     assert cup.facts["same_instance_count"] == "3" and cup.facts["objects"] == "16"
-    operations = [cup.facts["assigned"], *cup.facts["fallbacks"].split()]
+    operations = [cup.facts["operation"], *cup.facts["fallbacks"].split(", ")]
     assert sorted(operations) == sorted(OPERATIONS)
     assert mined([crowded(16, 44.8)], **tracing)[1] == {"too large": 16}  # 0.2007 of the area
     assert len(mined([crowded(16, 44.7)], **tracing)[0]) == 16  # 0.1998
@@ -263,10 +287,10 @@ def test_tracing_wants_many_things_and_a_small_target() -> None:
 def test_operations_are_balanced() -> None:
     given = [crowded(200)]
     drawn, _ = mined(given, tasks=("tracing",), pairs="table")
-    share = Counter(each.facts["assigned"] for each in drawn)
+    share = Counter(each.facts["operation"] for each in drawn)
     assert set(share) == set(OPERATIONS) and min(share.values()) > 30
     turns, _ = mined(given, tasks=("tracing",), pairs="table", assignment="in turn")
-    assert set(Counter(each.facts["assigned"] for each in turns).values()) == {50}
+    assert set(Counter(each.facts["operation"] for each in turns).values()) == {50}
 
 
 def test_counting() -> None:
@@ -290,7 +314,7 @@ def test_pairs_from_the_table_have_to_be_near_each_other() -> None:
         )
 
     [found], _ = mined([placed(20)], tasks=("erasure",), pairs="table")
-    assert found.facts["instance"] == "cup-on-dining table" and found.target.id == "1"
+    assert found.facts["relation"] == "cup-on-dining table" and found.target.id == "1"
     assert found.id == "coco-1-1.2-erasure"
     assert mined([placed(80)], tasks=("erasure",), pairs="table")[1] == {"not near each other": 1}
 

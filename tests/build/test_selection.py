@@ -23,7 +23,8 @@ from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing
 
 PEOPLE = ["man", "Women", "boy's", "skiers", "officer", "a-person", "hand", "faces", "pistol"]
-THINGS = ["hair drier", "record player", "baby elephant", "manhole", "teddy bear", "handbag", "dog"]
+THINGS = ["hair drier", "record player", "baby elephant", "manhole", "teddy bear", "handbag", "dog",
+          "chicken breast", "owl face", "adult ostrich"]  # fmt: skip
 
 
 def thing(number: int, category: str, box: tuple[int, int, int, int], **more: Any) -> Thing:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.build.sources import HEIGHT, WIDTH, annotation, coco, picture, square, write
 
+from groundfault.build.mining.cafe import CafeSettings, mine
 from groundfault.build.sources import SOURCES, photographs, picture_path
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.coco_photographs import read
@@ -76,6 +78,37 @@ def test_unsound_coco_is_refused_by_its_record(tmp_path: Path, change: Any, mess
         list(read(write(tmp_path / "coco.json", content)))
 
 
+def test_annotations_without_an_id_get_one(tmp_path: Path) -> None:
+    content = coco()
+    for each in content["annotations"][1:4:2]:
+        del each["id"]
+    _, two, _ = read(write(tmp_path / "coco.json", content))
+    assert [thing.id for thing in two.things] == ["n1", "n3", "23"]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    def peak(images: int) -> int:
+        content = coco()
+        size = {"height": HEIGHT, "width": WIDTH}
+        content["images"] = [{"id": k, "file_name": f"{k}.jpg", **size} for k in range(images)]
+        content["annotations"] = [
+            annotation(4 * k + n, k, 18, square(5, 5, 20), padding="x" * 1200)
+            for n in range(4)
+            for k in range(images)
+        ]
+        path = write(tmp_path / f"{images}.json", content)
+        tracemalloc.start()
+        found = mine(read(path), CafeSettings(several=True), lambda *_: None)
+        assert sum(1 for _ in found) == 9 * images
+        assert path.stat().st_size > 5000 * images
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    small, large = peak(500), peak(1500)  # files of 2.5 and 7.6 MB
+    assert large - small < 1_500_000  # each image's entry, and where its annotations stand
+
+
 def gold(*masks: Any, texts: tuple[str, ...] = ("chili", "fish ball")) -> dict[str, Any]:
     images = [
         {
@@ -130,6 +163,50 @@ def test_a_folder_of_photographs(tmp_path: Path) -> None:
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8 no")
     with pytest.raises(DataError, match=r"broken\.jpg.*no readable picture"):
         list(photographs("folder", images=tmp_path))
+
+
+SEGMENTER = """
+import numpy as np
+from groundfault.io.masks import as_prediction
+
+class Bright:
+    closed = 0
+
+    def segment(self, image, phrases):
+        mask = image.mean(axis=2) > 128
+        halves = [mask & (np.arange(mask.shape[1]) < 15), mask & (np.arange(mask.shape[1]) >= 15)]
+        return [as_prediction(halves if name == "dog" else [], [0.9, 0.3] if name == "dog" else [])
+                for name in phrases]
+
+    def close(self):
+        Bright.closed += 1
+
+def load(argument, options):
+    return Bright()
+"""
+
+
+def test_things_in_a_folder_are_found_by_a_segmenter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "packages" / "bright-1.0.dist-info"
+    installed.mkdir(parents=True)
+    points = "[groundfault.models]\nbright = bright_for_tests:load\n"
+    (installed / "entry_points.txt").write_text(points)
+    (tmp_path / "packages" / "bright_for_tests.py").write_text(SEGMENTER)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    picture(tmp_path / "images" / "a.png", 20, 30)
+    chosen: dict[str, Any] = {"annotations": tmp_path / "images", "segmenter": "bright"}
+    [found] = photographs("folder", **chosen, phrases=["cup", "dog"])
+    [thing] = found.things
+    assert (thing.category, thing.masked_by, found.exhaustive) == ("dog", "bright", False)
+    assert thing.mask and not decode(thing.mask)[:, 15:].any()
+    [both] = photographs("folder", **chosen, phrases=["dog"], min_score=0.2)
+    assert len(both.things) == 2
+    with pytest.raises(UsageError, match="a segmenter is for a plain folder"):
+        photographs("coco", **chosen)
+    with pytest.raises(UnknownName, match="Did you mean 'bright'"):
+        list(photographs("folder", annotations=tmp_path / "images", segmenter="brigt"))
 
 
 def test_unknown_sources_and_splits_are_told_apart(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.build.sources import picture, write
 
 from groundfault.build.sources import photographs
-from groundfault.errors import DataError, UsageError
+from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import fsc147, visual_genome
 from groundfault.io.photographs import Relation
 
@@ -67,6 +67,12 @@ def test_files_are_joined_by_image(tmp_path: Path) -> None:
 def test_names_by_synset(tmp_path: Path) -> None:
     one, *_ = visual_genome.read(genome(tmp_path), names="synset")
     assert [each.category for each in one.things] == ["tree", "sidewalk", "shade"]
+    again, *_ = photographs("visual-genome", annotations=tmp_path, names="synset")
+    assert again.things == one.things and again.licence.startswith("CC BY 4.0")
+    with pytest.raises(UnknownName, match="Did you mean 'synset'"):
+        photographs("visual-genome", annotations=tmp_path, names="synsets")
+    with pytest.raises(UsageError, match="has no option 'split_by'"):
+        photographs("visual-genome", annotations=tmp_path, split_by="unc")
 
 
 def test_files_of_another_order_or_with_gaps_say_the_same(tmp_path: Path) -> None:

@@ -11,8 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.desk.parts import OPEN
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+@pytest.fixture(autouse=True)
+def _close_connections() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
@@ -160,7 +159,10 @@ class Served:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def interrupt(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
         self.process.send_signal(number)
@@ -174,8 +176,11 @@ def served(*arguments: object, command: str = "review") -> Iterator[Served]:
     try:
         yield desk
     finally:
-        if desk.process.poll() is None:
-            desk.kill()
+        desk.kill()
+
+
+OPEN: list[http.client.HTTPConnection] = []
+"""Connections that the end of a test closes."""
 
 
 class Client:
@@ -184,6 +189,7 @@ class Client:
     def __init__(self, base: str, token: str, name: str = "") -> None:
         self.base = base
         self.connection = http.client.HTTPConnection(base.removeprefix("http://"), timeout=60)
+        OPEN.append(self.connection)
         self.cookie = ""
         status, _ = self.post("/join", {"token": token, "name": name})
         assert status == 200
@@ -253,7 +259,3 @@ def wait(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
             return found
         time.sleep(0.02)
     raise AssertionError(f"waited in vain for: {what}")
-
-
-def environment_without_proxy() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}

@@ -17,6 +17,7 @@ pytest.importorskip("starlette")
 from groundfault.build.review import ADJUDICATION, WARM_UP, Decision, settle, write_items
 from groundfault.errors import DataError, UsageError
 from groundfault.web.review.assignments import Refusal
+from groundfault.web.review.database import Unavailable
 from groundfault.web.review.desk import ReviewDesk, export, open_desk
 
 Open = Callable[..., ReviewDesk]
@@ -433,6 +434,26 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> N
     with closing(open_desk(build)) as desk:
         assert desk.items.picture("0", "after") is None
         assert desk.items.picture("0", "before") is not None
+
+
+def test_a_lost_connection_to_postgres_is_made_again(tmp_path: Path, postgres: str) -> None:
+    import psycopg
+
+    make_review(tmp_path, 2, protocol="halluseg", side_px=16)
+    administered = postgres.replace("DATABASE", "postgres")
+    with psycopg.connect(administered, autocommit=True) as server:
+        server.execute("CREATE DATABASE lost")
+        url = postgres.replace("DATABASE", "lost")
+        with closing(open_desk(tmp_path, database=url)) as desk:
+            hand = Hand(desk, "a")
+            hand.say(hand.queue()[0])
+            server.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='lost'"
+            )
+            with pytest.raises(Unavailable):
+                hand.queue()  # nothing happened: browsers try again
+            hand.say(hand.queue()[0])
+            assert len(decisions_of(desk)) == 2
 
 
 def test_an_unreachable_postgres_is_said_without_its_password(tmp_path: Path) -> None:

@@ -7,17 +7,17 @@ made to shift and recolour what it gives, to refuse and to fail, by shares, as r
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import io
 import json
-import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from tests.editors.loopback import LoopbackService
 
 KEY = "sk-test-5ecret5ecret5ecret"
 FIELDS = {"model", "prompt", "n", "size", "quality", "output_format", "input_fidelity",
@@ -59,26 +59,19 @@ class Got:
     authorization: str = ""
 
 
-class EditService:
+class EditService(LoopbackService):
     """The server; `with` starts and ends it."""
 
-    def __init__(self, behaviour: Behaviour | None = None) -> None:
+    def __init__(
+        self, behaviour: Behaviour | None = None, answer: Callable[[str], str] | None = None
+    ) -> None:
+        super().__init__()
         self.behaviour = behaviour or Behaviour()
+        self.answer = answer
+        """What a chat model of the same server says to the last words of a conversation."""
+        self.asked: list[str] = []
         self.got: list[Got] = []
         self.failures: dict[str, int] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> EditService:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(60)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(60)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(60)
-        self._loop.close()
 
     @property
     def url(self) -> str:
@@ -90,16 +83,23 @@ class EditService:
         """Of Gemini's."""
         return f"http://127.0.0.1:{self.port}/v1beta"
 
-    async def _start(self) -> None:
+    def routes(self) -> Iterator[tuple[str, str, Any]]:
+        """What it serves."""
+        yield "POST", "/v1/images/edits", self._edits
+        yield "POST", "/v1/chat/completions", self._chat
+        yield "POST", "/{version}/models/{model:[^/:]+}:generateContent", self._gemini
+
+    async def _chat(self, request: Any) -> Any:
         from aiohttp import web
 
-        app = web.Application(client_max_size=128 << 20)
-        app.router.add_post("/v1/images/edits", self._edits)
-        app.router.add_post("/{version}/models/{model:[^/:]+}:generateContent", self._gemini)
-        self._runner = web.AppRunner(app)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.port: int = self._runner.addresses[0][1]
+        last = json.loads(await request.read())["messages"][-1]["content"]
+        words = last if isinstance(last, str) else last[-1]["text"]
+        self.asked.append(words)
+        assert self.answer is not None
+        message = {"role": "assistant", "content": self.answer(words)}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        return web.json_response({"choices": [choice], "usage": usage})
 
     async def _edits(self, request: Any) -> Any:
         got = Got(request.path, authorization=request.headers.get("Authorization", ""))

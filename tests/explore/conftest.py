@@ -12,6 +12,7 @@ import pytest
 import groundfault as gf
 from groundfault import cli
 from groundfault.benchmarks import folder
+from groundfault.runs.recorder import read_predictions, replace_predictions
 from groundfault.web.explore.board import Board
 from groundfault.web.explore.boards import read_boards
 
@@ -50,6 +51,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Runs:
             if name == "pairs":
                 _with_evil(bench)
             known[name] = [_evaluate(bench, model, root / name) for model in MODELS[name]]
+            if name == "exam":
+                _with_judge(known[name][1])
         return known[name]
 
     return runs
@@ -64,6 +67,16 @@ def _with_evil(bench: Path) -> None:
     changed = msgspec.structs.replace(found, items=tuple(items))
     bench.rename(bench.with_name(f"{bench.name}-plain"))
     folder.write(changed, bench, images_from=bench.with_name(f"{bench.name}-plain") / "images")
+
+
+def _with_judge(run: Path) -> None:
+    """Have a judge say something about wrong answers; no verdict changes."""
+    said = {"judge": "openai:judge", "judge_text": f"No lamp. {EVIL}", "cause": "SC1",
+            "cause_by": "openai:judge", "cause_text": "It expects a lamp."}  # fmt: skip
+    replace_predictions(run, [
+        msgspec.structs.replace(each, **said) for each in read_predictions(run)
+        if each.verdict == "wrong"
+    ])  # fmt: skip
 
 
 def _evaluate(bench: Path, model: str, out: Path) -> Path:

@@ -10,14 +10,20 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from PIL import Image
 
 import groundfault as gf
 from groundfault.benchmarks import folder
 from groundfault.errors import UsageError
 from groundfault.reports.page.drawing import standalone
 from groundfault.runs.run import read_run
+from groundfault.training.segvlm.guard import find_leaks
+from groundfault.training.segvlm.recipe import DataSet, Guard
+from groundfault.training.segvlm.sources import pictures_of, source_of
+from groundfault.web.explore import training
 from groundfault.web.explore.answers import Answers
 from groundfault.web.explore.board import Board, Point
 from groundfault.web.explore.exports import as_csv, as_ids, new_place, write_benchmark
@@ -114,7 +120,7 @@ def test_a_training_list_that_is_allowed(board_of: Boards, tmp_path: Path) -> No
 
 
 def test_what_is_held_out_shares_no_picture_and_no_origin(
-    board_of: Boards, made: Runs, tmp_path: Path
+    board_of: Boards, made: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = board_of("pairs")
     write(board, [0], tmp_path / "list")
@@ -124,19 +130,38 @@ def test_what_is_held_out_shares_no_picture_and_no_origin(
     }
     every = set(board.case_ids.to_pylist())
     assert len(kin) == 3 and held == every - kin
-    # the same picture under another name
+    # the same picture under another name, and one that merely looks the same
     bench = Path(read_run(made("pairs")[0]).benchmark_folder)
-    case = sorted(held)[0]
     pictures = {item.case_id: item.image for item in folder.read(bench).items}
-    mine = pictures[board.case_ids[0].as_py()]
-    kept = (bench / "images" / pictures[case]).read_bytes()
+    mine = bench / "images" / pictures[board.case_ids[0].as_py()]
+    copied, alike = (bench / "images" / pictures[case] for case in sorted(held)[:2])
+    kept = {path: path.read_bytes() for path in (copied, alike)}
     try:
-        shutil.copyfile(bench / "images" / mine, bench / "images" / pictures[case])
+        shutil.copyfile(mine, copied)
+        with Image.open(mine) as picture:
+            picture.convert("RGB").resize((100, 100)).save(alike, "JPEG", quality=60)
         write(board, [0], tmp_path / "again")
+        monkeypatch.setattr(training, "LOOKED_AT", 0)
+        write(board, [0], tmp_path / "bytes")
     finally:
-        (bench / "images" / pictures[case]).write_bytes(kept)
-    again = set((tmp_path / "again" / "held-out.txt").read_text().split())
-    assert again == held - {case}
+        for path, content in kept.items():
+            path.write_bytes(content)
+    again, by_content = (
+        set((tmp_path / name / "held-out.txt").read_text().split()) for name in ("again", "bytes")
+    )
+    assert again == held - set(sorted(held)[:2]) and by_content == held - {sorted(held)[0]}
+
+
+def test_our_trainer_takes_what_is_written(board_of: Boards, tmp_path: Path) -> None:
+    """The recipe's lines are data that its guard does not refuse."""
+    write(board_of("pairs"), [0, 4], tmp_path / "hard")
+    given = msgspec.toml.decode((tmp_path / "hard" / "data.toml").read_bytes())
+    [learnt] = msgspec.convert(given["sources"], tuple[DataSet, ...])
+    [measured] = msgspec.convert(given["evaluation"]["sets"], tuple[DataSet, ...])
+    source = source_of(learnt)
+    assert sum(map(len, source.strata.values())) == 4
+    pictures = [pictures_of(each) for each in (learnt, measured)]
+    assert all(pictures) and find_leaks(*pictures, bits=Guard().bits) == []
 
 
 def test_other_evaluated_sets_are_named(board_of: Boards, made: Runs, tmp_path: Path) -> None:

@@ -265,6 +265,22 @@ def corners_right(benchmark: Any, folder: Path) -> tuple[int, int]:
     return right, denied
 
 
+def test_one_bar_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    from groundfault.reports import progress
+    from groundfault.reports.trainings import TrainingDisplay
+    from groundfault.training.segvlm.fitting import StepLog
+
+    monkeypatch.setattr(progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    shown = TrainingDisplay()
+    for done in (1, 2, 3):
+        shown.reading(done, 9)  # what is learnt may be no picture at all: it never reaches the end
+    log = StepLog(step=1, loss=2.0, learning_rate=0.1, norm=1.0, parts={}, n={}, micro_batch=1)
+    shown.step(log, 4)  # rich refuses a second bar beside the first
+    shown.close()
+
+
 def test_progress_is_a_curve() -> None:
     from groundfault.reports.trainings import curve
 

@@ -112,6 +112,9 @@ def test_failures_are_what_is_shown_wrongly_or_not_found(held_out: Path) -> None
     assert [is_failed(there, one) for one in (shown, silent, unread)] == [False, True, True]
     assert [is_failed(absent, one) for one in (shown, silent, unread)] == [True, False, True]
     assert is_failed(there, Prediction(item_id="", outcome=Outcome.FAILED)) is None
+    unsure = Prediction(item_id="", outcome=Outcome.OK, masks=(mask,), scores=(0.3,))
+    assert is_failed(absent, unsure) and not is_failed(absent, unsure, 0.5)
+    assert is_failed(there, unsure, 0.5)
 
 
 def test_what_failed_is_drawn_more_often_from_other_pictures(

@@ -263,6 +263,14 @@ def test_masks_keep_to_the_pictures_frame(
     assert edge_error_px(found, truth) <= step + 1
 
 
+def test_large_pictures_are_shown_smaller(checkpoint: Callable[[str], str]) -> None:
+    _, reader = made(checkpoint)
+    small = Reader(reader.processor, max_pixels=32 * 32)
+    image = picture(128, 96)
+    more, less = (len(one.prompts([image], ["a"])["pixel_values"]) for one in (reader, small))
+    assert less < more
+
+
 def test_questions_of_evaluation_are_held_out() -> None:
     for query in ("the cat", "What barks?"):
         assert not set(questions(query)) & set(questions(query, held_out=True))

@@ -13,6 +13,7 @@ from PIL import Image
 
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.masks import decode
+from groundfault.io.phash import hash_file
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
@@ -132,7 +133,7 @@ def test_reasonseg_has_questions_ignored_pixels_and_false_premises(tmp_path: Pat
     with pytest.raises(UsageError, match=r"needs inputs\.folder"):
         source_of(DataSet(name="r", format="reasonseg"))
     with pytest.raises(UsageError, match="unexpected keyword"):
-        source_of(DataSet(name="r", format="reasonseg", inputs={"folder": str(folder), "x": 1}))
+        source_of(DataSet(name="r", format="reasonseg", inputs={"folder": str(folder), "x": "1"}))
 
 
 def conversation(*turns: tuple[str, str], image: str = "1.jpg") -> dict[str, Any]:
@@ -216,6 +217,8 @@ def test_quads_are_whole_and_may_do_without_edited_pictures(quads: Path) -> None
         source_of(DataSet(name="q", inputs={"folder": "nowhere"}))
     with pytest.raises(UsageError, match="data 'q'"):
         source_of(DataSet(name="q", format="no-such-format"))
+    with pytest.raises(UsageError, match="is no input of folder"):
+        source_of(DataSet(name="q", inputs={"folder": str(quads), "verify": ""}))
 
 
 def recipe(*sources: DataSet, **more: Any) -> Recipe:
@@ -255,6 +258,32 @@ def test_a_shrunken_copy_under_another_name_is_found(quads: Path, tmp_path: Path
     (tmp_path / "broken.png").write_bytes(b"no picture")
     with pytest.raises(DataError, match="cannot be read"):
         find_leaks([tmp_path / "broken.png"], [original], bits=40)
+
+
+def test_hashes_are_remembered_until_a_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from groundfault.training.segvlm import guard
+
+    first, second = tmp_path / "a.png", tmp_path / "b.png"
+    photo(first, 1)
+    photo(second, 1, (90, 90))
+    hashed: list[Path] = []
+
+    def noted(path: Path) -> Any:
+        hashed.append(path)
+        return hash_file(path)
+
+    monkeypatch.setattr(guard, "hash_file", noted)
+    assert len(find_leaks([first], [second], bits=40)) == 1
+    assert len(find_leaks([first], [second], bits=40)) == 1
+    assert len(hashed) == 2
+    photo(first, 2, (50, 44))
+    assert find_leaks([first], [second], bits=40) == []
+    assert len(hashed) == 3
+    (tmp_path / "cache" / guard.REMEMBERED).write_text("[]")
+    assert find_leaks([first], [second], bits=40) == []
+    assert len(hashed) == 5
 
 
 def test_edited_copies_keep_their_coco_number(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ memory."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -294,6 +295,55 @@ def test_a_model_refuses_other_checkpoints_than_its_own(
         load_segvlm(str(tmp_path), ModelOptions())
     with pytest.raises(UsageError, match="name the folder"):
         load_segvlm("", ModelOptions())
+
+
+def test_checkpointed_activations_give_the_same_gradients(
+    checkpoint: Checkpoint, quads: Path
+) -> None:
+    wanted = recipe(checkpoint, quads)
+    twice = msgspec.structs.replace(wanted.optimiser, checkpointing=True)
+    plain, again = fitting_of(wanted), fitting_of(msgspec.structs.replace(wanted, optimiser=twice))
+    for fitting in (plain, again):
+        fitting.pupil.network.train()
+    assert again.take_step().loss == pytest.approx(plain.take_step().loss, abs=1e-6)
+    for name, value in plain.trained.items():
+        assert torch.allclose(value, again.trained[name], atol=1e-6), name
+
+
+def test_bf16_learns_the_same_roughly_and_keeps_what_learns_exact(
+    checkpoint: Checkpoint, quads: Path
+) -> None:
+    wanted = recipe(checkpoint, quads)
+    lower = msgspec.structs.replace(wanted.optimiser, precision="bf16")
+    cluster = Cluster("bf16")
+    rough = Fitting(
+        make_pupil(msgspec.structs.replace(wanted, optimiser=lower), cluster),
+        read_data(wanted).mixture,
+        wanted.losses,
+        lower,
+        steps=wanted.steps,
+        cluster=cluster,
+    )
+    assert {value.dtype for value in rough.trained.values()} == {torch.float32}
+    assert next(iter(rough.pupil.network.vlm.parameters())).dtype == torch.bfloat16
+    exact = fitting_of(wanted)
+    assert rough.take_step().loss == pytest.approx(exact.take_step().loss, rel=0.05)
+    image = picture(40, 40)
+    (answer,) = rough.pupil.segmenter(1).segment(image, ["the red box"])
+    assert answer.outcome in ("ok", "abstained", "unparsed")
+
+
+def test_trackers_that_are_not_there_are_named(
+    checkpoint: Checkpoint, quads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *more: (name != "wandb" and found(name, *more)) or None,
+    )
+    with pytest.raises(UsageError, match="wandb is not installed"):
+        train(recipe(checkpoint, quads, trackers=("wandb",)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_quad_is_learnt(checkpoint: Checkpoint, quads: Path, tmp_path: Path) -> None:

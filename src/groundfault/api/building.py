@@ -5,24 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from groundfault.api.grading import Agree, is_local, names_thinking
+from groundfault.api.options import EvaluateOptions, Options
 from groundfault.build.pairs import PairSettings, make_pairs
-from groundfault.build.pipeline import Built
+from groundfault.build.pipeline import Built, Services
 from groundfault.build.pipeline import build as run_build
 from groundfault.build.recipe import Recipe, read_recipe
 from groundfault.build.stages import Count
+from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.convert import write_any
 from groundfault.io.interrupts import draining
 from groundfault.io.store import check_vacant
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.client import ChatClient
+from groundfault.llm.cost import CostEstimate, CostTracker, parse_price
+from groundfault.llm.loading import load_chat_model
 from groundfault.records import Benchmark
+from groundfault.reports.datasheets import write_datasheet
+from groundfault.reports.events import estimate_line
 from groundfault.reports.progress import Display
-from groundfault.runner.work import Plan
 
 __all__ = ["build", "build_pairs"]
 
 AnyPath = str | PathLike[str]
+EDITS_AT_ONCE = 8
+OFFLINE = ("rules", "scripted")
+"""Proposers for whom nobody is asked."""
+
+
+def nobody(question: str, free: bool) -> None:
+    """Nobody is asked: who calls from Python has agreed."""
 
 
 def build(
@@ -30,23 +45,90 @@ def build(
     out: AnyPath,
     *,
     until: str = "release",
-    plan: Plan | None = None,
-    retry: bool = False,
+    again: bool = False,
     quiet: bool = True,
+    agree: Agree = nobody,
+    edit_price: float | None = None,
+    editor_base_url: str = "",
+    **options: Unpack[EvaluateOptions],
 ) -> Built:
     """Make a benchmark from photographs, as a recipe says: the path of a TOML file, or a `Recipe`.
 
-    The same call goes on where an earlier one ended. `until` is the last stage to do, `retry` asks
-    again for what failed. The result names the folder and its funnel; `gf.load(OUT/release)` is
-    the benchmark.
+    The same call goes on where an earlier one ended. `until` is the last stage to do; with `again`
+    what failed is asked again. `options` are those of `evaluate` that say how models and services
+    are reached and paid (base_url, budget, price, concurrency, workers, engine …); `edit_price` is
+    money for one picture of an editing service, `editor_base_url` its address if it is another.
+    The result names the folder and its funnel; `gf.load(OUT/release)` is the benchmark.
     """
     made = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
+    settings = Options.of(options).with_shared_budget()
     watcher = _BuildDisplay(quiet)
     try:
         with draining():
-            return run_build(made, out, until=until, plan=plan, retry=retry, watcher=watcher)
+            built = run_build(
+                made,
+                out,
+                until=until,
+                plan=settings.plan(),
+                retry=again,
+                watcher=watcher,
+                services=_services(made, settings, agree, edit_price, editor_base_url),
+            )
+        if built.released:
+            write_datasheet(built.folder)
+        return built
     finally:
         watcher.close()
+
+
+def _services(
+    recipe: Recipe,
+    options: Options,
+    agree: Agree,
+    edit_price: float | None,
+    editor_base_url: str,
+) -> Services:
+    """What stages that ask others need; nothing is asked yet."""
+    editor = EditorOptions(
+        device=options.device,
+        dtype=options.dtype,
+        revision=options.revision,
+        offline=options.offline,
+        base_url=editor_base_url or options.base_url,
+        fresh=options.fresh,
+        budget=options.budget,
+        price=edit_price,
+        responses=options.responses,
+        concurrency=options.concurrency or EDITS_AT_ONCE,
+    )
+    addresses = [url for url in (options.base_url, editor.base_url) if url]
+    local = bool(addresses) and all(map(is_local, addresses))
+
+    def agreed(about: str, guess: CostEstimate) -> None:
+        free = guess.cost == 0 or (guess.cost is None and local)
+        agree(f"{about}: {estimate_line(guess)}. Ask?", free)
+
+    by, critic = recipe.propose.by, recipe.propose.critic
+    return Services(
+        editor=editor,
+        agree=agreed,
+        chat=None if by.partition(":")[0] in OFFLINE else _chat(by, options),
+        critic=_chat(critic, options) if critic else None,
+    )
+
+
+def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:
+    """A model that proposes, or criticises."""
+    price = parse_price(options.price) if options.price else None
+    return load_chat_model(
+        spec,
+        options.for_words(thinking=names_thinking(spec)),
+        responses=options.responses or None,
+        fresh=options.fresh,
+        concurrency=options.plan().concurrency,
+        retry=options.retry_policy(),
+        cost=CostTracker(options.budget, price),
+    )
 
 
 class _BuildDisplay:

@@ -43,9 +43,10 @@ from groundfault.io.coco import (
 )
 from groundfault.io.coco_categories import annotated_regions
 from groundfault.io.coco_writing import write_phrases, written_id
-from groundfault.io.foreign import open_file, read_json_object, stream_json_list
+from groundfault.io.foreign import open_file, read_json_object
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.io.masks import RLEMask, to_rle, union
+from groundfault.io.refer import REFS, is_of_subset, is_pickle, read_refs
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Region, Role
 
 __all__ = [
@@ -64,7 +65,6 @@ __all__ = [
 AnyPath = str | PathLike[str]
 
 INTERVENTION = "false premise"
-REFS = "refs as JSON: [{ref_id, ann_id, image_id, split, sentences: [{sent, sent_id, …}]}, …]"
 NO_ANNOTATION = "-1"
 
 CARD = Card(
@@ -125,7 +125,7 @@ def read(
             raise UsageError(f"{paths[0]}: image–sentence pairs have no subsets; leave it out")
         return _read_pairs(paths[0], verify)
     instances_file = paths[0] if refs_file == paths[-1] else paths[-1]
-    refs = _read_refs(refs_file)
+    refs = read_refs(refs_file)
     if len(paths) == 1 and _is_list(refs_file):
         raise DataError(
             refs_file,
@@ -151,57 +151,22 @@ def _holds_refs(path: AnyPath) -> bool:
 
 
 def _is_list(path: AnyPath) -> bool:
+    """Whether a file has refs alone: a JSON list, or a pickle of one."""
+    if is_pickle(path):
+        return True
     with open_file(path) as file:
         head = file.read(4096)
-    if head.startswith(b"\x80"):
-        raise DataError(
-            path,
-            "it is a Python pickle, which can run any code when it is opened",
-            remedy="where you trust it, write its refs as JSON: "
-            "json.dump(pickle.load(open(name, 'rb')), open('refs.json', 'w'))",
-        )
     return bool(head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["))
 
 
-def _read_refs(path: AnyPath) -> list[Ref]:
-    if _is_list(path):
-        refs = [ref for _, batch in stream_json_list(path, Ref, expected=REFS) for ref in batch]
-    else:
-        refs = read_json_object(path, AnnotationFile, expected=REFS).refs
-    if not refs:
-        raise DataError(path, "it has no refs", remedy=f"give {REFS}")
-    seen: set[str] = set()
-    for number, ref in enumerate(refs):
-        if str(ref.ref_id) in seen:
-            raise DataError(
-                path,
-                f"ref_id {ref.ref_id} occurs twice",
-                record=f"refs[{number}]",
-                remedy="give every ref its own id",
-            )
-        seen.add(str(ref.ref_id))
-    return refs
-
-
 def _of_subset(path: AnyPath, refs: Sequence[Ref], subset: str) -> list[Ref]:
-    kept = [ref for ref in refs if _is_of(ref.split, subset)]
+    kept = [ref for ref in refs if is_of_subset(ref.split, subset)]
     if kept:
         return kept
     known = sorted({ref.split for ref in refs if ref.split})
     if any(split.startswith("test") and split != "test" for split in known):
         known.append("test")
     raise UsageError(f"{path}: no ref is of the subset '{subset}'. Known: {', '.join(known)}.")
-
-
-def _is_of(split: str, subset: str) -> bool:
-    """Whether a split belongs to a subset.
-
-    >>> _is_of("testA", "test"), _is_of("testAB", "testB"), _is_of("testB", "testA")
-    (True, True, False)
-    """
-    if len(subset) == len("testA") and subset.startswith("test"):
-        return split.startswith("test") and subset[-1] in split[len("test") :]
-    return split.startswith("test") if subset == "test" else split == subset
 
 
 def _read_refer(

@@ -40,7 +40,7 @@ _LINEAR = np.where(
 def lab(image: NDArray[np.uint8]) -> Floats:
     """CIE L*a*b* of sRGB pixels.
 
-    >>> lab(np.array([[[255, 255, 255]]], np.uint8)).round(1).tolist()
+    >>> (lab(np.array([[[255, 255, 255]]], np.uint8)).round(1) + 0).tolist()
     [[[100.0, 0.0, 0.0]]]
     """
     xyz = _LINEAR[image] @ _TO_XYZ.T

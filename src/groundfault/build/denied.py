@@ -59,16 +59,18 @@ EXCEPTIONS = """
     screw driver|golf driver|family car|skull cap|pilot light|banana skin|potato skin|ladies room
     shoulder bag|knee pad|knee pads|elbow pad|elbow pads|wrist watch|wrist band|table runner
     skin of the fruit|customer service|student desk|worker bee|passenger train|passenger car
+    chicken breast|turkey breast|duck breast|hand dryer|hand drier|toy soldier|face mirror
     passenger plane|passenger jet|passenger ferry|driver side|officer chair
 """
 """Names that contain such a word and mean something else."""
 
 YOUNG = "baby|mother|mom|mommy|father|dad|parent|child|adult"
 ANIMALS = (
-    "animal|bear|bird|bull|calf|cat|chick|cow|deer|dog|duck|elephant|giraffe|goat|goose|horse|kitten"
-    "|lamb|lion|monkey|panda|penguin|pig|pony|puppy|rabbit|seal|sheep|swan|tiger|zebra"
+    "animal|bear|bird|bull|calf|camel|cat|chick|chimpanzee|cow|deer|dog|dolphin|donkey|duck|elephant"
+    "|fox|giraffe|goat|goose|gorilla|hippopotamus|horse|kangaroo|kitten|lamb|lion|llama|monkey|ostrich"
+    "|owl|panda|penguin|pig|pony|puppy|rabbit|rhinoceros|seal|sheep|swan|tiger|whale|wolf|zebra"
 )
-"""Of these there are young ones and mothers too, which are nobody's children."""
+"""Of these there are young ones, mothers and faces too, which are nobody's."""
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -123,6 +125,7 @@ def _compiled(denied: Denied) -> tuple[frozenset[str], tuple[str, ...], re.Patte
     words |= {each for each in more if " " not in each}
     own = [name.strip() for line in EXCEPTIONS.strip().splitlines() for name in line.split("|")]
     own.append(f"(?:{YOUNG}) (?:{ANIMALS})s?")
+    own.append(f"(?:{ANIMALS})s? faces?")
     exceptions = [*map(re.escape, allowed), *own]
     names = [each for each in more if " " in each]
     let_through = re.compile(rf"\b(?:{'|'.join(exceptions)})\b")

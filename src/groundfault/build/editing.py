@@ -25,8 +25,9 @@ from groundfault.build.pictures import (
     read_photograph,
 )
 from groundfault.build.records import Candidate, Dropped, EditedPicture
-from groundfault.build.stages import FAILED, Keep, Record, encoded
+from groundfault.build.stages import FAILED, Agree, Keep, Record, encoded, unasked
 from groundfault.editors.loading import EditorOptions, editor_identity, load_editor
+from groundfault.editors.services import ServiceEditor
 from groundfault.errors import RAISED, DataError, GroundfaultError, described
 from groundfault.interfaces import DirectEditor, Edited, Editor, EditRequest, NotEdited
 from groundfault.io.foreign import sha256
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EditJob", "EditSettings", "EditStage", "touchable"]
 
-VERSION = "1"
+VERSION = "2"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
+NO_DONOR = "no donor"
+"""Why an editor refuses what it could do with another thing."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
@@ -90,8 +93,9 @@ class EditStage:
         plan: Plan | None = None,
         donors: Path | None = None,
         options: EditorOptions | None = None,
+        agree: Agree = unasked,
     ) -> None:
-        self.plan = plan or Plan()
+        self.plan, self.agree = plan or Plan(), agree
         folders = tuple(path.resolve() for path in images)
         given = msgspec.structs.replace(
             options or EditorOptions(),
@@ -150,6 +154,7 @@ class EditStage:
     def _here(self, candidates: Iterator[Candidate], keep: Keep) -> str:
         doer, _ = self.job.set_up()
         try:
+            candidates = self._agreed(candidates, doer)
             many = doer.at_once
             if many <= 1:
                 for candidate in candidates:
@@ -162,6 +167,14 @@ class EditStage:
             return doer.stopped
         finally:
             doer.close()
+
+    def _agreed(self, candidates: Iterator[Candidate], doer: _Doer) -> Iterator[Candidate]:
+        """Show whoever pays what is left to edit, where an editor costs something."""
+        if not isinstance(doer.editor, ServiceEditor):
+            return candidates
+        pending = list(candidates)
+        self.agree(f"{self.job.settings.by} is to edit", doer.editor.estimate(len(pending)))
+        return iter(pending)
 
     def _many(self, candidates: Iterator[Candidate], doer: Any, many: int, keep: Keep) -> None:
         """By requests to a service, several under way."""
@@ -254,9 +267,21 @@ class _Doer:
         return Record(id=candidate.id, candidate=found)
 
     def _edit(self, candidate: Candidate) -> Candidate | NotEdited:
+        """Try what is proposed; where the editor has nothing to do it with, what else might be."""
+        assert candidate.proposal is not None
+        image = read_photograph(candidate.photograph, self.job.images)
+        found: Candidate | NotEdited | None = None
+        for proposal in (candidate.proposal, *candidate.proposal.alternatives):
+            alone = msgspec.structs.replace(proposal, alternatives=())
+            found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)
+            if not isinstance(found, NotEdited) or found.reason != NO_DONOR:
+                break
+        assert found is not None
+        return found
+
+    def _try(self, candidate: Candidate, image: Image) -> Candidate | NotEdited:
         job, proposal = self.job, candidate.proposal
         assert proposal is not None
-        image = read_photograph(candidate.photograph, job.images)
         if proposal.kind == "none":  # it is asked about as it is
             path = find_photograph(candidate.photograph, job.images)
             kept = keep_original(job.folder, candidate.photograph, path, image)

@@ -9,7 +9,7 @@ each stage has kept its results (`stages`), and asks nobody twice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -18,8 +18,15 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault.build.checking import VerifyStage
+from groundfault.build.donors import categories, write_donors
 from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
+from groundfault.build.proposals.chat import ChatProposer, ChatSettings
+from groundfault.build.proposals.critic import CriticisedProposer
+from groundfault.build.proposals.linter import check_ids
+from groundfault.build.proposals.proposer import Proposer
+from groundfault.build.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
+from groundfault.build.proposals.scripted import ScriptedProposer
 from groundfault.build.proposing import ProposeStage
 from groundfault.build.questions.stage import QuestionStage
 from groundfault.build.recipe import Recipe
@@ -28,15 +35,27 @@ from groundfault.build.releasing import release
 from groundfault.build.reviewing import ReviewStage
 from groundfault.build.sheet import SHEET, write_sheet
 from groundfault.build.sources import photographs
-from groundfault.build.stages import Count, Record, Stage, kept_candidates, run_stage, stage_file
+from groundfault.build.stages import (
+    Agree,
+    Count,
+    Record,
+    Stage,
+    kept_candidates,
+    run_stage,
+    stage_file,
+    unasked,
+)
 from groundfault.config import convert_settings
+from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.foreign import sha256
 from groundfault.io.photographs import Photograph
 from groundfault.io.store import atomic_file, locked, read_json, write_json
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.client import ChatClient
 from groundfault.runner.work import Plan
 
-__all__ = ["Built", "Watcher", "build", "stage_names"]
+__all__ = ["Built", "Services", "Watcher", "build", "stage_names"]
 
 MADE = "build.json"
 
@@ -56,6 +75,17 @@ class Built(NamedTuple):
     """Why it ended before its release; "" if it did not."""
     released: int = 0
     """Cases of the release."""
+
+
+class Services(NamedTuple):
+    """What stages need that ask somebody else."""
+
+    editor: EditorOptions = EditorOptions()
+    chat: ChatClient | BatchedChatModel | None = None
+    """The model that proposes."""
+    critic: ChatClient | BatchedChatModel | None = None
+    """The model that criticises proposals."""
+    agree: Agree = unasked
 
 
 class Watcher(Protocol):
@@ -79,7 +109,7 @@ def build(
     plan: Plan | None = None,
     retry: bool = False,
     watcher: Watcher | None = None,
-    services: Mapping[str, Any] | None = None,
+    services: Services | None = None,
 ) -> Built:
     """Do what is left of a build. `until` is the last stage; `retry` asks again for what failed;
     `services` are what stages that ask others need (a chat model, options of the editor)."""
@@ -120,10 +150,10 @@ class _Pipeline:
         plan: Plan,
         retry: bool,
         watcher: Watcher,
-        services: Mapping[str, Any] | None,
+        services: Services | None,
     ) -> None:
         self.recipe, self.folder, self.plan = recipe, folder, plan
-        self.retry, self.watcher, self.services = retry, watcher, services or {}
+        self.retry, self.watcher, self.services = retry, watcher, services or Services()
         self.writer = FunnelWriter(folder, recipe.benchmark)
         self.images = [Path(path) for path in _several(recipe.source.images)]
 
@@ -160,13 +190,7 @@ class _Pipeline:
         """The stage of a name, with what it needs."""
         recipe, folder = self.recipe, self.folder
         if name == "propose":
-            return ProposeStage(
-                recipe.propose,
-                editor=recipe.edit.by,
-                donors=self._donor_categories(),
-                chat=self.services.get("chat"),
-                chat_identity=self.services.get("chat_identity"),
-            )
+            return ProposeStage(self._proposer(), by=recipe.propose.by, agree=self.services.agree)
         if name == "edit":
             return EditStage(
                 folder,
@@ -174,17 +198,15 @@ class _Pipeline:
                 recipe.edit,
                 plan=self.plan,
                 donors=self._donors,
-                options=self.services.get("editor"),
+                options=self.services.editor,
+                agree=self.services.agree,
             )
         if name == "verify":
             return VerifyStage(folder, recipe.verify)
         if name == "questions":
-            asking = QuestionStage(
-                folder,
-                recipe.questions,
-                fill=self.services.get("fields"),
-                fill_identity=self.services.get("fields_identity"),
-            )
+            chat = self.services.chat
+            teller = None if chat is None else self._asked(recipe.propose.by, chat)
+            asking = QuestionStage(folder, recipe.questions, teller=teller)
             asking.offer(kept_candidates(folder, before))
             return asking
         stage = ReviewStage(
@@ -193,21 +215,49 @@ class _Pipeline:
         stage.offer(kept_candidates(folder, before))
         return stage
 
+    def _proposer(self) -> Proposer:
+        settings, chat = self.recipe.propose, self.services.chat
+        check_ids(settings.unchecked)
+        name, _, argument = settings.by.partition(":")
+        found: Proposer
+        if name == "rules":
+            found = RulesProposer(self._repertoire())
+        elif name == "scripted":
+            found = ScriptedProposer(argument, settings.unchecked)
+        else:
+            found = self._asked(settings.by, chat)
+        if not settings.critic:
+            return found
+        return CriticisedProposer(found, self._asked(settings.critic, self.services.critic))
+
+    def _asked(self, spec: str, model: ChatClient | BatchedChatModel | None) -> ChatProposer:
+        """A chat model that is shown this build's photographs."""
+        settings = self.recipe.propose
+        if model is None:
+            raise UsageError(f"{spec}: no chat model was given that could propose")
+        given = {
+            "repairs": settings.repairs,
+            "unchecked": settings.unchecked,
+            **settings.options,
+        }
+        shown = convert_settings(given, ChatSettings)
+        return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
+
+    def _repertoire(self) -> Repertoire:
+        """What the editor can do, where that is known."""
+        found = Repertoire()
+        if self.recipe.edit.by.partition(":")[0] == "procedural":
+            found = procedural_repertoire(categories(self._donors))
+        return msgspec.structs.replace(found, unchecked=self.recipe.propose.unchecked)
+
     # ── mining ──────────────────────────────────────────────────────────────────────────────────
 
     @property
     def _donors(self) -> Path:
         return self.folder / "stages" / "donors.jsonl"
 
-    def _donor_categories(self) -> list[str]:
-        from groundfault.build.donors import categories
-
-        return categories(self._donors)
-
     def _mine(self) -> Count:
         """Candidates from photographs; done once, unless the source or a setting changed."""
-        from groundfault.build.donors import write_donors
-
         path = stage_file(self.folder, "mine")
         key = self._mining_key()
         noted = path.with_suffix(".json")

@@ -17,6 +17,7 @@ import msgspec
 
 from groundfault.config import load_toml
 from groundfault.errors import DataError, UsageError
+from groundfault.io.store import read_json, write_json
 
 __all__ = [
     "Reason",
@@ -25,9 +26,13 @@ __all__ = [
     "load_protocol",
     "load_protocols",
     "own_protocols",
+    "rules_in_force",
+    "write_rules",
 ]
 
 HERE = Path(__file__).parent / "review_protocols"
+IN_FORCE = Path("review") / "rules.json"
+"""What the desk last asked by, with its --overlap: a build concludes by the same."""
 Layout = Literal["side", "slider", "blink", "difference", "corners"]
 Count = Annotated[int, msgspec.Meta(ge=1, le=99)]
 
@@ -163,6 +168,19 @@ def _built_in() -> dict[str, ReviewProtocol]:
 def own_protocols(folder: Path) -> list[Path]:
     """The protocols that lie beside the items of a build."""
     return sorted((folder / "review").glob("*.toml"))
+
+
+def write_rules(folder: Path, protocols: Mapping[str, ReviewProtocol]) -> None:
+    """Leave what reviewers are asked by beside the items."""
+    write_json(folder / IN_FORCE, dict(protocols))
+
+
+def rules_in_force(folder: Path, name: str) -> ReviewProtocol:
+    """The protocol by which a desk had the items of this folder reviewed, else ours of this
+    name."""
+    path = folder / IN_FORCE
+    asked = read_json(path, dict[str, ReviewProtocol]) if path.is_file() else {}
+    return asked.get(name) or load_protocols([name], own_protocols(folder))[name]
 
 
 def load_protocols(

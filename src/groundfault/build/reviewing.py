@@ -16,12 +16,14 @@ from groundfault.build.review import (
     settle,
     write_items,
 )
-from groundfault.build.review_rules import ReviewProtocol, load_protocol, load_protocols
+from groundfault.build.review_rules import ReviewProtocol, load_protocol, rules_in_force
 from groundfault.build.stages import Keep
 
 __all__ = ["ReviewStage", "review_item"]
 
 NONE = "none"
+REASONING = ("question", "counterfactual_question")
+"""Fields of a proposal that are asked in the place of its phrases, where there are any."""
 
 
 class ReviewStage:
@@ -33,7 +35,7 @@ class ReviewStage:
         self.folder, self.benchmark = folder, benchmark
         self.decisions = decisions or NONE
         self.protocol: ReviewProtocol = (
-            load_protocol(Path(protocol)) if protocol else load_protocols([benchmark])[benchmark]
+            load_protocol(Path(protocol)) if protocol else rules_in_force(folder, benchmark)
         )
         self.made: dict[str, list[Decision]] = {}
         if self.decisions != NONE:
@@ -81,6 +83,7 @@ def review_item(candidate: Candidate, protocol: str) -> ReviewItem:
         "negative": proposal.negative,
         "instruction": proposal.instruction,
         "rationale": proposal.rationale,
+        **{name: proposal.fields.get(name, "") for name in REASONING},
     }
     return ReviewItem(
         id=candidate.id,
@@ -104,6 +107,7 @@ def _corrected(candidate: Candidate, item: ReviewItem, votes: dict[str, int]) ->
         proposal,
         positive=item.texts.get("positive", proposal.positive),
         negative=item.texts.get("negative", proposal.negative),
+        fields=proposal.fields | {n: item.texts[n] for n in REASONING if n in item.texts},
     )
     target = candidate.target
     if item.mask != target.mask:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from groundfault.build.folder_masks import MIN_SCORE, masked
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import (
     coco_photographs,
@@ -41,7 +42,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     annotations: str
     """What is to be given, in words."""
     read: Callable[..., Iterator[Photograph]]
-    """(files, images, split) → photographs."""
+    """(files, images, split, the source's own options) → photographs."""
+    options: tuple[str, ...] = ()
+    """What can be said besides."""
     licence: str = ""
     """Of pictures whose own licence the files do not say."""
     splits: bool = False
@@ -70,12 +73,14 @@ def _saco(files: Sequence[AnyPath], images: AnyPath | None, split: str | None) -
 
 
 def _refer(name: str) -> Callable[..., Iterator[Photograph]]:
-    def read(files: Sequence[AnyPath], images: AnyPath | None, split: str | None) -> Any:
+    def read(
+        files: Sequence[AnyPath], images: AnyPath | None, split: str | None, split_by: str = ""
+    ) -> Any:
         if len(files) > 2:
             raise UsageError(f"{name}: give REFER's folder, or refs and instances as two files")
         refs, *instances = _refs_first(files)
         beside = instances[0] if instances else None
-        return refer.read(refs, beside, images, split=split, source=name)
+        return refer.read(refs, beside, images, split=split, split_by=split_by, source=name)
 
     return read
 
@@ -90,8 +95,15 @@ def _reasonseg(files: Sequence[AnyPath], images: AnyPath | None, split: str | No
     return reasonseg.read(_one(files, "reasonseg"), images, split=split)
 
 
-def _visual_genome(files: Sequence[AnyPath], images: AnyPath | None, split: str | None) -> Any:
-    return visual_genome.read(_one(files, "visual-genome"), images)
+def _visual_genome(
+    files: Sequence[AnyPath],
+    images: AnyPath | None,
+    split: str | None,
+    names: Literal["name", "synset"] = "name",
+) -> Any:
+    if names not in ("name", "synset"):
+        raise UnknownName("kind of names", names, ("name", "synset"))
+    return visual_genome.read(_one(files, "visual-genome"), images, names=names)
 
 
 def _fsc147(files: Sequence[AnyPath], images: AnyPath | None, split: str | None) -> Any:
@@ -135,6 +147,7 @@ SOURCES: Mapping[str, Source] = {
                 read=_refer(name),
                 licence=_COCO_TERMS,
                 splits=True,
+                options=("split_by",),
             )
             for name, title in (
                 ("refcoco", "RefCOCO"),
@@ -157,6 +170,7 @@ SOURCES: Mapping[str, Source] = {
             "image_data.json",
             read=_visual_genome,
             licence="CC BY 4.0 (Visual Genome)",
+            options=("names",),
         ),
         Source(
             name="fsc147",
@@ -184,6 +198,10 @@ def photographs(
     split: str | None = None,
     licence: str = "",
     on_missing: Callable[[Photograph, str], None] | None = None,
+    segmenter: str = "",
+    phrases: Sequence[str] = (),
+    min_score: float = MIN_SCORE,
+    **options: Any,
 ) -> Iterator[Photograph]:
     """The photographs of a source, one at a time, in its own order.
 
@@ -192,24 +210,36 @@ def photographs(
     say. One that is not ends the reading with a DataError or, where `on_missing` is given, is left
     out, after `on_missing(photograph, why)` was told. `split` keeps one split. `licence` is said of
     pictures for which the files say none; without it, what is known of the whole set is.
+    In a plain folder, `segmenter` (a model's name) finds the things that `phrases` name, with at
+    least `min_score`; without it, photographs have no things. `options` are the source's own:
+    `split_by` of RefCOCO ("unc", "google", "umd"), `names` of Visual Genome ("synset").
     """
     known = SOURCES.get(source)
     if known is None:
         raise UnknownName("source", source, SOURCES)
     if split is not None and not (known.splits or source in ("coco", "lvis")):
         raise UsageError(f"{source} has no splits; leave split '{split}' out")
+    if segmenter and source != "folder":
+        raise UsageError(f"{source} has things of its own; a segmenter is for a plain folder")
+    for name in options:
+        if name not in known.options:
+            raise UsageError(f"{source} has no option '{name}'; leave it out")
     files = [annotations] if isinstance(annotations, (str, PathLike)) else list(annotations)
     if not files and not (source == "folder" and images):
         raise UsageError(f"{source}: give its annotations: {known.annotations}")
-    found = known.read(files, images, split)
+    found = known.read(files, images, split, **options)
     words = licence or known.licence
     licensed = (
         each if each.licence else msgspec.structs.replace(each, licence=words) for each in found
     )
-    place = (
-        images if images is not None else files[0] if source in ("folder", "reasonseg") else None
-    )
-    return licensed if place is None else with_pictures(licensed, place, on_missing)
+    beside = files[0] if files and source in ("folder", "reasonseg") else None
+    place = beside if images is None else images
+    if place is None:
+        return licensed
+    there = with_pictures(licensed, place, on_missing)
+    if not segmenter:
+        return there
+    return masked(there, place, segmenter, phrases=phrases, min_score=min_score)
 
 
 def with_pictures(

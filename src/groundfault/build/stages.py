@@ -19,13 +19,15 @@ from typing import Any, Protocol
 import msgspec
 
 from groundfault.build.records import Candidate, Dropped
-from groundfault.io.foreign import open_file
+from groundfault.io.foreign import decode_json, open_file
 from groundfault.io.store import atomic_file
+from groundfault.llm.cost import CostEstimate
 from groundfault.runs.journal import HEAD_BYTES, Journal
 
 __all__ = [
     "FAILED",
     "STAGES",
+    "Agree",
     "Count",
     "Keep",
     "Ledger",
@@ -36,15 +38,23 @@ __all__ = [
     "read_records",
     "run_stage",
     "stage_file",
+    "unasked",
 ]
 
 AnyPath = str | PathLike[str]
 Result = Candidate | Dropped
 Keep = Callable[[Candidate, Result], None]
 """Takes what became of a candidate, as soon as it is known."""
+Agree = Callable[[str, CostEstimate], None]
+"""Asked before somebody pays: who is to be asked, and what that will likely cost; raises to call it
+off."""
 STAGES = "stages"
 FAILED = "failed"
 """The reason of what may go better next time: asked again if that is wanted."""
+
+
+def unasked(about: str, guess: CostEstimate) -> None:
+    """Nobody pays, or whoever does has agreed."""
 
 
 class Stage(Protocol):
@@ -248,7 +258,7 @@ def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
     """What became of each candidate in a stage, line by line."""
     with open_file(stage_file(folder, name)) as file:
         for line in file:
-            yield msgspec.json.decode(line, type=Record)
+            yield decode_json(line, Record)
 
 
 def kept_candidates(folder: AnyPath, name: str) -> Iterator[Candidate]:

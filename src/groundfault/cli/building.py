@@ -10,13 +10,22 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import typer
 
 from groundfault.cli.groups import grouped
-from groundfault.cli.options import Command, Engine, Format, add_group, print_json
+from groundfault.cli.options import (
+    BaseUrl,
+    BudgetOption,
+    Command,
+    Concurrency,
+    Engine,
+    Format,
+    add_group,
+    print_json,
+)
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,6 +124,32 @@ class Makers(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """How chat models and editing services are reached and paid."""
+
+    TITLE: ClassVar[str] = "Models and services"
+    base_url: BaseUrl = ""
+    editor_base_url: Annotated[
+        str, typer.Option("--editor-base-url", help="Of the editing service. [--base-url]")
+    ] = ""
+    concurrency: Concurrency = None
+    budget: BudgetOption = ""
+    price: Annotated[
+        str, typer.Option("--price", help="IN/OUT, money per million tokens, as 0.4/1.6.")
+    ] = ""
+    edit_price: Annotated[
+        float | None, typer.Option("--edit-price", help="Money for one edited picture.")
+    ] = None
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was asked before.")] = False
+    yes: Annotated[bool, typer.Option("--yes", help="Pay without asking.")] = False
+
+    def options(self) -> dict[str, Any]:
+        """As `build` takes them."""
+        found = msgspec.structs.asdict(self)
+        del found["yes"]
+        return {**found, "budget": self.budget or None}
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """How it is done."""
 
@@ -129,27 +164,28 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-def _build(
-    recipe: Recipe, out: Path, sources: Sources, makers: Makers, work: Work, seed: int | None
-) -> None:
+def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
     """Build, and say what came of it."""
     from groundfault.api.building import build
+    from groundfault.cli.evaluation import agreement, interruptible
     from groundfault.reports.funnels import funnel_table
-    from groundfault.reports.tables import show
-    from groundfault.runner.work import Plan
+    from groundfault.reports.tables import printable, show
 
-    plan = Plan(engine=work.engine.value, workers=work.workers)
-    made = build(
-        _changed(recipe, sources, makers, seed),
-        out,
-        until=work.stage.value,
-        plan=plan,
-        retry=work.retry,
-        quiet=False,
-    )
+    with interruptible():
+        made = build(
+            recipe,
+            out,
+            until=work.stage.value,
+            again=work.retry,
+            quiet=False,
+            agree=agreement(yes=asked.yes),
+            engine=work.engine.value,
+            workers=work.workers,
+            **asked.options(),
+        )
     show(funnel_table(made.funnel), Format.terminal)
     if made.stopped:
-        print(f"\nstopped: {made.stopped}; the same command goes on", file=sys.stderr)
+        print(f"\nstopped: {printable(made.stopped)}; the same command goes on", file=sys.stderr)
     elif made.released:
         print(f"\nwritten: {out / 'release'}, {out / 'native'}, {out / 'sheet.jpg'}")
         print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
@@ -190,13 +226,19 @@ def _from_benchmark(benchmark: str, about: str) -> Command:
     """The command that builds a benchmark without a recipe's file."""
 
     def command(
-        out: Out, sources: Sources, makers: Makers, work: Work, seed: SeedOption = None
+        out: Out,
+        sources: Sources,
+        makers: Makers,
+        asked: Asked,
+        work: Work,
+        seed: SeedOption = None,
     ) -> None:
         from groundfault.build.recipe import Recipe
 
         if not sources.images:
             raise UsageError("say where the photographs are with --images DIR")
-        _build(Recipe(benchmark=benchmark), out, sources, makers, work, seed)  # type: ignore[arg-type]
+        recipe = Recipe(benchmark=benchmark)  # type: ignore[arg-type]
+        _build(_changed(recipe, sources, makers, seed), out, asked, work)
 
     command.__doc__ = about
     return grouped(command)
@@ -206,11 +248,16 @@ def _from_recipe(path: str) -> Command:
     """The command that builds what a recipe says."""
 
     def command(
-        out: Out, sources: Sources, makers: Makers, work: Work, seed: SeedOption = None
+        out: Out,
+        sources: Sources,
+        makers: Makers,
+        asked: Asked,
+        work: Work,
+        seed: SeedOption = None,
     ) -> None:
         from groundfault.build.recipe import read_recipe
 
-        _build(read_recipe(path), out, sources, makers, work, seed)
+        _build(_changed(read_recipe(path), sources, makers, seed), out, asked, work)
 
     command.__doc__ = "Build what the recipe says."
     return grouped(command)
@@ -250,6 +297,16 @@ def explain(
         print(f"written: {out}")
 
 
+def restore(
+    release: Annotated[Path, typer.Argument(help="A release without pictures.")],
+    images: Annotated[list[Path], typer.Option("--images", help="Its photographs; repeat.")],
+) -> None:
+    """Make a release's pictures again from the photographs, byte by byte."""
+    from groundfault.build.patches import restore as made_again
+
+    print(f"{made_again(release, images)} pictures written: {release / 'images'}")
+
+
 ABOUT = {
     "cafe": "Photographs with another surface, context or material; p⁺ and p⁻ (CAFE).",
     "halluseg": "Photographs with an object replaced; four corners (HalluSegBench).",
@@ -260,7 +317,7 @@ ABOUT = {
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     commands: dict[str, Command] = {name: _from_benchmark(name, a) for name, a in ABOUT.items()}
-    commands |= {"pairs": pairs, "status": status, "explain": explain}
+    commands |= {"pairs": pairs, "status": status, "explain": explain, "restore": restore}
     named = words[1] if len(words) > 1 and words[0] == "build" else ""
     if named.endswith(".toml"):
         commands = {named: _from_recipe(named)}

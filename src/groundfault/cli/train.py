@@ -78,15 +78,14 @@ def train_segvlm(
     from groundfault.training.segvlm.training import Watch
 
     if dry_run:
-        with progress("reading") as reading:
+        with progress("comparing pictures") as reading:
             found = estimate_training(wanted, from_failures=from_failures, reading=reading)
         print(msgspec.json.encode(found).decode() if as_json else "\n".join(estimate_lines(found)))
         return
     shown = TrainingDisplay()
     try:
-        with progress("reading") as reading:
-            watch = Watch(shown.step, shown.measured, reading)
-            spec = train(wanted, out, resume=resume, from_failures=from_failures, watch=watch)
+        watch = Watch(shown.step, shown.measured, shown.reading)
+        spec = train(wanted, out, resume=resume, from_failures=from_failures, watch=watch)
     finally:
         shown.close()
     if spec:  # of several processes, the first one speaks

@@ -24,7 +24,8 @@ from groundfault.editors.services import (
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions
-from groundfault.llm.gemini import FILTERS, GeminiServer
+from groundfault.io.foreign import decode_json
+from groundfault.llm.gemini import FILTERS, GeminiServer, decode_response
 from groundfault.llm.gemini import gemini as chat_server
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
@@ -46,7 +47,20 @@ if TYPE_CHECKING:
 __all__ = ["GeminiEditServer", "load", "nearest_ratio"]
 
 VERSION = "1"
-RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+SIZES_PX = {
+    "1:1": (1024, 1024),
+    "2:3": (1248, 832),
+    "3:2": (832, 1248),
+    "3:4": (1184, 864),
+    "4:3": (864, 1184),
+    "4:5": (1152, 896),
+    "5:4": (896, 1152),
+    "9:16": (1344, 768),
+    "16:9": (768, 1344),
+    "21:9": (672, 1536),
+}
+"""Aspect ratio, width to height, → (height, width) of its replies at 1K."""
+RATIOS = tuple(SIZES_PX)
 MASK_WORDS = (
     " Change only what is white in the second picture; it is a mask, not part of the scene."
 )
@@ -74,17 +88,6 @@ def nearest_ratio(width_px: int, height_px: int) -> str:
     return min(RATIOS, key=distance)
 
 
-def canvas_of() -> Canvas:
-    """One size per aspect ratio of about a megapixel: replies have the ratios alone."""
-    return Canvas(sizes_px=tuple(_about_a_megapixel(ratio) for ratio in RATIOS))
-
-
-def _about_a_megapixel(ratio: str) -> tuple[int, int]:
-    across, down = map(int, ratio.split(":"))
-    scale = (1024 * 1024 / (across * down)) ** 0.5
-    return round(down * scale / 16) * 16, round(across * scale / 16) * 16
-
-
 class _Load:
     """Makes editors; nothing is asked yet."""
 
@@ -102,7 +105,9 @@ class _Load:
             pictures = (photograph(image),)
             return (*pictures, grey_mask(region)) if with_mask else pictures
 
-        return ServiceEditor(server, options, canvas=canvas_of(), shown=shown)
+        return ServiceEditor(
+            server, options, canvas=Canvas(sizes_px=tuple(SIZES_PX.values())), shown=shown
+        )
 
     def identity(self, argument: str, options: ModelOptions) -> Mapping[str, str]:
         """The version of the requests, and where they go."""
@@ -138,7 +143,7 @@ class GeminiEditServer:
         message = conversation[-1]
         words = message.text + (MASK_WORDS if len(message.pictures) > 1 else "")
         told = (Message("user", (*message.pictures, words)),)
-        request = msgspec.json.decode(self.inner.body(told), type=dict[str, msgspec.Raw])
+        request = decode_json(self.inner.body(told), dict[str, msgspec.Raw])
         ratio = self.settings.get("aspect_ratio") or _ratio_of(message.pictures[0])
         image = {"aspectRatio": ratio} if ratio else {}
         if "image_size" in self.settings:
@@ -148,20 +153,17 @@ class GeminiEditServer:
 
     def parse(self, body: bytes) -> Reply:
         """The first picture of a response; words without a picture, or a filter, are a refusal."""
-        try:
-            response = msgspec.json.decode(body, type=_Response)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise Unsound(f"the response has another schema ({problem})") from None
+        response = decode_response(body)
         tokens = usage_numbers(response.usage_metadata, "promptTokenCount", "candidatesTokenCount")
         tokens_in, tokens_out = map(count, tokens)
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else ""
-        candidate = response.candidates[0] if response.candidates else _Candidate()
-        parts = candidate.content.parts if candidate.content else []
+        candidate = response.candidates[0] if response.candidates else None
+        parts = candidate.content.parts if candidate and candidate.content else []
         data = next((part.inline_data.data for part in parts if part.inline_data), "")
         if data:
             return picture_reply(data, tokens_in=tokens_in, tokens_out=tokens_out, cost=self.price)
         words = " ".join("".join(part.text for part in parts).split())[:LONGEST_MESSAGE]
-        ended = blocked or candidate.finish_reason
+        ended = blocked or (candidate.finish_reason if candidate else "")
         if not blocked and ended not in NO_PICTURE and not words:
             raise Unsound(f"the response holds no picture (finish reason {ended or 'none'})")
         reason = f"gave words instead of a picture: {words}" if words else f"filtered: {ended}"
@@ -179,34 +181,6 @@ class GeminiEditServer:
         if isinstance(found, Refused):
             return Refused(str(found), everything=found.everything)
         return found
-
-
-class _InlineData(msgspec.Struct, rename="camel"):
-    data: str = ""
-
-
-class _Part(msgspec.Struct, rename="camel"):
-    text: str = ""
-    inline_data: _InlineData | None = None
-
-
-class _Content(msgspec.Struct, rename="camel"):
-    parts: list[_Part] = []
-
-
-class _Candidate(msgspec.Struct, rename="camel"):
-    content: _Content | None = None
-    finish_reason: str = ""
-
-
-class _Feedback(msgspec.Struct, rename="camel"):
-    block_reason: str = ""
-
-
-class _Response(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate] = []
-    prompt_feedback: _Feedback | None = None
-    usage_metadata: msgspec.Raw = msgspec.Raw()
 
 
 def _ratio_of(picture: Picture) -> str:

@@ -31,6 +31,7 @@ from groundfault.editors.services import (
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.llm.openai_chat import OpenAIServer, below
 from groundfault.llm.openai_chat import openai as chat_server
 from groundfault.llm.server import (
@@ -142,7 +143,7 @@ class ImagesEditServer:
     def parse(self, body: bytes) -> Reply:
         """The first picture of a response."""
         try:
-            response = msgspec.json.decode(body, type=_Response)
+            response = decode_json(body, _Response)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise Unsound(f"the response has another schema ({problem})") from None
         if not response.data or not response.data[0].b64_json:
@@ -172,8 +173,11 @@ class _Response(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
-def form_data(fields: Mapping[str, str], files: Mapping[str, Picture]) -> bytes:
-    """A form with files, `multipart/form-data`; the same fields always give the same bytes."""
+def form_data(
+    fields: Mapping[str, str], files: Mapping[str, Picture], *, filename: str = ""
+) -> bytes:
+    """A form with files, `multipart/form-data`; the same fields always give the same bytes. Files
+    are called as their fields are, or `filename`."""
     parts = []
     for name, value in fields.items():
         if BOUNDARY in value:
@@ -182,7 +186,7 @@ def form_data(fields: Mapping[str, str], files: Mapping[str, Picture]) -> bytes:
         parts.append(f"--{BOUNDARY}\r\n{head}\r\n\r\n{value}\r\n".encode())
     for name, picture in files.items():
         head = (
-            f'Content-Disposition: form-data; name="{name}"; filename="{name}.png"\r\n'
+            f'Content-Disposition: form-data; name="{name}"; filename="{filename or name}.png"\r\n'
             f"Content-Type: {picture.mime}"
         )
         parts.append(f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + picture.content + b"\r\n")

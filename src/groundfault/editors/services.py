@@ -11,7 +11,7 @@ from binascii import Error as NotBase64
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -177,7 +177,7 @@ def grey_mask(region: BinaryMask) -> Picture:
 
 def take_settings(
     spec: str, options: EditorOptions, known: dict[str, tuple[str, ...] | type]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The editor's own settings, checked: of each name, its choices or its type."""
     for name, value in options.settings.items():
         wanted = known.get(name)

@@ -431,6 +431,13 @@ def annotator_regions(
 def image_size(path: AnyPath, image: Image, regions: Sequence[Region]) -> tuple[int, int]:
     """(height, width) in pixels, from the entry or else from its masks."""
     if image.height > 0 and image.width > 0:
+        if image.height * image.width > MAX_PIXELS:
+            raise DataError(
+                path,
+                f"it claims {image.height}x{image.width} pixels (height x width)",
+                record=f"image {image.id}",
+                remedy="give every image its size in pixels",
+            )
         return image.height, image.width
     for region in regions:
         if region.mask is not None:

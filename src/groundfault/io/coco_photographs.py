@@ -92,17 +92,20 @@ class CocoFile:
         self._file.close()
 
     def annotated(self, image: Entry) -> list[tuple[Annotation, Region]]:
-        """An image's annotations with their regions, in file order; annotation ids are unique."""
+        """An image's annotations with their regions, in file order; their ids are unique, and those
+        without one are given "n" and their number in the file."""
         found = []
-        seen: set[Id | None] = set()
+        seen: set[str] = set()
         for number, offset, length in self._index.places(str(image.id)):
             annotation = self._annotation(number, offset, length)
-            if annotation.id in seen:
+            if annotation.id is None:
+                annotation.id = f"n{number}"
+            if str(annotation.id) in seen:
                 raise annotation_error(
                     self.path, number, annotation,
                     "its id occurs twice in its image", "give every annotation its own id",
                 )  # fmt: skip
-            seen.add(number if annotation.id is None else annotation.id)
+            seen.add(str(annotation.id))
             region = region_of(self.path, number, annotation, image, normalised=self.normalised)
             found.append((annotation, region))
         return found
@@ -295,9 +298,9 @@ def coco_id(name: str) -> str:
 
 def _things(file: CocoFile, annotated: Sequence[tuple[Annotation, Region]]) -> Iterator[Thing]:
     """The annotated things of one image."""
-    for number, (annotation, region) in enumerate(annotated):
+    for annotation, region in annotated:
         yield Thing(
-            id=str(number if annotation.id is None else annotation.id),
+            id=str(annotation.id),
             category=file.category(annotation),
             mask=region.mask,
             box_xywh=region.box_xywh,

@@ -17,6 +17,7 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import open_file, read_json_object, within
+from groundfault.io.masks import MAX_PIXELS
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.io.pictures import picture_size
 
@@ -26,6 +27,8 @@ AnyPath = str | PathLike[str]
 ANNOTATIONS = "annotation_FSC147_384.json"
 CLASSES = "ImageClasses_FSC147.txt"
 SPLITS = "Train_Test_Val_FSC_147.json"
+MAX_RATIO = 8.0
+"""Pictures were shrunk; none was made this much larger."""
 _Point = tuple[float, float]
 
 
@@ -123,9 +126,10 @@ def _photograph(
 
 def _check(path: Path, name: str, annotation: _Annotation) -> None:
     numbers = [value for point in _points(annotation) for value in point]
-    numbers += [annotation.ratio_h, annotation.ratio_w]
-    sound = min(annotation.H, annotation.W) > 0 and all(map(math.isfinite, numbers))
-    if not sound or min(annotation.ratio_h, annotation.ratio_w) <= 0:
+    sized = annotation.H > 0 and 0 < annotation.W * annotation.H <= MAX_PIXELS
+    ratios = (annotation.ratio_h, annotation.ratio_w)
+    scaled = all(0 < ratio <= MAX_RATIO for ratio in ratios)
+    if not (sized and scaled and all(map(math.isfinite, numbers))):
         raise DataError(
             path, "its size or its points are no sound numbers", record=name, remedy="correct it"
         )

@@ -100,10 +100,7 @@ def _photograph(
 
 def _regions(file: CocoFile, pair: Entry) -> list[tuple[str, Region]]:
     """(id, region) of each mask of a pair."""
-    return [
-        (str(number if annotation.id is None else annotation.id), region)
-        for number, (annotation, region) in enumerate(file.annotated(pair))
-    ]
+    return [(str(annotation.id), region) for annotation, region in file.annotated(pair)]
 
 
 def _things(pair: Entry, annotators: Sequence[Sequence[tuple[str, Region]]]) -> Iterator[Thing]:

@@ -20,6 +20,7 @@ import msgspec
 from groundfault.errors import DataError, UsageError
 from groundfault.io.coco import Id, Image, image_name
 from groundfault.io.foreign import stream_json_list
+from groundfault.io.masks import MAX_PIXELS
 from groundfault.io.photographs import Photograph, Relation, Thing
 
 __all__ = ["FILES", "read"]
@@ -97,13 +98,17 @@ def _photographs(
         known |= {image.image_id: image for image in batch}
     for image_id, records in _together(paths):
         image = known.get(image_id)
-        if image is None or min(image.height, image.width) <= 0:
+        if image is None or not _is_sound(image):
             raise DataError(
                 data,
                 f"it {'has no sound size for' if image else 'does not have'} image {image_id}",
                 remedy="give the image_data.json that belongs to the other files",
             )
         yield _photograph(image, records, images, names)
+
+
+def _is_sound(image: _ImageData) -> bool:
+    return min(image.height, image.width) > 0 and image.height * image.width <= MAX_PIXELS
 
 
 def _together(paths: Sequence[Path]) -> Iterator[tuple[int, list[_Record]]]:

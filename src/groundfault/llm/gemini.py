@@ -21,6 +21,7 @@ import msgspec
 
 from groundfault.errors import UsageError
 from groundfault.io.addresses import refuse_credentials
+from groundfault.io.foreign import decode_json
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -36,7 +37,7 @@ from groundfault.llm.server import (
 )
 from groundfault.records import Conversation, Message, Reply
 
-__all__ = ["GeminiServer", "gemini"]
+__all__ = ["FILTERS", "GeminiServer", "decode_response", "gemini"]
 
 GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -107,13 +108,7 @@ class GeminiServer:
 
     def parse(self, body: bytes) -> Reply:
         """The first candidate; its thoughts are the reasoning."""
-        try:
-            response = _decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            kind = "has another schema"
-            if not isinstance(problem, msgspec.ValidationError):
-                kind = "is not JSON"
-            raise Unsound(f"the response {kind}: {problem}") from None
+        response = decode_response(body)
         tokens_in, *written = usage_numbers(
             response.usage_metadata,
             "promptTokenCount",
@@ -155,9 +150,15 @@ class GeminiServer:
         return Refused(f"the server refused the request (HTTP {status}{words})")
 
 
+class _InlineData(msgspec.Struct, rename="camel"):
+    data: str = ""
+
+
 class _Part(msgspec.Struct, rename="camel"):
     text: str = ""
     thought: bool = False
+    inline_data: _InlineData | None = None
+    """A picture, of models that give them."""
 
 
 class _Content(msgspec.Struct, rename="camel"):
@@ -179,7 +180,15 @@ class _Response(msgspec.Struct, rename="camel"):
     usage_metadata: msgspec.Raw = msgspec.Raw()
 
 
-_decode = msgspec.json.Decoder(_Response).decode
+def decode_response(body: bytes) -> _Response:
+    """A response of `generateContent`; raises Unsound."""
+    try:
+        return decode_json(body, _Response)
+    except msgspec.DecodeError as problem:
+        kind = "has another schema"
+        if not isinstance(problem, msgspec.ValidationError):
+            kind = "is not JSON"
+        raise Unsound(f"the response {kind}: {problem}") from None
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from groundfault.llm.retry import RetryPolicy, retry_after_s
 from groundfault.llm.server import LargeResponses, Refused, Server, Unsound, read_reply
 from groundfault.records import Reply
 
-__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get"]
+__all__ = ["GaveUp", "HttpClient", "Response", "Stopping", "get", "send"]
 
 LARGEST_RESPONSE = 8 << 20
 """An answer of 1,024 tokens is 4 kB; what is larger than this is not one."""
@@ -121,10 +121,12 @@ class HttpClient:
             seconds = time.monotonic() - began
             if counted >= self.retry.attempts:
                 raise GaveUp(f"{found.reason}, {counted} times")
+            if not setbacks:
+                self.circuit.waited_in_vain(found.reason)
             wait_s = self.retry.wait_s(setbacks) if found.wait_s is None else found.wait_s
-            if wait_s > self.retry.outage_s:
+            if found.wait_s is not None and wait_s > self.retry.outage_s:
                 raise ServerDown(
-                    f"the server asks to wait for {wait_s:.0f} s ({found.reason}). Remedy: run the "
+                    f"the server asks to wait for {wait_s:.3g} s ({found.reason}). Remedy: run the "
                     f"same command again then, or with a --patience of more than "
                     f"{self.retry.outage_s:g}"
                 )
@@ -133,7 +135,7 @@ class HttpClient:
                 raise GaveUp(f"{found.reason}, for {seconds:.0f} s")
             if found.wait_s is not None:
                 wait_s = self.retry.granted_s(wait_s)
-            await self._sleep(min(wait_s, left))
+            await self._sleep(min(wait_s, left, max(0.0, self.circuit.stall_left_s())))
         raise GaveUp("asked a million times")
 
     async def _attempt(self, body: bytes) -> Response | _Setback:
@@ -156,13 +158,14 @@ class HttpClient:
             self.circuit.failed(reason, unreachable=unreachable, tried=tries)
             return _Setback(reason, not unreachable, 0.0 if unreachable else None)
         if 200 <= status < 300:
-            self.circuit.served()
-            if content is None:
-                return _Setback(f"the response is larger than {self._largest >> 20} MB", True)
             try:
+                if content is None:
+                    raise Unsound(f"the response is larger than {self._largest >> 20} MB")
                 reply = read_reply(self.server, content)
             except Unsound as problem:
+                self.circuit.unreadable(str(problem))
                 return _Setback(str(problem), True)
+            self.circuit.served()
             return Response(content, reply, time.perf_counter() - started)
         meant = self.server.problem(status, content or b"")
         if status == BUSY:
@@ -212,24 +215,43 @@ class HttpClient:
         return self._without_secrets(words.encode()).decode()
 
 
-def get(url: str, headers: Mapping[str, str], *, timeout_s: float) -> bytes:
+def get(
+    url: str, headers: Mapping[str, str], *, timeout_s: float, largest: int = LARGEST_RESPONSE
+) -> bytes:
     """What an address holds, asked for once. It is not looked for elsewhere: a redirect might carry
     the key to another host. Raises OSError."""
-    return run_coroutine(_get(url, headers, timeout_s))
+    return run_coroutine(_request("GET", url, headers, None, timeout_s, largest))
 
 
-async def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> bytes:
+def send(url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float) -> bytes:
+    """What a server answers to a body that is posted once; as `get`."""
+    return run_coroutine(_request("POST", url, headers, body, timeout_s, LARGEST_RESPONSE))
+
+
+async def _request(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    timeout_s: float,
+    largest: int,
+) -> bytes:
     aiohttp = _aiohttp()
     limits = aiohttp.ClientTimeout(total=timeout_s)
     try:
         async with (
             aiohttp.ClientSession(timeout=limits, headers=headers, proxy=_proxy(url)) as session,
-            session.get(url, allow_redirects=False) as response,
+            session.request(method, url, data=body, allow_redirects=False) as response,
         ):
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > largest:
+                    raise OSError(f"more than {largest >> 20} MB came back")
             if response.status != OK:
-                raise OSError(f"HTTP {response.status}")
-            content: bytes = await response.content.read(LARGEST_RESPONSE)
-            return content
+                words = " ".join(content[:300].decode("utf-8", "replace").split())
+                raise OSError(f"HTTP {response.status}: {words}")
+            return bytes(content)
     except aiohttp.ClientError as problem:
         raise OSError(str(problem) or type(problem).__name__) from None
 

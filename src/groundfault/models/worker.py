@@ -23,10 +23,10 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -47,7 +47,9 @@ from groundfault.workers import runtime
 if TYPE_CHECKING:
     from groundfault.interfaces import Image
 
-__all__ = ["WorkerSegmenter", "load", "scripts"]
+__all__ = ["EditedReply", "WorkerSegmenter", "load", "scripts"]
+
+T = TypeVar("T")
 
 HELLO_S = 60.0
 """For an interpreter to start, on a cold network disk too; no model is loaded yet."""
@@ -109,7 +111,17 @@ class _Answers(msgspec.Struct, tag="answer"):
     answers: list[_Answer]
 
 
-_Message = _Hello | _Ready | _Beat | _Error | _Answers
+class EditedReply(msgspec.Struct, tag="edited"):
+    """What an editor's process says when it has edited a picture."""
+
+    id: int
+    height: int
+    width: int
+    refused: str = ""
+
+
+_Reply = _Ready | _Answers | EditedReply
+_Message = _Hello | _Beat | _Error | _Reply
 _decoder: msgspec.json.Decoder[_Message] = msgspec.json.Decoder(_Message)
 
 
@@ -329,17 +341,29 @@ class WorkerSegmenter:
             return []
         image = {"height": size[0], "width": size[1]}
         request = {"type": "segment", "image": image, "phrases": list(phrases)}
+        return self.exchange(
+            rgb, request, lambda process, reply: _predictions(process, reply, size, phrases)
+        )
+
+    def exchange(
+        self,
+        shown: memoryview,
+        request: Mapping[str, object],
+        checked: Callable[[WorkerProcess, _Reply], T],
+    ) -> T:
+        """Put bytes where the process finds them, ask it, and give what `checked` makes of its
+        reply; a WorkerError says why there is none."""
         with self._lock:
             process = self._running()
-            process.show(rgb)
+            process.show(shown)
             try:
                 process.begin("answer", within_s=self.options.timeout_s)
-                predictions = _predictions(process, self._ask(process, request), size, phrases)
+                found = checked(process, self._ask(process, request))
             except BaseException as problem:
                 self._failed(problem)
                 raise
             self._failures = self._errors = 0
-            return predictions
+            return found
 
     def _running(self) -> WorkerProcess:
         """The process, started and loaded if it was not."""
@@ -419,7 +443,7 @@ class WorkerSegmenter:
         self.about = {"worker": hello.worker, "model": ready.model, "python": hello.python}
         self.about |= ready.versions
 
-    def _ask(self, process: WorkerProcess, request: Mapping[str, object]) -> _Ready | _Answers:
+    def _ask(self, process: WorkerProcess, request: Mapping[str, object]) -> _Reply:
         """The reply to a request; beats are listened to and dropped."""
         self._requests += 1
         process.send(msgspec.json.encode({**request, "id": self._requests}))
@@ -466,7 +490,7 @@ def _heard(process: WorkerProcess) -> _Message:
 
 def _predictions(
     process: WorkerProcess,
-    reply: _Ready | _Answers,
+    reply: _Reply,
     size: tuple[int, int],
     phrases: Sequence[str],
 ) -> list[Prediction]:

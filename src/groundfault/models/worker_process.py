@@ -163,6 +163,14 @@ class WorkerProcess:
         while start < len(rgb):
             start += os.pwrite(descriptor, rgb[start:], start)
 
+    def shown(self, size: int) -> bytes:
+        """So many bytes that the worker has put there."""
+        parts, start = [], 0
+        while start < size and (part := os.pread(self._file.fileno(), size - start, start)):
+            parts.append(part)
+            start += len(part)
+        return b"".join(parts)
+
     def begin(self, task: str, *, within_s: float, beating: bool = True) -> None:
         """Set the clock for what is sent and received next, and say whether a heart beats yet."""
         self._task = f"{task} within {within_s:g} s"

@@ -6,6 +6,7 @@
     two instructions    Instruction A: … / Instruction B: … (attributes)
     lines of fields     edit_type: … (tracing, fields of an erasure)
     a JSON object       fields of an attribute, ambiguity of a count
+    verdicts            SM-1: yes … (a critic's, one line per rule)
 
 Nothing is guessed: what is not in its form raises `NotInForm` with a sentence that tells the model
 what was wrong. Saying that there is nothing to propose is an answer of its own, None.
@@ -27,13 +28,14 @@ __all__ = [
     "parse_json_fields",
     "parse_line",
     "parse_two_instructions",
+    "parse_verdicts",
     "spoken",
 ]
 
 LONGEST_REPLY = 20_000
 LONGEST_FIELD = 1000
 CAFE_FIELDS = ("type", "edit_instruction", "rationales", "positive_prompt", "negative_prompt")
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```\w*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _CHANGE = re.compile(r"Change\s+(\S.*?)\.?", re.IGNORECASE)
 _TO = re.compile(
@@ -46,7 +48,7 @@ _NOT_APPLICABLE = re.compile(
 )
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*[:：]\s*(.*)")
 _INVISIBLE = re.compile(
-    r"[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
+    r"[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
@@ -62,7 +64,7 @@ def spoken(text: str) -> str:
     """
     if len(text) > LONGEST_REPLY:
         raise NotInForm(f"The reply has {len(text)} characters; be brief.")
-    kept = _INVISIBLE.sub("", _THOUGHTS.sub("", text)).strip()
+    kept = _INVISIBLE.sub("", _THOUGHT_END.split(text)[-1]).strip()
     fenced = _FENCE.match(kept)
     return fenced[1].strip() if fenced else kept
 
@@ -82,12 +84,14 @@ def parse_cafe(text: str) -> dict[str, str] | None:
     found: dict[str, str] = {}
     rest = words
     for name in CAFE_FIELDS:
-        values = re.findall(rf"<{name}>(.*?)</{name}>", words, re.DOTALL)
-        if len(values) != 1:
-            what = "is missing" if not values else f"occurs {len(values)} times"
+        begin, end = f"<{name}>", f"</{name}>"
+        times = words.count(begin), words.count(end)
+        if times != (1, 1) or words.find(begin) > words.find(end):
+            what = f"occurs {max(times)} times" if max(times) > 1 else "is missing"
             raise NotInForm(f"The field <{name}> {what}.")
-        found[name] = _value(name, values[0])
-        rest = re.sub(rf"<{name}>.*?</{name}>", "", rest, count=1, flags=re.DOTALL)
+        value = words.partition(begin)[2].partition(end)[0]
+        found[name] = _value(name, value)
+        rest = rest.replace(f"{begin}{value}{end}", "")
     if rest.strip():
         raise NotInForm("There are words outside of the five fields.")
     return found
@@ -210,6 +214,31 @@ def parse_json_fields(
         raise NotInForm(f"There is no field '{strange[0][:40]}'.")
     said = {name: _json_words(value) for name, value in fields.items() if value is not None}
     return _whole(said, names, optional)
+
+
+_VERDICT = re.compile(r"([A-Za-z]+-[A-Za-z0-9]+)\s*[:：]\s*(yes|no)\b.*", re.IGNORECASE)
+
+
+def parse_verdicts(text: str, ids: Sequence[str]) -> dict[str, bool]:
+    """Whether each rule is kept: a line `ID: yes` or `ID: no` for each, in any order.
+
+    >>> parse_verdicts("SM-1: yes\\nSM-2: no, it is thicker", ["SM-1", "SM-2"])
+    {'SM-1': True, 'SM-2': False}
+    """
+    found: dict[str, bool] = {}
+    for line in filter(str.strip, spoken(text).splitlines()):
+        match = _VERDICT.fullmatch(line.strip())
+        if match is None:
+            raise NotInForm(
+                f"The line '{line.strip()[:60]}' is not of the form RULE-ID: yes or no."
+            )
+        if match[1] not in ids or match[1] in found:
+            raise NotInForm(f"There is no rule '{match[1][:20]}', or it was answered before.")
+        found[match[1]] = match[2].casefold() == "yes"
+    missing = [each for each in ids if each not in found]
+    if missing:
+        raise NotInForm(f"There is no line for {missing[0]}.")
+    return {each: found[each] for each in ids}
 
 
 def _json_words(value: str | bool | int | float) -> str:

@@ -46,10 +46,18 @@ class TrainingDisplay:
 
     def __init__(self) -> None:
         self._display = Display("training")
+        self._reading = Display("comparing pictures")
         self._losses: deque[float] = deque(maxlen=20 * POINTS)
+
+    def reading(self, done: int, total: int) -> None:
+        """Pictures are read, before anything is trained."""
+        self._reading.update(done, total)
+        if done == total:  # a terminal has one bar at a time
+            self._reading.close()
 
     def step(self, log: StepLog, steps: int) -> None:
         """One step was taken."""
+        self._reading.close()
         self._losses.append(log.loss)
         self._display.update(log.step, steps, lambda: self._details(log))
         if log.step % max(1, steps // LINES) == 0:
@@ -62,7 +70,8 @@ class TrainingDisplay:
         print(f"step {step}, {printable(name)}: {words}", file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Take the bars away."""
+        self._reading.close()
         self._display.close()
 
     def _details(self, log: StepLog) -> str:

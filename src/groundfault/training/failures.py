@@ -15,8 +15,9 @@ from typing import NamedTuple, TypeVar
 
 from groundfault.errors import UsageError
 from groundfault.io.masks import RLEMask, intersection_and_union, parse_mask, union
+from groundfault.io.store import read_json
 from groundfault.models.segvlm.prompts import bare
-from groundfault.records import Benchmark, Item, Outcome, Prediction
+from groundfault.records import Benchmark, Item, Outcome, Prediction, Summary
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import read_run
@@ -79,23 +80,36 @@ def read_failures(folder: str | PathLike[str]) -> Failures:
     run = read_run(folder)
     benchmark = read_again(run)
     answers = {answer.item_id: answer for answer in read_predictions(folder)}
+    t = _threshold(Path(folder))
     interventions = {case.id: case.intervention for case in benchmark.cases}
     seen = [
         Seen(interventions[item.case_id], item.role.value, item.query, failed)
         for item in benchmark.items
-        if item.id in answers and (failed := is_failed(item, answers[item.id])) is not None
+        if item.id in answers and (failed := is_failed(item, answers[item.id], t)) is not None
     ]
     return Failures(seen, _pictures(benchmark), benchmark.card.source)
 
 
-def is_failed(item: Item, answer: Prediction) -> bool | None:
-    """Whether an answer is wrong; None where there is no answer to judge."""
+def _threshold(folder: Path) -> float:
+    """The score from which on a mask counts, as the run was scored; any mask if it was not."""
+    path = folder / "summary.json"
+    found = read_json(path, Summary).settings.get("t") if path.is_file() else None
+    return float(found) if isinstance(found, (int, float)) else 0.0
+
+
+def is_failed(item: Item, answer: Prediction, t: float = 0.0) -> bool | None:
+    """Whether an answer is wrong; None where there is no answer to judge. Masks with lower scores
+    than t do not count."""
     if answer.outcome == Outcome.FAILED:
         return None
     if answer.outcome == Outcome.UNPARSED:
         return True
     size = item.height_px, item.width_px
-    masks = [parse_mask(mask, *size) for mask in answer.masks]
+    masks = [
+        parse_mask(mask, *size)
+        for mask, score in zip(answer.masks, answer.scores, strict=True)
+        if score >= t
+    ]
     shown = union(masks) if masks else None
     if not item.present:
         return shown is not None and shown.area() > 0

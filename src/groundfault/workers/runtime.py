@@ -15,6 +15,12 @@ object per line (docs/workers.md has the messages). SCRIPT.py knows the model:
         def segment(self, picture, phrases):
             return [Answer(masks=[…], scores=[…]) for phrase in phrases]
 
+An editor has `edit` in its place, and gives a picture of any size, as an array or a PIL image, or
+Refused("why"); what it raises is a failure:
+
+        def edit(self, picture, region, instruction):   # region: rows of 0 and 1, 1 may change
+            return self.pipeline(picture.pil(), region.pil(), instruction)
+
 Whatever the script or its libraries print goes to stderr: the protocol has a private copy of
 stdout, and stdin is empty for everyone else.
 """
@@ -37,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["PROTOCOL", "Answer", "Picture", "encode_mask", "versions_of"]
+__all__ = ["PROTOCOL", "Answer", "Picture", "Refused", "RegionMask", "encode_mask", "versions_of"]
 
 PROTOCOL = 1
 ERROR_CHARACTERS = 4000
@@ -85,6 +91,36 @@ class Picture:
         from PIL import Image
 
         return Image.frombytes("RGB", (self.width, self.height), self.rgb)
+
+
+class RegionMask:
+    """Where a picture may be changed: one byte per pixel, 1 where it may, row by row."""
+
+    def __init__(self, height: int, width: int, rows: bytes) -> None:
+        if len(rows) != height * width:
+            raise ValueError(f"the region has {len(rows)} bytes instead of {height}x{width}")
+        self.height = height
+        self.width = width
+        self.rows = rows
+
+    def array(self) -> Any:
+        """(height, width) array of booleans."""
+        import numpy
+
+        flat = numpy.frombuffer(self.rows, dtype=numpy.uint8)
+        return flat.reshape(self.height, self.width) > 0
+
+    def pil(self) -> Any:
+        """A grey PIL image, white where the picture may change, as inpainting pipelines take it."""
+        from PIL import Image
+
+        return Image.frombytes("L", (self.width, self.height), self.rows).point(lambda v: 255 * v)
+
+
+class Refused(NamedTuple):
+    """What an editor gives in place of a picture that it will not make, however often asked."""
+
+    reason: str
 
 
 def encode_mask(mask: Any, height: int, width: int) -> dict[str, Any]:
@@ -237,6 +273,8 @@ def serve(script: str, picture_fd: int) -> None:
                 channel.beat_every(request["beat_s"])
                 model = _loaded(script, request["options"])
                 reply = _ready(model)
+            elif request["type"] == "edit":
+                reply = _edited(model, request, picture_fd)
             else:
                 picture = _picture(request["image"], picture_fd)
                 answers = model.segment(picture, request["phrases"])
@@ -272,14 +310,49 @@ def _ready(model: Any) -> dict[str, Any]:
 def _picture(image: dict[str, Any], picture_fd: int) -> Picture:
     """From the shared, nameless file."""
     height, width = image["height"], image["width"]
-    size, parts, start = 3 * height * width, [], 0
-    while start < size:  # one call reads at most 2 GB
-        part = os.pread(picture_fd, size - start, start)
+    return Picture(height, width, _read(picture_fd, 3 * height * width, 0))
+
+
+def _read(picture_fd: int, size: int, start: int) -> bytes:
+    """So many bytes of the file from there on, or as many as it has."""
+    parts, end = [], start + size
+    while start < end:  # one call reads at most 2 GB
+        part = os.pread(picture_fd, end - start, start)
         if not part:
             break
         parts.append(part)
         start += len(part)
-    return Picture(height, width, b"".join(parts))
+    return b"".join(parts)
+
+
+def _edited(model: Any, request: dict[str, Any], picture_fd: int) -> dict[str, Any]:
+    """The reply to a request to edit; the new picture is put where the old one was."""
+    picture = _picture(request["image"], picture_fd)
+    pixels = picture.height * picture.width
+    rows = _read(picture_fd, pixels, 3 * pixels)
+    region = RegionMask(picture.height, picture.width, rows)
+    found = model.edit(picture, region, request["instruction"])
+    if isinstance(found, Refused):
+        return {"type": "edited", "height": 0, "width": 0, "refused": _clean(found.reason)}
+    height, width, rgb = _rgb(found)
+    start = 0
+    while start < len(rgb):
+        start += os.pwrite(picture_fd, memoryview(rgb)[start:], start)
+    return {"type": "edited", "height": height, "width": width, "refused": ""}
+
+
+def _rgb(picture: Any) -> tuple[int, int, bytes]:
+    """Height, width and bytes of a picture: one of ours, a PIL image, or an array."""
+    if isinstance(picture, Picture):
+        return picture.height, picture.width, picture.rgb
+    if hasattr(picture, "convert"):
+        return picture.height, picture.width, picture.convert("RGB").tobytes()
+    if hasattr(picture, "detach"):
+        picture = picture.detach().cpu().numpy()
+    shape = tuple(getattr(picture, "shape", ()))
+    if len(shape) != 3 or shape[2] != 3 or str(picture.dtype) != "uint8":
+        raise ValueError(f"an edited picture is (height, width, 3) uint8, not {shape}")
+    return shape[0], shape[1], picture.tobytes()
 
 
 def _answer(answer: Any, picture: Picture) -> dict[str, Any]:

@@ -28,11 +28,13 @@ from groundfault.build.mining.selection import (
 from groundfault.build.records import Candidate, Dropped
 from groundfault.io.photographs import Photograph, Thing, spoken
 
-__all__ = ["HallusegSettings", "mine"]
+__all__ = ["SETTINGS", "HallusegSettings", "mine"]
 
 
 class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How candidates for HalluSegBench are selected."""
+
+    min_area_share: float = 0.005
 
     expression: Literal["longest", "first", "drawn"] = "longest"
     """Which of several sentences is taken, of those with at least `min_words`."""
@@ -42,6 +44,9 @@ class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=
     """Take things without an expression by their category."""
     splits: tuple[str, ...] = ()
     """Photographs of these splits alone; () takes all. One that is in two has to have both here."""
+
+
+SETTINGS = HallusegSettings
 
 
 def mine(
@@ -81,7 +86,16 @@ def _of_photograph(
             targets.drop([candidate_id(photograph, thing.id, "replacement")], why)
             continue
         taken += 1
-        yield from targets.give(photograph, decent, "replacement", {**target.facts, **facts})
+        told = _with_words_first(decent, facts)
+        yield from targets.give(photograph, told, "replacement", {**target.facts, **facts})
+
+
+def _with_words_first(thing: Thing, facts: dict[str, str]) -> Thing:
+    """A thing whose chosen words are the first of their kind."""
+    question, expression = facts.get("question", ""), facts.get("expression", "")
+    questions = sorted(thing.questions, key=lambda each: each != question)
+    phrases = sorted(thing.phrases, key=lambda each: each != expression)
+    return msgspec.structs.replace(thing, phrases=tuple(phrases), questions=tuple(questions))
 
 
 def _of_other_split(photograph: Photograph, settings: HallusegSettings) -> Dropped | None:

@@ -17,6 +17,8 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
 from typing import IO, Literal
 
 import msgspec
@@ -29,6 +31,7 @@ from groundfault.build.mining.reactbench_statistics import (
     Statistics,
     StatisticsSettings,
     count,
+    write_tables,
 )
 from groundfault.build.mining.selection import (
     Common,
@@ -47,6 +50,7 @@ from groundfault.io.photographs import Photograph, Thing, spoken
 __all__ = ["OPERATIONS", "SETTINGS", "ReactbenchSettings", "mine", "statistics_settings"]
 
 Photographs = Iterable[Photograph] | Callable[[], Iterable[Photograph]]
+LOOKED_INTO = 200
 OPERATIONS = ("delete", "add", "replace", "move")
 NEAR = 0.25
 """Boxes are near that touch once both are widened by this share of their sides."""
@@ -59,13 +63,15 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
         "erasure", "attribute", "tracing", "counting",
     )  # fmt: skip
     pairs: Literal["auto", "counted", "table"] = "auto"
-    """Count what goes together and how things look, or take it from tables; auto takes the tables
-    where counting keeps nothing."""
+    """Count what goes together and how things look, or take it from tables; "auto" counts where one
+    of the first photographs has relations or attributes."""
     min_count: int = 50
     min_probability: float = 0.2
     top: int = 3
     count: Literal["images", "relations"] = "images"
     names: Names = Names()
+    tables: str = ""
+    """A folder that pairs.parquet and attributes.parquet are written to: all that was counted."""
     per_pair: int | None = 50
     """Candidates of one pair, and of one (object, attribute); the paper does not say."""
     min_area_share: float = 0.003
@@ -74,6 +80,8 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     min_whole_share: float = 0.0
     attribute_area_shares: tuple[float, float] = (0.05, 0.8)
     """The paper's limits for attributes, as shares of the picture."""
+    variants: tuple[Literal["A", "B"], ...] = ("A", "B")
+    """Edits of one thing's attributes: the paper makes two, in different directions."""
     more_than_objects: int = 15
     """Annotated things that a photograph for tracing must exceed."""
     tracing_area_share: float = 0.2
@@ -84,6 +92,9 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     min_things: int = 5
     """Fewer are not worth counting."""
     max_things: int | None = None
+
+
+SETTINGS = ReactbenchSettings
 
 
 def statistics_settings(settings: ReactbenchSettings) -> StatisticsSettings:
@@ -98,9 +109,6 @@ def statistics_settings(settings: ReactbenchSettings) -> StatisticsSettings:
     )
 
 
-SETTINGS = ReactbenchSettings
-
-
 def mine(
     photographs: Photographs,
     settings: ReactbenchSettings,
@@ -112,16 +120,33 @@ def mine(
 
     Photographs are read twice where pairs are counted: give a function that begins anew, or a list;
     what can be read only once is kept on the disk in between. `statistics` takes the place of
-    counting. `facts` has, by task: `instance` ("subject-relation-object"), `erased` and `kept`;
-    `object`, `attribute` and `attribute_type`; `object`, `same_instance_count`, `assigned` and
-    `fallbacks`; `counted` and `count`.
+    counting. `facts` has, by task: `relation` ("subject-predicate-object"), `predicate`, `erased`
+    and `kept`; `object`, `attribute`, `attribute_type` and `variant` (A or B); `object`,
+    `same_instance_count`, `operation` and `fallbacks` (with commas); `counted` and `count`.
     """
     if not settings.tasks:
         raise UsageError("ReactBench: give at least one task")
-    counted = settings.pairs != "table" and {"erasure", "attribute"} & {*settings.tasks}
+    if settings.pairs == "auto":
+        photographs, annotated = _looked_into(photographs)
+        chosen: Literal["counted", "table"] = (
+            "counted" if annotated or statistics is not None else "table"
+        )
+        settings = msgspec.structs.replace(settings, pairs=chosen)
+    counted = settings.pairs == "counted" and {"erasure", "attribute"} & {*settings.tasks}
     if not counted or statistics is not None:
         return _mined(_begun(photographs), settings, on_drop, statistics)
     return _counted_and_mined(photographs, settings, on_drop)
+
+
+def _looked_into(photographs: Photographs) -> tuple[Photographs, bool]:
+    """The same photographs, and whether one of the first has relations or attributes."""
+    begun = iter(_begun(photographs))
+    first = list(islice(begun, LOOKED_INTO))
+    annotated = any(
+        each.relations or any(thing.attributes for thing in each.things) for each in first
+    )
+    once = isinstance(photographs, Iterator)
+    return (chain(first, begun) if once else photographs), annotated
 
 
 def _begun(photographs: Photographs) -> Iterable[Photograph]:
@@ -132,20 +157,21 @@ def _counted_and_mined(
     photographs: Photographs, settings: ReactbenchSettings, on_drop: OnDrop
 ) -> Iterator[Candidate]:
     if not isinstance(photographs, Iterator):
-        statistics = _useful(count(_begun(photographs), statistics_settings(settings)), settings)
+        statistics = _counted(_begun(photographs), settings)
         yield from _mined(_begun(photographs), settings, on_drop, statistics)
         return
     with tempfile.TemporaryFile() as file:
-        found = count(_kept(photographs, file), statistics_settings(settings))
-        statistics = _useful(found, settings)
+        statistics = _counted(_kept(photographs, file), settings)
         file.seek(0)
         yield from _mined(_read_again(file), settings, on_drop, statistics)
 
 
-def _useful(found: Statistics, settings: ReactbenchSettings) -> Statistics | None:
-    """What was counted; None has the tables take its place."""
-    if settings.pairs == "auto" and not found.kept_pairs and not found.kept_attributes:
-        return None
+def _counted(photographs: Iterable[Photograph], settings: ReactbenchSettings) -> Statistics:
+    found = count(photographs, statistics_settings(settings))
+    if settings.tables:
+        folder = Path(settings.tables)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tables(found, folder / "pairs.parquet", folder / "attributes.parquet")
     return found
 
 
@@ -209,21 +235,22 @@ class _Miner:
             "counting": self._countings,
         }
         for task in self.settings.tasks:
-            taken = 0
+            taken: set[str] = set()
             for found in readers[task](photograph):
+                known = found.target.id in taken
                 most = self.settings.per_image
-                enough = most is not None and taken >= most
+                enough = most is not None and not known and len(taken) >= most
                 why = (
                     unused
                     or found.why
                     or (Dropped(reason="enough of its photograph") if enough else None)
                     or self._capped(found)
-                    or self.targets.capped(found.target.category)
+                    or (None if known else self.targets.capped(found.target.category))
                 )
                 if why:
                     self.targets.drop([candidate_id(photograph, found.part, task)], why)
                     continue
-                taken += 1
+                taken.add(found.target.id)
                 facts = self._assigned(photograph, found) if task == "tracing" else found.facts
                 yield from self.targets.give(photograph, found.target, task, facts, found.part)
 
@@ -251,13 +278,16 @@ class _Miner:
     def _erasures(self, photograph: Photograph) -> Iterator[_Found]:
         related = self._by_table if self._statistics is None else self._by_relation
         seen: set[tuple[str, str]] = set()
-        for erased, relation, kept, facts, why in related(photograph):
+        for erased, predicate, kept, facts, why in related(photograph):
             part = f"{erased.id}.{kept.id}"
             by_table = self._statistics is None  # one pair will do: the edit is the same
             pair = (erased.id, "" if by_table and why is None else kept.id)
             if pair in seen or (erased.id, "") in seen:
                 continue
             seen.add(pair)
+            if why:  # most relations: nothing more has to be known of them
+                yield _Found(erased, part, {}, why)
+                continue
             target, trouble = self._fitting(photograph, erased)
             names = self.settings.names.of(erased.category), self.settings.names.of(kept.category)
             people = denied_word(kept.category, self.settings.denied)
@@ -267,15 +297,15 @@ class _Miner:
                 "erased": spoken(names[0]),
                 "kept": spoken(names[1]),
                 "kept_id": kept.id,
-                "relation": relation,
+                "predicate": predicate,
                 **facts,
             }
-            yield _Found(erased, part, found, why or denied or trouble, " / ".join(sorted(names)))
+            yield _Found(erased, part, found, denied or trouble, " / ".join(sorted(names)))
 
     def _by_relation(
         self, photograph: Photograph
     ) -> Iterator[tuple[Thing, str, Thing, dict[str, str], Dropped | None]]:
-        """(erased, relation, kept, facts, what is against it) of each annotated relation."""
+        """(erased, predicate, kept, facts, what is against it) of each annotated relation."""
         things = {thing.id: thing for thing in photograph.things}
         names = self.settings.names
         for relation in photograph.relations:
@@ -292,7 +322,7 @@ class _Miner:
             erased, kept = (
                 (subject, other) if names.of(subject.category) == expected else (other, subject)
             )
-            yield erased, relation.predicate, kept, {"instance": said, **_of_pair(pair)}, None
+            yield erased, relation.predicate, kept, {"relation": said, **_of_pair(pair)}, None
 
     def _by_table(
         self, photograph: Photograph
@@ -307,7 +337,7 @@ class _Miner:
             for erased in by_name[erased_name]:
                 kept = max(by_name[kept_name], key=lambda each: _nearness(erased, each))
                 why = None if _nearness(erased, kept) > 0 else Dropped(reason="not near each other")
-                said = {"instance": f"{erased_name}-{relation}-{kept_name}", "pairs": "table"}
+                said = {"relation": f"{erased_name}-{relation}-{kept_name}", "pairs": "table"}
                 yield erased, relation, kept, said, why
 
     # ── attribute ──────────────────────────────────────────────────────────────────────────────
@@ -315,17 +345,22 @@ class _Miner:
     def _attributes(self, photograph: Photograph) -> Iterator[_Found]:
         for thing in self.targets.shuffled(photograph, photograph.things):
             name = self.settings.names.of(thing.category)
-            target, trouble = self._fitting(photograph, thing, self.settings.attribute_area_shares)
             attribute, facts, why = self._usual(thing, name)
+            parts = {variant: f"{thing.id}.{variant}" for variant in self.settings.variants}
+            if why:
+                yield from (_Found(thing, part, {}, why) for part in parts.values())
+                continue
+            target, trouble = self._fitting(photograph, thing, self.settings.attribute_area_shares)
             found = {
                 **target.facts,
                 "object": spoken(name),
                 "attribute": attribute,
-                "attribute_type": attribute_type(attribute) if attribute else "",
+                "attribute_type": attribute_type(attribute),
                 **facts,
             }
-            cap = f"{name} / {attribute}"
-            yield _Found(thing, thing.id, found, trouble or why, cap)
+            for variant, part in parts.items():
+                both = {**found, "variant": variant}
+                yield _Found(thing, part, both, trouble, f"{name} / {attribute}")
 
     def _usual(self, thing: Thing, name: str) -> tuple[str, dict[str, str], Dropped | None]:
         """The most probable of the usual attributes that a thing has; all of them as facts."""
@@ -350,24 +385,28 @@ class _Miner:
         settings, names = self.settings, self.settings.names
         named = names.things(photograph)
         counted = Counter(name for _, name in named)
-        few = len(named) <= settings.more_than_objects
+        few = None
+        if len(named) <= settings.more_than_objects:
+            few = Dropped(reason="too few things", details=str(len(named)))
         known = {thing.id for thing, _ in named}
         for thing in self.targets.shuffled(photograph, photograph.things):
             if thing.id not in known:
                 continue
+            if few:
+                yield _Found(thing, thing.id, {}, few)
+                continue
             name = names.of(thing.category)
             limits = settings.tracing_min_area_share, 1.0
             target, trouble = self._fitting(photograph, thing, limits)
-            why = Dropped(reason="too few things", details=str(len(named))) if few else None
-            if _box_share(photograph, thing) >= settings.tracing_area_share:
-                why = why or Dropped(reason="too large")
+            large = _box_share(photograph, thing) >= settings.tracing_area_share
             facts = {
                 **target.facts,
                 "object": spoken(name),
                 "objects": str(len(named)),
                 "same_instance_count": str(counted[name]),
             }
-            yield _Found(thing, thing.id, facts, why or trouble)
+            why = Dropped(reason="too large") if large else trouble
+            yield _Found(thing, thing.id, facts, why)
 
     def _assigned(self, photograph: Photograph, found: _Found) -> dict[str, str]:
         """The operation that is assigned, and in which order the others take its place."""
@@ -379,7 +418,7 @@ class _Miner:
             order.remove(OPERATIONS[self._turn % 4])
             order.insert(0, OPERATIONS[self._turn % 4])
             self._turn += 1
-        return {**found.facts, "assigned": order[0], "fallbacks": " ".join(order[1:])}
+        return {**found.facts, "operation": order[0], "fallbacks": ", ".join(order[1:])}
 
     # ── counting ───────────────────────────────────────────────────────────────────────────────
 

@@ -8,10 +8,10 @@ import re
 from groundfault.build.proposals.kinds import (
     ABSTRACT,
     SCENES,
-    denied_word,
     is_known,
     is_vague,
     kin,
+    named_denied,
     names_one_of,
 )
 from groundfault.build.proposals.linter import Subject, rule
@@ -139,7 +139,7 @@ def _scene(proposal: Proposal, subject: Subject) -> str:
 @rule("Q-denied", "error", CAFE, "People and sensitive things are left out.")
 def _denied(proposal: Proposal, subject: Subject) -> str:
     both = (proposal.positive, proposal.negative)
-    return next(filter(None, (denied_word(phrase, subject.denied) for phrase in both)), "")
+    return next(filter(None, (named_denied(phrase, subject.denied) for phrase in both)), "")
 
 
 @rule("Q-other", "error", CAFE, "The two prompts must differ.")

@@ -8,7 +8,7 @@ Whatever was paid for is in the response store: asked again after a crash, it co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -75,7 +75,7 @@ class ChatProposer:
     def __init__(
         self,
         client: ChatClient | BatchedChatModel,
-        images: Path,
+        images: Path | Sequence[Path],
         settings: ChatSettings | None = None,
         *,
         model: str = "",
@@ -102,12 +102,18 @@ class ChatProposer:
         """Have proposals made; `keep` gets each candidate with its proposal, or with why there is
         none, as soon as that is known. Those whose request was not sent, or got no reply because
         everything stopped, are not reported: see `stopped_because`."""
-        self._run((_Asked(each, plan_of(each)) for each in candidates), keep)
+        self.follow(candidates, plan_of, keep)
+
+    def follow(
+        self, candidates: Iterable[Candidate], plan: Callable[[Candidate], Plan | None], keep: Keep
+    ) -> None:
+        """Ask what a plan has about each candidate; those without one are left out."""
+        self._run((_Asked(each, found) for each in candidates if (found := plan(each))), keep)
 
     def fill_fields(self, candidates: Iterable[Candidate], keep: Keep) -> None:
         """Have the fields for questions told from the photographs before and after an edit; a
         candidate whose edit the model finds failed is dropped as "None"."""
-        self._run((_Asked(each, plan) for each in candidates if (plan := field_plan(each))), keep)
+        self.follow(candidates, field_plan, keep)
 
     def estimate(self, candidates: Iterable[Candidate], max_tokens: int) -> CostEstimate:
         """What the first requests about candidates will likely cost; those that are in the response
@@ -186,6 +192,8 @@ class ChatProposer:
             return self._again(asked, reply, str(problem), "") or unread
         if found is None:
             return Dropped(reason="None", details=f"by {self.model}" if self.model else "")
+        if isinstance(found, Dropped):
+            return found
         return self._checked(asked, reply, {**asked.known, **found})
 
     def _checked(
@@ -194,7 +202,7 @@ class ChatProposer:
         last = asked.number + 1 == len(asked.plan.steps)
         if asked.step.proposes:
             made = asked.plan.finish(asked.candidate, known)
-            proposal = msgspec.structs.replace(made, by=self.model)
+            proposal = msgspec.structs.replace(made, by=made.by or self.model)
             broken = errors(lint(proposal, asked.candidate, without=self.settings.unchecked))
             if broken:
                 first = broken[0]

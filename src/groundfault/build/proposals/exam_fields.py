@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from groundfault.build.proposals.kinds import PEOPLE, denied_word, kin
+from groundfault.build.proposals.kinds import kin, named_denied
 from groundfault.build.proposals.layout import (
     area_of,
     box_of,
@@ -175,8 +175,9 @@ _CHANGES = {
     "erase": "was removed",
     "add": "had another one placed next to it",
     "replace": "was replaced with {}",
-    "move": "was moved to the {}",
+    "move": "was moved a little to the side",
 }
+"""What happened, as it holds whatever side an editor found room on."""
 _OPERATIONS = {"erase": "delete", "add": "add", "replace": "replace", "move": "move"}
 
 
@@ -219,7 +220,7 @@ def _others(candidate: Candidate, rng: random.Random) -> list[str]:
     likely = (*(of.replacements if of else ()), "potted plant", "clock", "bottle", "chair")
     found: list[str] = []
     for name in (*seen, *likely):
-        strange = denied_word(name, PEOPLE) or any(kin(name, old) for old in (own, *found))
+        strange = named_denied(name) or any(kin(name, old) for old in (own, *found))
         if not strange and name not in found:
             found.append(name)
     return found[:3]

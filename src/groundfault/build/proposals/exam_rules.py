@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from groundfault.build.proposals.kinds import denied_word, kin, names_one_of
+from groundfault.build.proposals.kinds import kin, named_denied, names_one_of
 from groundfault.build.proposals.linter import Subject, rule
 from groundfault.build.proposals.replacement_rules import keeps_word
 from groundfault.build.proposals.tables import usual
@@ -74,7 +74,7 @@ def _stays(proposal: Proposal, subject: Subject) -> str:
 @rule("RB-denied", "error", EXAMS, "People and sensitive things are left out.")
 def _denied(proposal: Proposal, subject: Subject) -> str:
     named = [subject.category, proposal.value, proposal.fields.get("B_name", "")]
-    return next(filter(None, (denied_word(name, subject.denied) for name in named)), "")
+    return next(filter(None, (named_denied(name, subject.denied) for name in named)), "")
 
 
 @rule("RB-english", "error", EXAMS, "Fields are in English, of one line, without markup.")

@@ -12,35 +12,30 @@ from importlib import resources
 from itertools import pairwise
 from typing import Literal
 
+from groundfault.build.denied import Denied, denied_word
 from groundfault.build.proposals.words import head, plain, singular
 
 __all__ = [
     "ABSTRACT",
-    "PEOPLE",
+    "NOBODY",
     "SCENES",
     "ancestors",
-    "denied_word",
     "is_known",
     "is_vague",
     "kin",
     "named",
+    "named_denied",
     "names_one_of",
 ]
 
+NOBODY = Denied()
+"""What is denied by default: people, and what is sensitive."""
 Kinship = Literal["same", "synonym", "hypernym", "hyponym", ""]
 
 
 def _set(names: str) -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in names.split(","))
 
-
-PEOPLE = _set("""
-person, people, human, man, men, woman, women, child, children, boy, girl, baby, lady, guy, kid,
-toddler, gentleman, girlfriend, boyfriend, player, skier, surfer, rider, soldier, policeman,
-policewoman, officer, crowd, pedestrian, snowboarder, skater, bride, groom, nude, corpse, blood,
-gun, rifle, pistol, weapon, swastika, wheelchair user, nun, priest
-""")
-"""Denied by default: people, and what is sensitive."""
 
 ABSTRACT = _set("""
 thing, object, item, animal, vehicle, food, fruit, vegetable, furniture, equipment, stuff,
@@ -117,18 +112,14 @@ def is_vague(phrase: str) -> bool:
     return (named(phrase) or singular(last)) in ABSTRACT
 
 
-def denied_word(phrase: str, denied: frozenset[str]) -> str:
-    """The word of a list that a phrase names: a lady, but not a bench beside a lady; "" if none.
+def named_denied(phrase: str, denied: Denied = NOBODY) -> str:
+    """The denied word that is in the head of a phrase: a lady, but not a bench beside a lady; "" if
+    none is.
 
-    >>> denied_word("old lady", PEOPLE), denied_word("bench by a lady", PEOPLE)
-    ('lady', '')
-    >>> denied_word("baby elephant", PEOPLE)
-    ''
+    >>> named_denied("old lady"), named_denied("bench by a lady"), named_denied("baby elephant")
+    ('lady', '', '')
     """
-    *_, last = plain(head(phrase)).split() or [""]
-    if " " in named(phrase):  # a toy soldier
-        last = named(phrase)
-    return last if last in denied or singular(last) in denied else ""
+    return denied_word(head(phrase), denied)
 
 
 def is_known(phrase: str) -> bool:
@@ -184,8 +175,8 @@ def kin(first: str, second: str) -> Kinship:
 def names_one_of(phrase: str, words: frozenset[str]) -> str:
     """The word of a set that a phrase has among its words; "" if none.
 
-    >>> names_one_of("young women", PEOPLE), names_one_of("womenswear", PEOPLE)
-    ('women', '')
+    >>> names_one_of("snowy streets", SCENES), names_one_of("streetcar", SCENES)
+    ('streets', '')
     """
     given = plain(phrase).split()
     for word in given:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from groundfault.build.proposals.kinds import PEOPLE, denied_word
+from groundfault.build.proposals.kinds import named_denied
 from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import plain
 from groundfault.build.records import Candidate
@@ -107,7 +107,7 @@ def landmarks(candidate: Candidate) -> list[Thing]:
     def fits(thing: Thing) -> bool:
         own = plain(thing.category)
         clear = own and own != plain(target.category) and often[own] == 1 and not thing.crowd
-        return bool(clear) and not denied_word(own, PEOPLE) and box_of(thing).area >= smallest
+        return bool(clear) and not named_denied(own) and box_of(thing).area >= smallest
 
     def distance(thing: Thing) -> float:
         at = box_of(thing).centre

@@ -16,10 +16,23 @@ from typing import Literal
 
 import msgspec
 
-from groundfault.build.proposals.kinds import PEOPLE
+from groundfault.build.denied import Denied
+from groundfault.build.proposals.kinds import NOBODY
 from groundfault.build.records import Candidate, Proposal
+from groundfault.errors import UnknownName
 
-__all__ = ["RULES", "Rule", "Subject", "Violation", "errors", "lint", "rule", "warnings"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "Subject",
+    "Violation",
+    "check_ids",
+    "errors",
+    "lint",
+    "rule",
+    "rules_of",
+    "warnings",
+]
 
 Severity = Literal["error", "warning"]
 
@@ -33,12 +46,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the other things in the picture."""
     others: int = 0
     """Other things of the target's category in the picture."""
-    denied: frozenset[str] = PEOPLE
-    """Words that no phrase may have."""
+    denied: Denied = NOBODY
+    """What no phrase may name."""
     facts: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, candidate: Candidate, denied: frozenset[str] = PEOPLE) -> Subject:
+    def of(cls, candidate: Candidate, denied: Denied = NOBODY) -> Subject:
         """The subject of a candidate's proposal."""
         target = candidate.target
         others = [t for t in candidate.photograph.things if t.id != target.id]
@@ -96,16 +109,28 @@ def lint(
     proposal: Proposal, about: Candidate | Subject, *, without: Iterable[str] = ()
 ) -> tuple[Violation, ...]:
     """The rules that a proposal breaks, in order; `without` names rules that are not checked."""
-    _load()
     subject = about if isinstance(about, Subject) else Subject.of(about)
     off = frozenset(without)
     found = []
-    for each in RULES.values():
-        if subject.task in each.tasks and each.id not in off:
-            problem = each.check(proposal, subject)
-            if problem:
-                found.append(Violation(each.id, each.severity, each.says, problem))
+    for each in rules_of(subject.task):
+        problem = "" if each.id in off else each.check(proposal, subject)
+        if problem:
+            found.append(Violation(each.id, each.severity, each.says, problem))
     return tuple(found)
+
+
+def rules_of(task: str) -> tuple[Rule, ...]:
+    """The rules of a task."""
+    _load()
+    return tuple(each for each in RULES.values() if task in each.tasks)
+
+
+def check_ids(ids: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is none of."""
+    _load()
+    for each in ids:
+        if each not in RULES:
+            raise UnknownName("rule of proposals", each, RULES)
 
 
 def errors(violations: Iterable[Violation]) -> tuple[Violation, ...]:

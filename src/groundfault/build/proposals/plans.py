@@ -1,7 +1,7 @@
 """What a model is asked for a candidate, step by step, and what becomes of its replies.
 
-A step fills a prompt and reads the reply into what is known so far; None says that there is nothing
-to propose. A plan ends with a proposal.
+A step fills a prompt and reads the reply into what is known so far, or into why the candidate ends
+here; None says that there is nothing to propose. A plan ends with a proposal.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from groundfault.build.proposals.kinds import named
 from groundfault.build.proposals.prompts import fill, load_prompt, safe
 from groundfault.build.proposals.tables import MATERIALS, SURFACES, usual
 from groundfault.build.proposals.words import head, plain
-from groundfault.build.records import Candidate, Proposal
+from groundfault.build.records import Candidate, Dropped, Proposal
 from groundfault.parsing import proposals as parsing
 from groundfault.parsing.proposals import NotInForm
 
-__all__ = ["PROMPTS", "Ask", "Plan", "Step", "field_plan", "plan_of"]
+__all__ = ["PROMPTS", "Ask", "Known", "Plan", "Step", "field_plan", "plan_of"]
 
 Known = Mapping[str, str]
 Ask = Callable[[Candidate, Known, str], str]
 """The words of a request: of a candidate, what is known, and how its target is shown."""
-Read = Callable[[Candidate, Known, str], "dict[str, str] | None"]
+Read = Callable[[Candidate, Known, str], "dict[str, str] | Dropped | None"]
 
 
 class Step(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from groundfault.build.proposals.kinds import denied_word, is_vague, kin, names_one_of
+from groundfault.build.proposals.kinds import is_vague, kin, named_denied, names_one_of
 from groundfault.build.proposals.linter import Subject, rule
 from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import ARTICLES, QUANTITIES, article, plain, singular
@@ -124,7 +124,7 @@ def _quantity(proposal: Proposal, subject: Subject) -> str:
 @rule("HS-denied", "error", "replacement", "People and sensitive things are left out.")
 def _denied(proposal: Proposal, subject: Subject) -> str:
     both = (subject.category, proposal.negative)
-    return next(filter(None, (denied_word(phrase, subject.denied) for phrase in both)), "")
+    return next(filter(None, (named_denied(phrase, subject.denied) for phrase in both)), "")
 
 
 @rule(

@@ -7,11 +7,13 @@ would say.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
+from groundfault.build.denied import Denied
 from groundfault.build.proposals.exam_fields import (
     attribute_fields,
     erasure_fields,
@@ -19,7 +21,7 @@ from groundfault.build.proposals.exam_fields import (
     tracing_fields,
 )
 from groundfault.build.proposals.exam_rules import OPERATIONS, assigned_operations
-from groundfault.build.proposals.kinds import PEOPLE, denied_word, kin
+from groundfault.build.proposals.kinds import NOBODY, kin, named_denied
 from groundfault.build.proposals.layout import locative, room_beside, told_apart
 from groundfault.build.proposals.linter import errors, lint
 from groundfault.build.proposals.proposer import Keep
@@ -41,13 +43,15 @@ from groundfault.build.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 1
+VERSION = 2
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
 FIXED = frozenset({"fixture", "street", "appliance"})
 """Natures of what nobody moves."""
 TRIED = 12
+ALTERNATIVES = 5
+"""Other things that a thing may be replaced by, if there is no donor of the first."""
 
 
 class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,8 +63,10 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
     """Categories that there are donors of."""
-    denied: frozenset[str] = PEOPLE
-    """Words for what is never proposed about."""
+    denied: Denied = NOBODY
+    """What nothing is proposed about."""
+    unchecked: tuple[str, ...] = ()
+    """Ids of the linter's rules that are not checked."""
 
 
 ANYTHING = Repertoire()
@@ -102,7 +108,7 @@ class RulesProposer:
 def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal | Dropped:
     """What to change in a candidate, or why there is nothing."""
     category = candidate.target.category
-    if denied_word(category, repertoire.denied):
+    if named_denied(category, repertoire.denied):
         return Dropped(reason="denied", details=category)
     if candidate.task == "counting":
         return _counting(candidate)
@@ -110,14 +116,19 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     if of is None:
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
     rng = random.Random(f"{candidate.seed} {candidate.id}")
-    broken = ""
-    for number, proposal in enumerate(_DRAWN[candidate.task](candidate, of, repertoire, rng)):
-        wrong = errors(lint(proposal, candidate))
-        if not wrong:
-            return proposal
-        broken = f"{wrong[0].rule}: {wrong[0].found}"
-        if number + 1 >= TRIED:
+    broken, found = "", list[Proposal]()
+    drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
+    for proposal in itertools.islice(drawn, TRIED):
+        wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
+        if wrong:
+            broken = f"{wrong[0].rule}: {wrong[0].found}"
+            continue
+        found.append(proposal)
+        if proposal.kind != "replace" or len(found) > ALTERNATIVES:
             break
+    if found:
+        others = tuple(each for each in found[1:] if each.kind == found[0].kind)
+        return msgspec.structs.replace(found[0], alternatives=others)
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
 
 

@@ -25,7 +25,7 @@ from groundfault.build.proposals.linter import errors, lint
 from groundfault.build.proposals.proposer import Keep
 from groundfault.build.records import Candidate, Dropped, Proposal, Task
 from groundfault.errors import DataError
-from groundfault.io.foreign import open_file, sha256
+from groundfault.io.foreign import decode_json, open_file, sha256
 
 __all__ = ["ScriptedProposer"]
 
@@ -56,13 +56,13 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ScriptedProposer:
-    """Proposals of a file."""
+    """Proposals of a file; `unchecked` are ids of rules that it may break."""
 
     stopped_because = ""
 
-    def __init__(self, file: str | PathLike[str]) -> None:
-        self.file = Path(file)
-        self.identity = f"scripted {sha256(self.file)}"
+    def __init__(self, file: str | PathLike[str], unchecked: Iterable[str] = ()) -> None:
+        self.file, self.unchecked = Path(file), tuple(unchecked)
+        self.identity = " ".join(["scripted", sha256(self.file), *self.unchecked])
         self._by_candidate: dict[tuple[str, str], _Line] = {}
         self._by_target: dict[tuple[str, str, str], _Line] = {}
         self._by_category: dict[tuple[str, str], list[_Line]] = {}
@@ -93,7 +93,7 @@ class ScriptedProposer:
             fields=line.fields,
             by=f"scripted:{self.file.name}",
         )
-        broken = errors(lint(proposal, candidate))
+        broken = errors(lint(proposal, candidate, without=self.unchecked))
         return Dropped(reason=broken[0].rule, details=broken[0].found) if broken else proposal
 
     def _line(self, candidate: Candidate) -> _Line | None:
@@ -112,7 +112,7 @@ class ScriptedProposer:
 
     def _decoded(self, line: bytes, number: int) -> _Line:
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            found = decode_json(line, _Line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise self._unsound(number, f"no proposal ({problem})") from None
         texts = (found.instruction, found.positive, found.negative, found.rationale, found.value,

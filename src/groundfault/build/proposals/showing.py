@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from groundfault.build.pictures import find_photograph
 from groundfault.build.proposals.layout import box_of
 from groundfault.build.records import Candidate
 from groundfault.errors import DataError
-from groundfault.io.foreign import within
 from groundfault.io.masks import decode
 from groundfault.io.pictures import open_picture
 from groundfault.llm.pictures import make_picture
@@ -46,7 +47,7 @@ def said_how(showing: Showing) -> str:
 
 
 def show_target(
-    candidate: Candidate, images: Path, showing: Showing, side_px: int
+    candidate: Candidate, images: Path | Sequence[Path], showing: Showing, side_px: int
 ) -> tuple[Picture, ...]:
     """The pictures of a request about a candidate, their longer side at most `side_px`. The same
     photograph always gives the same bytes, so that a reply is found again."""
@@ -65,9 +66,9 @@ def show_file(path: Path, side_px: int) -> Picture:
     return _encoded(open_picture(path), side_px)
 
 
-def _opened(candidate: Candidate, images: Path) -> Image.Image:
+def _opened(candidate: Candidate, images: Path | Sequence[Path]) -> Image.Image:
     picture = candidate.photograph
-    path = within(images, picture.file, file=picture.source, record=f"photograph {picture.id}")
+    path = find_photograph(picture, [images] if isinstance(images, Path) else images)
     try:
         return open_picture(path, size_px=(picture.height_px, picture.width_px))
     except (OSError, ValueError, SyntaxError) as problem:

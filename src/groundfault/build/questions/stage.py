@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -29,8 +30,26 @@ from groundfault.io.interrupts import stop_if_requested
 __all__ = ["QuestionSettings", "QuestionStage"]
 
 VERSION = "1"
-Fill = Callable[[Iterable[Candidate], Callable[[Candidate, Proposal | Dropped], None]], str]
-"""Has a model tell the fields from both pictures; says why it ended before all were done."""
+
+
+@runtime_checkable
+class Teller(Protocol):
+    """A model that tells fields from both pictures, as `proposals.chat` does."""
+
+    stopped_because: str
+
+    @property
+    def identity(self) -> str:
+        """What fields depend on besides their candidates."""
+        ...
+
+    def fill_fields(
+        self,
+        candidates: Iterable[Candidate],
+        keep: Callable[[Candidate, Proposal | Dropped], None],
+    ) -> None:
+        """Give `keep` each candidate's proposal with its fields."""
+        ...
 
 
 class QuestionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,11 +72,10 @@ class QuestionStage:
         folder: Path,
         settings: QuestionSettings,
         *,
-        fill: Fill | None = None,
-        fill_identity: Mapping[str, str] | None = None,
+        teller: object = None,
     ) -> None:
         self.folder, self.settings = folder, settings
-        self.fill, self.fill_identity = fill, fill_identity or {}
+        self.teller = teller if isinstance(teller, Teller) else None
         self._turns: dict[str, int] = {}
         self._twins: dict[str, Candidate | None] = {}
 
@@ -69,7 +87,7 @@ class QuestionStage:
             self._twins = paired(offered)
         turns = dict.fromkeys(LAYOUT, 0)
         for candidate in offered:
-            if self.fill is None and isinstance(self._asked(candidate), Dropped):
+            if self.teller is None and isinstance(self._asked(candidate), Dropped):
                 continue
             self._turns[candidate.id] = turns[candidate.task]
             turns[candidate.task] += 1
@@ -77,7 +95,7 @@ class QuestionStage:
     def identity(self) -> Mapping[str, str]:
         """The settings, and who tells the fields."""
         known = {"version": VERSION, "settings": encoded(self.settings)}
-        return known | dict(self.fill_identity)
+        return known | ({"fields": self.teller.identity} if self.teller else {})
 
     def depends(self, candidate: Candidate) -> str:
         """Its turn, and the twin that was found for it."""
@@ -87,7 +105,7 @@ class QuestionStage:
 
     def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
         """Ask about what is left."""
-        if self.fill is None:
+        if self.teller is None:
             for candidate in candidates:
                 stop_if_requested()
                 keep(candidate, self._asked(candidate))
@@ -106,7 +124,8 @@ class QuestionStage:
                 told.append(candidate)
             else:
                 keep(candidate, self._asked(candidate))
-        return self.fill(told, take)
+        self.teller.fill_fields(told, take)
+        return self.teller.stopped_because
 
     def _asked(self, candidate: Candidate) -> Candidate | Dropped:
         """A candidate with its questions, or why there are none."""

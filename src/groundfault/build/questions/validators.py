@@ -3,6 +3,7 @@ reason of the candidates that it drops."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from groundfault.build.proposals.kinds import kin
@@ -45,7 +46,7 @@ def short(fields: Mapping[str, str]) -> None:
 
 def mentions(place: str, names: Iterable[str], rule: str) -> None:
     """Q-location, Q-self: a place does not name what it is the place of."""
-    words = plain(place).split()
+    words = re.findall(r"\w+", place.casefold())
     for name in names:
         for word in plain(name).split():
             if word in words or f"{word}s" in words:

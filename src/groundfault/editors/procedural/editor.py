@@ -23,11 +23,13 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     COLOURS,
+    FIXED,
     KINDS,
     MADE_OF_PARTS,
     MATERIALS,
     NOT_STANDING,
     PLACES,
+    SEEN_THROUGH,
     SURFACES,
     TURNABLE,
 )
@@ -48,6 +50,23 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 5
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
+FILLING = ("erase", "move")
+COLOURED = ("surface", "material", "recolour")
+COLOURLESS = frozenset(
+    {
+        "zebra",
+        "cow",
+        "dalmatian",
+        "chessboard",
+        "marble",
+        "granite",
+        "silver",
+        "ice",
+        "black",
+        "white",
+    }
+)
+"""What can be told in a black-and-white photograph."""
 
 
 class ProceduralEditor:
@@ -86,12 +105,20 @@ class ProceduralEditor:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
         if self.filters:
-            problem = _unsuited(request) or fitness.objection(
-                request.kind, request.category, fitness.measure(photo, region)
-            )
+            problem = self._objection(photo, region, request)
             if problem:
                 return refused(problem)
         return self._made(image, photo, region, request)
+
+    def _objection(self, photo: Floats, region: Mask, request: EditRequest) -> str:
+        problem = _unsuited(request, greyness(photo))
+        if problem:
+            return problem
+        found = fitness.measure(photo, region)
+        problem = fitness.objection(request.kind, request.category, found)
+        if not problem and request.kind in FILLING and not self.migan:
+            return fitness.objection_to_patches(found)
+        return problem
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -159,9 +186,15 @@ class ProceduralEditor:
         picture = relocated(photo, mask, edge, request.value, view, request.seed)
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
-    def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+    def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         hole = hole_of(photo, region)
-        return _Change(fill(photo, hole, seed=request.seed, migan=self.migan), hole)
+        filled = fill(photo, hole, seed=request.seed, migan=self.migan)
+        if self._is_badly_filled(photo, filled, hole):
+            return refused("fill does not fit")
+        return _Change(filled, hole)
+
+    def _is_badly_filled(self, photo: Floats, filled: Floats, hole: Mask) -> bool:
+        return self.filters and fitness.is_strange(photo, filled, hole)
 
     # ---- other things, other places
 
@@ -175,6 +208,8 @@ class ProceduralEditor:
         hole = hole_of(photo, region)
         clean = fill(photo, hole, seed=request.seed, migan=self.migan)
         picture, mask, touched = pasted(clean, cutting, place)
+        if self._is_badly_filled(photo, clean, hole & ~mask):
+            return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
 
@@ -203,6 +238,8 @@ class ProceduralEditor:
             return refused("no room")
         hole = hole_of(photo, region)
         clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        if self._is_badly_filled(photo, clean, hole):
+            return refused("fill does not fit")
         picture, mask, touched = pasted(clean, cutting_of(photo, region), place, harmonise=0)
         return _Change(picture, touched | hole, mask, {"category": request.category})
 
@@ -265,12 +302,18 @@ def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     return ""
 
 
-def _unsuited(request: EditRequest) -> str:
-    """Why things of a category don't suit a kind of edit."""
+def _unsuited(request: EditRequest, grey: float) -> str:
+    """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
+    if grey > 0.6 and request.kind in COLOURED and request.value not in COLOURLESS:
+        return "no colours"
     if request.kind in ("surface", "material") and request.category in MADE_OF_PARTS:
         return "defined by its parts"
     if request.kind == "context" and request.category in NOT_STANDING:
         return "does not stand on the ground"
+    if request.kind == "context" and request.category in SEEN_THROUGH:
+        return "seen through"
+    if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
+        return "fixed in its place"
     if request.kind in ("surface", "recolour") and request.value == request.category:
         return "already so"
     return ""

@@ -230,12 +230,14 @@ def around_or_all(mask: Mask, radius_px: int = 25) -> Mask:
 
 
 def illuminant(photo: Floats) -> Floats:
-    """The colour of the light, of brightness 1: the mean of what is nearly grey, half towards
+    """The colour of the light, of brightness about 1: the mean of what is nearly grey, half towards
     neutral."""
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
     dull = np.hypot(lab[..., 1], lab[..., 2]) < 18
-    colour = photo[dull].mean(0) if dull.mean() > 0.02 else photo.reshape(-1, 3).mean(0)
-    return np.asarray(0.5 + 0.5 * colour / max(float(colour @ LUMA), 1e-3), np.float32)
+    share = 0.5 if dull.mean() > 0.02 else 0.15  # a picture of oranges says little about its light
+    colour = photo[dull].mean(0) if share == 0.5 else photo.reshape(-1, 3).mean(0)
+    tint = 1 - share + share * colour / max(float(colour @ LUMA), 1e-3)
+    return np.asarray(np.clip(tint, 0.84, 1.18), np.float32)
 
 
 def greyness(photo: Floats) -> float:

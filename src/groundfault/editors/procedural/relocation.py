@@ -44,7 +44,8 @@ def relocated(photo: Floats, mask: Mask, edge: Matte, place: str, view: View, se
         scene = _mirrored(scene, edge)
     scene = shadowed(scene, mask, 0.45)
     scene = _as_photographed(scene, photo, mask, view, seed)
-    share = edge.alpha[..., None]
+    share = np.clip((edge.alpha - 0.28) / 0.68, 0, 1)[..., None]  # less of the old background
+    share = np.where(edge.alpha[..., None] >= 1, 1, share)
     out = edge.fore * share + scene * (1 - share)
     return np.where(share >= 1, photo, out).astype(np.float32)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.edges import Floats, Mask, disc, floats
 from groundfault.editors.procedural.noise import Shape, cells, cloud, ramp, stripes
 from groundfault.editors.procedural.relief import (
     LUMA,
@@ -18,6 +18,7 @@ from groundfault.editors.procedural.relief import (
     inflate,
     light_of,
     linear,
+    luma,
     wrap,
 )
 
@@ -203,7 +204,18 @@ def covered(
     lit = shade + detail + form_light(light, mask, height)
     bright = _bearable(photo, mask, white)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
-    return film(new + _shine(light)[..., None] * bright)
+    covered_ = film(new + _shine(light)[..., None] * bright)
+    kept = _dark_features(photo, extent_px(mask))[..., None]
+    return floats(covered_ * (1 - kept) + photo * kept)
+
+
+def _dark_features(photo: Floats, size_px: float) -> Floats:
+    """How much each pixel belongs to a small dark feature, as eyes, noses and gaps are: without
+    them nobody recognises what is under the surface."""
+    grey = cv2.GaussianBlur(floats(luma(photo)), (0, 0), 0.8)
+    around_ = cv2.morphologyEx(grey, cv2.MORPH_CLOSE, disc(max(int(0.035 * size_px), 2)))
+    deep = np.clip((around_ - grey - 0.14) / 0.12, 0, 1) * np.clip((0.30 - grey) / 0.12, 0, 1)
+    return floats(cv2.GaussianBlur(floats(deep), (0, 0), 0.7))
 
 
 def _bearable(photo: Floats, mask: Mask, white: float) -> float:

@@ -39,8 +39,10 @@ SIDE = 40
 """Silhouettes are compared on a square of this side."""
 CLOSER_LOOKS = 4
 """Donors whose pictures are opened, the most similar silhouettes first."""
-MOST_ENLARGED = 1.5
-MOST_UNLIKE = 0.95
+MOST_ENLARGED = 1.7
+MOST_CROWDED = 1.65
+"""How unlike the ground and how busy a place beside an object may be."""
+MOST_UNLIKE = 0.9
 """In outline, light and sharpness together; no donor is used that is more so."""
 
 
@@ -114,7 +116,7 @@ def best_donor(
             continue
         there = _surroundings(picture, outline)
         soft = max(blur_px(picture, outline) * scale - max(blur, 0.6), 0)
-        cost = unlike + 0.010 * float(np.abs(here - there) @ (1.0, 0.7, 0.7)) + 0.5 * soft
+        cost = unlike + 0.015 * float(np.abs(here - there) @ (1.0, 0.7, 0.7)) + 0.5 * soft
         if best is None or cost < best[0]:
             place = _instead(mask, target, _silhouette(outline), scale, flipped)
             best = cost, donor, picture, outline, place
@@ -138,7 +140,7 @@ def _similar(
             continue
         scale = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
-        if scale > MOST_ENLARGED or stretch > 0.45:
+        if scale > MOST_ENLARGED or stretch > 0.5:
             continue
         for flipped in (False, True):
             shape = own.shape[:, ::-1] if flipped else own.shape
@@ -239,7 +241,7 @@ def _harmonised(fore: Floats, cutting: Cutting, photo: Floats, mask: Mask, share
     here = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)[around(mask, 5, 60)]
     if not len(here):
         return fore
-    limits = floats([16, 6, 8])
+    limits = floats([20, 7, 9])
     move = np.clip((here.mean(0) - cutting.surroundings) * share, -limits, limits)
     gain = np.clip(here[:, 0].std() / max(cutting.contrast, 1.0), 0.8, 1.25) ** share
     middle = lab[..., 0].mean()
@@ -275,7 +277,7 @@ def free_place(photo: Floats, mask: Mask, *, apart: float, flipped: bool) -> Pla
             cost = 0.05 * unlike + 0.025 * rough + 0.35 * busy + 0.1 * share
             if best is None or cost < best[0]:
                 best = cost, shift
-    if best is None or best[0] > 2.2:
+    if best is None or best[0] > MOST_CROWDED:
         return None
     middle = (columns.start + columns.stop) / 2 + best[1]
     return Place(middle, rows.stop, float(tall), flipped)

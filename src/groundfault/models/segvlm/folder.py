@@ -18,6 +18,7 @@ from groundfault import __version__
 from groundfault.errors import DataError
 from groundfault.io.foreign import sha256
 from groundfault.io.store import read_json
+from groundfault.models.segvlm.rows import MAX_PIXELS
 
 __all__ = ["ADAPTER", "DECODER", "HEADER", "PROJECTOR", "Header", "files_of", "read_header"]
 
@@ -46,6 +47,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the decoder's presence head was trained on absent things."""
     max_tokens: int = 128
     """Of an answer."""
+    max_pixels: int = MAX_PIXELS
+    """Of a picture as the language model sees it."""
     held_out: bool = True
     """Asked in words that it was not trained with."""
     step: int = 0

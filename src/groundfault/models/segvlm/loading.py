@@ -110,7 +110,7 @@ def load_trained(
             (header.vlm_identity, header.decoder_identity), identities, strict=True
         ):
             _check_identity(folder / HEADER, was, now)
-    reader = Reader(processor)
+    reader = Reader(processor, max_pixels=header.max_pixels)
     if reader.seg != header.seg:
         raise DataError(
             folder / HEADER,

@@ -19,10 +19,13 @@ from groundfault.models.segvlm.prompts import SEG
 if TYPE_CHECKING:
     from groundfault.interfaces import Image
 
-__all__ = ["HIDDEN", "Reader", "Rows"]
+__all__ = ["HIDDEN", "MAX_PIXELS", "Reader", "Rows"]
 
 HIDDEN = -100
 """The label of what is not learnt."""
+MAX_PIXELS = 1 << 20
+"""Of a picture as the language model sees it; the mask decoder has a frame of its own. Qwen's own
+limit is 16 times as many: one photograph would be 16,000 tokens."""
 
 
 class Rows(NamedTuple):
@@ -45,9 +48,11 @@ class Rows(NamedTuple):
 class Reader:
     """A processor that knows [SEG]."""
 
-    def __init__(self, processor: Any, *, max_tokens: int = 512) -> None:
+    def __init__(
+        self, processor: Any, *, max_tokens: int = 512, max_pixels: int = MAX_PIXELS
+    ) -> None:
         self.processor, self.tokenizer = processor, processor.tokenizer
-        self.max_tokens = max_tokens
+        self.max_tokens, self.max_pixels = max_tokens, max_pixels
         if not getattr(processor, "chat_template", None):
             raise GroundfaultError(
                 "the checkpoint has no chat template, so nobody knows how it is asked. Remedy: add "
@@ -62,7 +67,7 @@ class Reader:
     def prompts(self, images: Sequence[Image], questions: Sequence[str]) -> dict[str, Any]:
         """What a model is given before it answers."""
         texts = [self._prompt(question) for question in questions]
-        own = [[np.require(image, requirements=["C", "W"])] for image in images]
+        own = [[_bounded(image, self.max_pixels)] for image in images]
         found = self.processor(text=texts, images=own, padding=True, return_tensors="pt")
         return dict(found)
 
@@ -126,3 +131,15 @@ class Reader:
                 own if name == "input_ids" else int(name == "attention_mask")
             )
         return joined
+
+
+def _bounded(image: Image, most: int) -> Image:
+    """A picture of no more pixels, made smaller by averaging; contiguous and writable."""
+    height, width = image.shape[:2]
+    if height * width <= most:
+        return np.require(image, requirements=["C", "W"])
+    from PIL import Image as Pillow
+
+    scale = (most / (height * width)) ** 0.5
+    size = (max(1, int(width * scale)), max(1, int(height * scale)))
+    return np.array(Pillow.fromarray(image).resize(size, Pillow.Resampling.BOX))

@@ -45,9 +45,10 @@ def read_vqa(data: DataSet) -> list[tuple[Sample, ...]]:
         for number, one in enumerate(batch, start=first):
             if data.limit and len(found) == data.limit:
                 return found
-            if one.image:
-                found.append(_samples(data, path, images, number, one))
-    return [group for group in found if group]
+            group = _samples(data, path, images, number, one) if one.image else ()
+            if group:
+                found.append(group)
+    return found
 
 
 def _samples(

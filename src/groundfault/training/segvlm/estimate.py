@@ -114,7 +114,8 @@ def _networks(recipe: Recipe) -> tuple[int, int, Any, int, int, int]:
     own += text.hidden_size**2 + text.hidden_size * decoder.width
     total = sum(p.numel() for part in (vlm, decoder) for p in part.parameters()) + own
     processor = classes.AutoProcessor.from_pretrained(recipe.model.vlm)
-    return total, own, Reader(processor), text.hidden_size, text.num_hidden_layers, text.vocab_size
+    reader = Reader(processor, max_pixels=recipe.model.max_pixels)
+    return total, own, reader, text.hidden_size, text.num_hidden_layers, text.vocab_size
 
 
 def _decoder(classes: Any, recipe: Recipe) -> MaskDecoder:

@@ -48,6 +48,7 @@ def write_model(folder: Path, pupil: SegVLMPupil, step: int, recipe: Mapping[str
         seg=pupil.reader.seg,
         presence=pupil.weights.presence > 0 and network.decoder.has_presence,
         max_tokens=pupil.max_tokens,
+        max_pixels=pupil.reader.max_pixels,
         held_out=pupil.held_out,
         step=step,
         recipe=dict(recipe),

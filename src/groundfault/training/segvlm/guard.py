@@ -4,6 +4,7 @@ little."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,11 +15,15 @@ import numpy as np
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import open_file, sha256
 from groundfault.io.phash import BITS, hash_file, near
+from groundfault.io.store import cache_folder, read_json, write_json
 
 __all__ = ["Leak", "coco_id", "find_leaks", "read_ids", "refuse_leaks"]
 
 _COCO = re.compile(r"(?<!\d)(\d{12})(?!\d)")
 MOST_NAMED = 5
+REMEMBERED = "perceptual-hashes.json"
+_Known = dict[str, tuple[int, int, str]]
+"""Path → size, time of change, hash in hexadecimal."""
 
 
 class Leak(NamedTuple):
@@ -105,13 +110,34 @@ def refuse_leaks(leaks: Sequence[Leak]) -> None:
 
 
 def _prints(paths: Sequence[Path], progress: Callable[[int], None]) -> np.ndarray:
+    """Perceptual hashes, a row for each file; those of unchanged files are remembered."""
+    place = cache_folder() / REMEMBERED
+    known = _remembered(place)
     rows = np.zeros((len(paths), BITS // 64), np.uint64)
+    fresh: _Known = {}
     for row, path in enumerate(paths):
         try:
-            rows[row] = hash_file(path)
+            found = path.stat()
+            state = (found.st_size, found.st_mtime_ns)
+            name = str(path.resolve())
+            if known.get(name, ())[:2] == state:
+                rows[row] = np.frombuffer(bytes.fromhex(known[name][2]), np.uint64)
+            else:
+                rows[row] = hash_file(path)
+                fresh[name] = (*state, rows[row].tobytes().hex())
         except (OSError, ValueError) as problem:
             raise DataError(
                 path, f"cannot be read as a picture ({problem})", remedy="fetch it again"
             ) from None
         progress(row + 1)
+    if fresh:
+        with contextlib.suppress(OSError, UsageError):  # a cache that cannot be written
+            write_json(place, known | fresh)
     return rows
+
+
+def _remembered(place: Path) -> _Known:
+    try:
+        return read_json(place, _Known) if place.is_file() else {}
+    except DataError:  # of a version with other hashes, or cut off
+        return {}

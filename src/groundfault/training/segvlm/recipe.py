@@ -4,11 +4,12 @@ measured on the way. Paths are relative to where the command runs."""
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from groundfault.models.segvlm.network import Lora
+from groundfault.models.segvlm.rows import MAX_PIXELS
 from groundfault.training.segvlm.objective import Losses
 
 __all__ = ["CURES", "DataSet", "Evaluation", "Guard", "Model", "Optimiser", "Recipe", "key_of"]
@@ -32,6 +33,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     revision: str = ""
     max_tokens: Positive = 128
     """Of an answer."""
+    max_pixels: Positive = MAX_PIXELS
+    """Of a picture as the language model sees it."""
 
 
 class Optimiser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +62,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str
     format: str = "folder"
     """A benchmark's name, or refcoco, rrefcoco, reasonseg, vqa."""
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, str | list[str]] = {}
     """The format's own files: {folder = …}, {annotations = …, images = …}."""
     rate: Share = 1.0
     """How often it is drawn from, among the others."""

@@ -23,6 +23,8 @@ __all__ = ["QUAD", "benchmark_of", "pictures_of", "source_of"]
 
 QUAD = (Role.FACTUAL, Role.TEXTUAL, Role.VISUAL, Role.COUNTERFACTUAL)
 _EDITED = (Role.VISUAL, Role.COUNTERFACTUAL)
+_NO_INPUTS = frozenset({"name", "fetch", "verify", "options"})
+"""What the loader takes besides inputs."""
 _SHARES = {"true": 2.0, "false": 1.0, "referring": 1.0, "reasoning": 1.0}
 """RobustSeg's: twice as many true as false premises, as many referring as reasoning quads."""
 
@@ -51,8 +53,11 @@ def _by_premise(data: DataSet, strata: dict[str, list[Group]]) -> Source:
 
 def benchmark_of(data: DataSet) -> Benchmark:
     """Read a data set as what it is."""
+    given: dict[str, Any] = dict(data.inputs)
+    for key in _NO_INPUTS & given.keys():
+        raise UsageError(f"data '{data.name}': inputs.{key} is no input of {data.format}")
     try:
-        found = load(data.format, **data.inputs)
+        found = load(data.format, **given)
     except UsageError as problem:
         raise UsageError(f"data '{data.name}': {problem}") from None
     found = first_cases(found, data.limit or None)

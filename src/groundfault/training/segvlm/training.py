@@ -19,6 +19,7 @@ import torch
 
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.io.store import cache_folder, locked, write_bytes, write_json
 from groundfault.models.segvlm.loading import load_bases
 from groundfault.models.segvlm.network import SegVLM, add_lora, make_room, projector
@@ -97,7 +98,7 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         return make_cure(recipe, options)
     names = (recipe.model.vlm, recipe.model.decoder)
     vlm, processor, decoder, identities = load_bases(*names, options)
-    reader = Reader(processor)
+    reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     make_room(vlm, reader.seg)
     layers = projector(vlm, decoder).to(cluster.placement.device)
     wrapped = add_lora(vlm, recipe.lora, reader.seg)
@@ -215,7 +216,7 @@ def _started(
         )
     fitting.restore(stored)
     lines = (own / LOG).read_bytes().splitlines() if (own / LOG).exists() else []
-    return [msgspec.json.decode(line, type=StepLog) for line in lines[: fitting.step]]
+    return [decode_json(line, StepLog) for line in lines[: fitting.step]]
 
 
 def _save(own: Path, fitting: Fitting, key: str, log: Sequence[StepLog], cluster: Cluster) -> None:
@@ -230,7 +231,7 @@ def _frozen_hash(pupil: Pupil) -> str:
     digest = sha256()
     for name, value in pupil.network.named_parameters():
         if not value.requires_grad:
-            total = value.detach().double().sum()  # of billions of weights, a sum is enough
+            total = value.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
             digest.update(f"{name} {total.item()!r}".encode())
     return digest.hexdigest()
 

@@ -38,7 +38,7 @@ FACETS = (
     "control", "crowd", "size", "split", "label",
 )  # fmt: skip
 """Columns of case tables that cases can be chosen by, in the order in which they are offered."""
-MOST_LABELS = 5000
+UNREAD = object()
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -88,6 +88,7 @@ class Board:
         self.sources = made_of.sources
         self._reading, self._comparing = threading.Lock(), threading.Lock()
         """Held while the benchmark is read, or masks are compared, once for all."""
+        self._source: Any = UNREAD
         self.notes: list[str] = []
         """What a reader should know."""
         table = self.runs[0].table
@@ -103,7 +104,10 @@ class Board:
         self._prepare()
         self.names = self._names()
         self.text = _searchable([self.names, *self._words()])
-        self.ends: Callable[[Point], list[dict[str, Codes]]] = lru_cache(KEPT_POINTS)(self._ends)
+        self._counting = threading.Lock()
+        self._kept_ends: Callable[[Point], list[dict[str, Codes]]] = lru_cache(KEPT_POINTS)(
+            self._ends
+        )
         self._full_sums: Callable[[int, Point], Sums] = lru_cache(KEPT_POINTS * len(self.runs))(
             self._make_full_sums
         )
@@ -182,7 +186,10 @@ class Board:
         """The benchmark with its pictures, read when it is first asked for; None where it is not
         at hand."""
         with self._reading:
-            return self.sources.of(self.runs[0])
+            if self._source is UNREAD:
+                self._source = self.sources.of(self.runs[0])
+            found: Source | None = self._source
+            return found
 
     def place(self, name: str) -> int | None:
         """Where the entry of this name stands."""
@@ -190,6 +197,12 @@ class Board:
 
         found = pc.index(self.names, name).as_py()
         return None if found < 0 else int(found)
+
+    def ends(self, point: Point) -> list[dict[str, Codes]]:
+        """Of each run, side → (entries,) numbers of labels. A page asks for them in several
+        requests at once: the first of these makes them."""
+        with self._counting:
+            return self._kept_ends(point)
 
     def right(self, point: Point, criterion: str) -> Codes:
         """(runs, entries) 1 where right, 0 where wrong, −1 where not known."""

@@ -217,7 +217,7 @@ class _Case:
             place=k,
             pictures=tuple(Picture(n, width, height) for n in range(len(item.images))),
             target="".join(self._outline(region, item) for region in regions),
-            present=None if item.answer is not None else item.present,
+            present=None if self.board.kind == "questions" else item.present,
             options=options,
             truth=truth,
             rubric=rubric,

@@ -31,6 +31,8 @@ __all__ = ["Cells", "Pairs", "Said", "pairs_of_overlaps", "range_of", "said_in_t
 
 KEPT_TAUS = 4
 """Each keeps two numbers per case."""
+PADDED = 6
+"""Predictions per entry that are kept one below another."""
 
 
 class Said(msgspec.Struct, frozen=True, eq=False):
@@ -55,9 +57,18 @@ class Said(msgspec.Struct, frozen=True, eq=False):
             found[some] = np.maximum.reduceat(values, self.start[some])
         return found
 
-    def aligned(self, tau: float) -> Floats:
-        """Up to which t an entry is answered on the target."""
-        return self.highest(np.where(self.overlap >= tau, self.score, -np.inf))
+    def padded(self, values: Floats) -> Floats | None:
+        """(most predictions of an entry, entries) the values one below another, −∞ where there are
+        fewer; None where some entry has so many that they are not worth it."""
+        lengths = np.diff(self.start)
+        most = int(lengths.max(initial=0))
+        if most > PADDED:
+            return None
+        found = np.full((most, len(lengths)), -np.inf)
+        for k in range(most):
+            some = np.flatnonzero(lengths > k)
+            found[k, some] = values[self.start[some] + k]
+        return found
 
     def blamed(self, tau: float) -> Floats:
         """Up to which t an entry is answered with something that is not excused."""
@@ -65,6 +76,27 @@ class Said(msgspec.Struct, frozen=True, eq=False):
             return self.highest(self.score)
         fine = (self.own >= tau) & (self.overlap < tau)
         return self.highest(np.where(fine, -np.inf, self.score))
+
+
+class _Aligned:
+    """Up to which t entries are answered on the target, for any τ."""
+
+    def __init__(self, said: Said) -> None:
+        self.said = said
+        self.score, self.overlap = said.padded(said.score), said.padded(said.overlap)
+
+    def at(self, tau: float) -> Floats:
+        """(entries,) −∞ for never, which it is for answers that cannot be read."""
+        found: Floats
+        if self.score is None or self.overlap is None:
+            said = self.said
+            found = said.highest(np.where(said.overlap >= tau, said.score, -np.inf))
+        else:
+            near = np.where(self.overlap >= tau, self.score, -np.inf)
+            found = near.max(axis=0, initial=-np.inf)
+        if self.said.unparsed.any():
+            found[self.said.unparsed] = -np.inf
+        return found
 
 
 class _AtTau(NamedTuple):
@@ -95,19 +127,28 @@ class Pairs:
         self.negative_score = negative.highest(negative.score)
         self.overlap = positive.highest(positive.overlap)
         self.answered = np.where(positive.unparsed, -np.inf, self.positive_score)
+        self.seen = np.where(positive.unparsed, -np.inf, self.overlap)
+        self._found, self._fooled = _Aligned(positive), _Aligned(negative)
+        self._blamed = self._blame(self.negative_score)
         self._at_tau: Callable[[float], _AtTau] = lru_cache(KEPT_TAUS)(self._make)
 
     def _make(self, tau: float) -> _AtTau:
-        lost, wrong = self.positive.unparsed, self.negative.unparsed
-        blamed = self.negative_score if self.negative.own is None else self.negative.blamed(tau)
-        swap = _or_zero(blamed) > _or_zero(self.positive_score)
+        excused = self.negative.own is not None
+        blamed, swap = self._blame(self.negative.blamed(tau)) if excused else self._blamed
         return _AtTau(
-            found=np.where(lost, -np.inf, self.positive.aligned(tau)),
-            near=(self.overlap >= tau) & ~lost,
-            fooled=np.where(wrong, -np.inf, self.negative.aligned(tau)),
-            blamed=np.where(wrong, np.inf, blamed),
-            soft_swap=swap | wrong,
+            found=self._found.at(tau),
+            near=self.seen >= tau,
+            fooled=self._fooled.at(tau),
+            blamed=blamed,
+            soft_swap=swap,
         )
+
+    def _blame(self, scores: Floats) -> tuple[Floats, Flags]:
+        """Up to which t p⁻ is answered, and whether it scores above p⁺, from the highest scores of
+        what is not excused. An answer that cannot be read is wrong at every t."""
+        wrong = self.negative.unparsed
+        swap = _or_zero(scores) > _or_zero(self.positive_score)
+        return np.where(wrong, np.inf, scores), swap | wrong
 
     def cells(self, t: float, tau: float) -> Cells:
         """Every pair in its cells."""

@@ -3,15 +3,20 @@
 Whoever trains on the cases that a model is evaluated on measures nothing afterwards. So a list is
 refused where a picture of it is in an evaluated set: the explored one itself, another that is
 explored beside it, or one that was named. Who allows it gets, beside the list, the cases that share
-no picture and no origin with it: those are what may still be evaluated.
+no picture and no origin with it: those are what may still be evaluated. What counts as the same
+picture is what `train` counts as such: its content, its number in COCO, how it looks.
 
-    NAME/train.jsonl     an item per line: pictures with their hashes, query, masks or answer
-    NAME/held-out.txt    cases of the set that are left for evaluation
+    NAME/train/          the cases as a benchmark folder with pictures, as our own trainers take it
+    NAME/train.jsonl     the same for others: an item per line, pictures with hashes, masks, answer
+    NAME/held-out/       the cases that are left for evaluation, without their pictures
+    NAME/held-out.txt    their names
+    NAME/data.toml       both as the lines of a recipe
     NAME/about.json      what was chosen, from what, and what the guard said
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,14 +24,21 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from groundfault.benchmarks import folder
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import sha256, within
+from groundfault.io.phash import ALIKE
 from groundfault.io.store import new_folder, write_bytes, write_json
 from groundfault.records import Answer, Benchmark, Item, Rle
+from groundfault.training.segvlm.guard import find_leaks
 from groundfault.web.explore.board import Board, Point
-from groundfault.web.explore.exports import selected_items, source_of
+from groundfault.web.explore.exports import selected_items, source_of, write_benchmark
 
 __all__ = ["Leak", "Leaks", "TrainingItem", "write_training_list"]
+
+
+LOOKED_AT = 20_000
+"""Pictures; each takes some milliseconds."""
 
 
 class Leak(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,17 +103,16 @@ def write_training_list(
     if not items:
         raise UsageError("nothing is selected")
     pictures = _Pictures(source.images)
-    hashes = {
-        item.id: tuple(pictures.sha256(name, item.id) for name in item.images) for item in items
-    }
     title = source.benchmark.card.title
-    own = Leak(evaluated=f"{title}, the set that is explored",
-               cases=len({item.case_id for item in items}), example=items[0].case_id)  # fmt: skip
-    leaks = [own, *_leaks(items, hashes, others)]
+    cases = len({item.case_id for item in items})
+    own = Leak(
+        evaluated=f"{title}, the set that is explored", cases=cases, example=items[0].case_id
+    )
+    leaks = [own, *_leaks(items, pictures, others)]
     if not allow:
         raise Leaks(leaks)
     held_out = _held_out(board, places, items, source.benchmark, pictures)
-    lines = _lines(board, places, point, items, hashes, source.benchmark)
+    lines = _lines(board, places, point, items, pictures, source.benchmark)
     about = {
         "format": "groundfault training list",
         "version": 1,
@@ -109,17 +120,59 @@ def write_training_list(
         "content_hash": source.benchmark.card.content_hash,
         "images": str(source.images.resolve()),
         "items": len(items),
-        "cases": own.cases,
+        "cases": cases,
         "held_out_cases": len(held_out),
+        "guarded_by": [
+            "origin",
+            "content",
+            *(["looks"] if pictures.are_few(source.benchmark) else []),
+        ],
         "leaks_allowed": leaks,
         "view": link,
         "licence": source.benchmark.card.licence,
     }
     with new_folder(out) as made:
+        write_benchmark(board, places, made / "train", how=f"to be trained on ({link})")
         write_bytes(made / "train.jsonl", b"".join(msgspec.json.encode(x) + b"\n" for x in lines))
         write_bytes(made / "held-out.txt", "".join(f"{case}\n" for case in held_out).encode())
+        if held_out:
+            folder.write(_only(source.benchmark, held_out), made / "held-out")
+        recipe = _recipe(out, source.images, bool(held_out))
+        write_bytes(made / "data.toml", recipe.encode())
         write_json(made / "about.json", about)
     return about
+
+
+def _only(benchmark: Benchmark, cases: Sequence[str]) -> Benchmark:
+    """Some cases of a benchmark."""
+    kept = set(cases)
+    return msgspec.structs.replace(
+        benchmark,
+        cases=tuple(case for case in benchmark.cases if case.id in kept),
+        items=tuple(item for item in benchmark.items if item.case_id in kept),
+        extras={},
+        card=msgspec.structs.replace(benchmark.card, content_hash=""),
+    )
+
+
+def _recipe(out: Path, images: Path, is_held_out: bool) -> str:
+    """The lines of a recipe that learn from the one and measure on the other."""
+    where = json.dumps(str(out.resolve()), ensure_ascii=False)[1:-1]
+    pictures = json.dumps(str(images.resolve()), ensure_ascii=False)
+    lines = [
+        "# For a recipe of `groundfault train segvlm`.",
+        "[[sources]]",
+        'name = "hard-cases"',
+        f'inputs = {{ folder = "{where}/train" }}',
+    ]
+    if is_held_out:
+        lines += [
+            "",
+            "[[evaluation.sets]]",
+            'name = "held-out"',
+            f'inputs = {{ folder = "{where}/held-out", images = {pictures} }}',
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _lines(
@@ -127,7 +180,7 @@ def _lines(
     places: Sequence[int],
     point: Point,
     items: Sequence[Item],
-    hashes: Mapping[str, tuple[str, ...]],
+    pictures: _Pictures,
     benchmark: Benchmark,
 ) -> Iterable[TrainingItem]:
     cases = {case.id: case for case in benchmark.cases}
@@ -139,7 +192,7 @@ def _lines(
             item_id=item.id,
             role=item.role.value,
             images=item.images,
-            images_sha256=hashes[item.id],
+            images_sha256=tuple(sha256(path) for path in pictures.of(item)),
             height_px=item.height_px,
             width_px=item.width_px,
             query=item.query,
@@ -167,64 +220,63 @@ def _failed_by(board: Board, places: Sequence[int], point: Point) -> dict[str, t
 
 
 class _Pictures:
-    """Hashes of a benchmark's pictures, each made once."""
+    """The files of a benchmark's pictures."""
 
     def __init__(self, images: Path) -> None:
         self.images = images
-        self._known: dict[str, str] = {}
 
-    def path(self, name: str, item: str) -> Path:
-        return within(self.images, name, file=self.images, record=f"item {item}")
-
-    def size(self, name: str, item: str) -> int:
-        """In bytes; −1 where it is gone."""
-        path = self.path(name, item)
-        return path.stat().st_size if path.is_file() else -1
-
-    def sha256(self, name: str, item: str) -> str:
-        if name not in self._known:
-            path = self.path(name, item)
+    def of(self, item: Item) -> list[Path]:
+        """Those of an item, which have to be there."""
+        found = []
+        for name in item.images:
+            path = within(self.images, name, file=self.images, record=f"item {item.id}")
             if not path.is_file():
                 raise DataError(
-                    path, "no such picture", record=f"item {item}",
+                    path, "no such picture", record=f"item {item.id}",
                     remedy="give the folder of the pictures with --images",
                 )  # fmt: skip
-            self._known[name] = sha256(path)
-        return self._known[name]
+            found.append(path)
+        return found
+
+    def cases(self, items: Iterable[Item]) -> dict[Path, list[str]]:
+        """Picture → the cases that show it."""
+        found: dict[Path, list[str]] = {}
+        for item in items:
+            for path in self.of(item):
+                found.setdefault(path, []).append(item.case_id)
+        return found
+
+    def are_few(self, benchmark: Benchmark) -> bool:
+        """Whether all can be looked at; of more, only the content is compared."""
+        return len({name for item in benchmark.items for name in item.images}) <= LOOKED_AT
 
 
-def _same(
-    items: Iterable[Item], pictures: _Pictures, hashes: set[str], sizes: set[int]
+def _shared(
+    learnt: Mapping[Path, Sequence[str]], measured: Sequence[Path], *, looks: bool
 ) -> set[str]:
-    """Cases among the items that show one of these pictures. Only files of one of the sizes are
-    read: others cannot be the same."""
-    found = set()
-    for item in items:
-        if item.case_id in found:
-            continue
-        for name in item.images:
-            if pictures.size(name, item.id) in sizes and pictures.sha256(name, item.id) in hashes:
-                found.add(item.case_id)
-    return found
+    """Cases among those to be learnt that show a picture which is measured on, by the same rules as
+    training itself. Without looks, the bytes of files that are equally long are compared."""
+    if looks:
+        leaks = find_leaks(list(learnt), measured, bits=ALIKE)
+        return {case for leak in leaks for case in learnt[leak.learnt]}
+    sizes = {path.stat().st_size for path in measured}
+    same = [path for path in learnt if path.stat().st_size in sizes]
+    lengths = {path.stat().st_size for path in same}
+    hashes = {sha256(path) for path in measured if path.stat().st_size in lengths}
+    return {case for path in same if sha256(path) in hashes for case in learnt[path]}
 
 
 def _leaks(
-    items: Sequence[Item], hashes: Mapping[str, tuple[str, ...]], others: Mapping[str, Benchmark]
+    items: Sequence[Item], pictures: _Pictures, others: Mapping[str, Benchmark]
 ) -> Iterable[Leak]:
     """What of a list is in other evaluated sets."""
-    owner = {sha: item.case_id for item in items for sha in hashes[item.id]}
+    learnt = pictures.cases(items)
     for name, benchmark in others.items():
-        pictures = _Pictures(Path(benchmark.images))
-        shown = {sha for item in benchmark.items for sha in _shown(item, pictures)}
-        cases = sorted({owner[sha] for sha in shown & set(owner)})
+        theirs = _Pictures(Path(benchmark.images))
+        measured = list(theirs.cases(benchmark.items))
+        cases = sorted(_shared(learnt, measured, looks=theirs.are_few(benchmark)))
         if cases:
             yield Leak(evaluated=name, cases=len(cases), example=cases[0])
-
-
-def _shown(item: Item, pictures: _Pictures) -> Iterable[str]:
-    return [
-        pictures.sha256(name, item.id) for name in item.images if pictures.size(name, item.id) >= 0
-    ]
 
 
 def _held_out(
@@ -236,11 +288,9 @@ def _held_out(
 ) -> list[str]:
     """Cases that share neither a picture nor an origin with those of a list: another dose of one
     edit is no new case."""
-    trained = {item.case_id for item in items}
     origins = np.isin(board.cluster, board.cluster[np.asarray(places)])
-    kin = set(board.case_ids.filter(origins).to_pylist())
-    rest = [item for item in benchmark.items if item.case_id not in trained | kin]
-    hashes = {pictures.sha256(name, item.id) for item in items for name in item.images}
-    sizes = {pictures.size(name, item.id) for item in items for name in item.images}
-    same = _same(rest, pictures, hashes, sizes)
+    kin = {item.case_id for item in items} | set(board.case_ids.filter(origins).to_pylist())
+    rest = [item for item in benchmark.items if item.case_id not in kin]
+    trained = list(pictures.cases(items))
+    same = _shared(pictures.cases(rest), trained, looks=pictures.are_few(benchmark))
     return [case for case in dict.fromkeys(item.case_id for item in rest) if case not in same]

@@ -121,10 +121,14 @@ class Assignments:
 
     def queue(self, rows: Rows, person: str, ahead: int = AHEAD) -> list[Shown]:
         """The next items of somebody, the first of which is to be decided now."""
+        return [self.shown(rows, *given) for given in self.given(rows, person, ahead)]
+
+    def given(self, rows: Rows, person: str, ahead: int = AHEAD) -> list[tuple[str, str]]:
+        """The same as items and stages only."""
         now = time.time()
         self._hand_back(rows, now)
         rows("UPDATE assignment SET seen=? WHERE person=? AND state='open'", now, person)
-        mine = rows(MINE, person, ahead)
+        mine: list[tuple[str, str]] = [(item, stage) for item, stage in rows(MINE, person, ahead)]
         while len(mine) < ahead:
             given = now + 1e-5 * len(mine)  # in order, the first being the one that is looked at
             more = self._assign(rows, person, given)
@@ -133,7 +137,7 @@ class Assignments:
             if more is None:
                 break
             mine.append(more)
-        return [self.shown(rows, item, stage) for item, stage in mine]
+        return mine
 
     def _hand_back(self, rows: Rows, now: float) -> None:
         idle = rows(

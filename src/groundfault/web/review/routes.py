@@ -4,7 +4,7 @@ verdicts and the truth about gold items do not leave the server before it is tim
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -60,6 +60,8 @@ async def _picture(request: Request, person: Person) -> Response:
 
 class _Work(msgspec.Struct, frozen=True):
     work: list[Work]
+    have: list[tuple[str, str]] = []
+    """Items and stages that the browser has already: only their names are sent again."""
 
 
 async def _rules(request: Request, person: Person) -> Response:
@@ -85,8 +87,15 @@ async def _queue(request: Request, person: Person) -> Response:
     return json_response(await desk.database.run(lambda rows: _next(rows, desk, person)))
 
 
-def _next(rows: Rows, desk: ReviewDesk, person: Person) -> dict[str, object]:
-    items = desk.assignments.queue(rows, person.name)
+def _next(
+    rows: Rows, desk: ReviewDesk, person: Person, have: Container[tuple[str, str]] = ()
+) -> dict[str, object]:
+    items = [
+        {"item": {"id": item}, "stage": stage}
+        if (item, stage) in have
+        else desk.assignments.shown(rows, item, stage)
+        for item, stage in desk.assignments.given(rows, person.name)
+    ]
     return {"items": items, **desk.assignments.counts(rows, person.name)}
 
 
@@ -97,7 +106,8 @@ async def _do_work(request: Request, person: Person) -> Response:
     if len(sent.work) > MOST_WORK:
         refuse(413, f"{MOST_WORK} decisions at most in one request")
     jobs = [desk.database.run(_job(desk, person, work)) for work in sent.work]
-    following = desk.database.run(lambda rows: _next(rows, desk, person))
+    have = frozenset(sent.have)
+    following = desk.database.run(lambda rows: _next(rows, desk, person, have))
     done = await asyncio.gather(*jobs, following, return_exceptions=True)
     results = []
     for work, result in zip(sent.work, done, strict=False):

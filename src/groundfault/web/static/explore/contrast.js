@@ -2,7 +2,7 @@ import { ask } from "/static/net.js";
 import { h, fill, count, p_words } from "./dom.js";
 import * as state from "./state.js";
 
-const FREE = ["case", "tab", "way", "first", "page", "sort", "by", "down", "ab"];
+const FREE = [...state.OF_CASE, "tab", "way", "first", "page", "sort", "by", "down", "ab"];
 
 // A against B: who is right where, in one click, and whether that can be chance.
 export function startContrast(place, current) {
@@ -80,9 +80,10 @@ async function differences(fold, query) {
   const place = fold.querySelector("div");
   try {
     const found = await ask(`/explore/api/differences?${query}`);
-    const number = (value) => value === null ? "–" : value.toFixed(4);
+    const number = (value) => value === null ? "–" : value.toFixed(4).replace("-", "−");
+    const tests = { t: "Student’s t" };
     fill(place, h("table", {}, h("thead", {}, h("tr", {}, ["metric", "A", "B", "A − B", "95 %", "p", "test"].map((name, k) => h("th", { class: k ? "number" : "" }, name)))),
-      h("tbody", {}, found.map((each) => h("tr", {}, h("th", { scope: "row" }, each.heading), [number(each.a), number(each.b), number(each.difference), each.low === null ? "–" : `${number(each.low)} … ${number(each.high)}`, each.p === null ? "–" : p_words(each.p).slice(2).trim(), each.method].map((cell) => h("td", { class: "number" }, cell)))))),
+      h("tbody", {}, found.map((each) => h("tr", {}, h("th", { scope: "row" }, each.heading), [number(each.a), number(each.b), number(each.difference), each.low === null ? "–" : `${number(each.low)} … ${number(each.high)}`, each.p === null ? "–" : p_words(each.p).replace(/^p (= )?/, ""), tests[each.method] ?? each.method].map((cell) => h("td", { class: "number" }, cell)))))),
       h("p", { class: "small soft" }, "Over cases, not corrected for how many were looked at: what was found by looking is a guess until it is tested on other cases."));
   } catch (problem) { fill(place, h("p", { class: "problem" }, problem.message)); }
 }

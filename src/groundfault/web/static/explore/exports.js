@@ -23,7 +23,7 @@ function asking(kind, words, about) {
   const write = async (allow) => {
     fill(said, h("p", { class: "soft" }, "writing …"));
     try {
-      const found = await send("/explore/api/export", { kind, name: name.value, view: state.query(["case", "tab", "page"]), allow });
+      const found = await send("/explore/api/export", { kind, name: name.value, view: state.query([...state.OF_CASE, "tab", "page"]), allow });
       fill(said, done(kind, found));
     } catch (problem) {
       const leaks = problem.said?.leaks;
@@ -40,5 +40,5 @@ function asking(kind, words, about) {
 function done(kind, found) {
   if (kind === "benchmark") return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small soft" }, "Ask a model: ", h("code", {}, `groundfault eval ${found.path} --model NAME`))];
   const { cases, items, held_out_cases: held } = found.about;
-  return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small" }, `${items} items of ${cases} cases. ${held} cases share no picture and no origin with them: held-out.txt. Evaluate on those only.`)];
+  return [h("p", {}, "Written: ", h("code", {}, found.path)), h("p", { class: "small" }, `${items} items of ${cases} cases. ${held} cases share no picture and no origin with them: evaluate on those only (held-out.txt). data.toml has both for a recipe.`)];
 }

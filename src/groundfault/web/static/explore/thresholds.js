@@ -28,9 +28,10 @@ function slider(name, label, about, [low, high]) {
   const input = h("input", { type: "range", id: `slide-${name}`, min: String(low), max: String(high), step: String(step) });
   const value = () => String(Math.round(Number(input.value) * 1e4) / 1e4);
   input.addEventListener("input", () => {
-    document.getElementById(`shown-${name}`).textContent = Number(value()).toFixed(2);
+    const chosen = value();  // the slider may be drawn anew before the timer is over
+    document.getElementById(`shown-${name}`).textContent = Number(chosen).toFixed(2);
     clearTimeout(timer);
-    timer = setTimeout(() => state.change({ [name]: value() }, { replace: true, keepPage: true }), 40);
+    timer = setTimeout(() => state.change({ [name]: chosen }, { replace: true, keepPage: true }), 40);
   });
   const own = h("button", { type: "button", class: "plain", id: `own-${name}`, title: "Each run as it was scored", "aria-label": `${label} as scored`, hidden: true,
     onclick: () => state.change({ [name]: null }, { keepPage: true }) }, "as scored");

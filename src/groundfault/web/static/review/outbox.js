@@ -5,11 +5,12 @@ import { send } from "../net.js";
 const FIRST_WAIT_MS = 400, LONGEST_WAIT_MS = 10_000, AT_ONCE = 50;
 
 export class Outbox {
-  constructor(owner, { answered, changed, refused }) {
+  constructor(owner, { answered, changed, refused, have }) {
     this.place = `groundfault outbox ${owner}`;
     this.answered = answered;        // (the server's answer, the work that it is about)
     this.changed = changed;          // (how many wait, what is wrong or "")
     this.refused = refused;          // (an Error: nothing more can be sent)
+    this.have = have;                // () → what need not be sent again
     this.work = this.#stored();
     this.sending = false;
     addEventListener("online", () => this.#wake?.());
@@ -32,7 +33,7 @@ export class Outbox {
     while (this.work.length) {
       const batch = this.work.slice(0, AT_ONCE);
       try {
-        const answer = await send("/api/work", { work: batch.map(({ op, key, ...rest }) => ({ op, key, ...rest })) });
+        const answer = await send("/api/work", { work: batch, have: this.have() });
         this.work.splice(0, batch.length);
         this.#keep();
         this.changed(this.size, "");

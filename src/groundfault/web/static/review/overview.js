@@ -7,7 +7,8 @@ const WORDS = { accepted: "accepted", rejected: "rejected", split: "adjudication
 
 const percent = share => share === null ? "–" : `${Math.round(100 * share)} %`;
 const seconds = value => value === null ? "–" : value < 10 ? value.toFixed(1) : String(Math.round(value));
-const estimate = e => e.value === null ? "–" : e.low === null ? e.value.toFixed(2) : `${e.value.toFixed(2)} (${e.low.toFixed(2)} to ${e.high.toFixed(2)})`;
+const decimals = value => value.toFixed(2).replace(/^-(?=0\.00$)/, "").replace("-", "−");
+const estimate = e => e.value === null ? "–" : e.low === null ? decimals(e.value) : `${decimals(e.value)} (${decimals(e.low)} to ${decimals(e.high)})`;
 
 function element(tag, words = "", classes = "") {
   const made = document.createElement(tag);

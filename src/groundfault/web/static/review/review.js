@@ -10,7 +10,7 @@ const $ = id => document.getElementById(id);
 const { section, person } = document.body.dataset;
 const pictures = new Pictures(), view = new View($("view"), $("captions")), questions = new Questions($("questions"));
 const ADJUDICATION = "adjudication:", STEP = 0.04, PAN_PX = 60;
-const state = { queue: [], history: [], draft: null, done: 0, skipped: 0, total: 0, protocols: {}, busy: false, pointer: null, learning: null };
+const state = { queue: [], history: [], draft: null, done: 0, skipped: 0, total: 0, protocols: {}, busy: false, learning: null, awaited: null, passed: new Set() };
 
 const outbox = new Outbox(person, {
   answered(answer, batch) { settle(answer, batch); },
@@ -20,11 +20,13 @@ const outbox = new Outbox(person, {
     $("saved").classList.toggle("wrong", !!problem);
     document.body.dataset.waiting = waiting;
   },
+  have: () => state.queue.map(entry => [entry.item.id, entry.stage]),
   refused(problem) { say(problem.status === 401 ? "You are signed out: open your invitation again. What waits is kept in this browser." : problem.message); },
 });
 
 // ── what is shown ──
 
+const keyOf = entry => `${entry.item.id}\n${entry.stage}`;
 const current = () => state.queue[0];
 const rulesOf = entry => {
   const protocol = state.protocols[entry.item.protocol], stage = protocol.stages.find(s => s.name === entry.rules);
@@ -247,6 +249,7 @@ function send_(entry, draft, verdict) {
     mask: draft.mask, comment: draft.comment.trim(), flagged: draft.flagged, seconds: (performance.now() - draft.shown) / 1000 };
   if (rulesOf(entry).stage.questions && questions.changed) { work.questions = questions.list; draft.questions = questions.list; }
   entry.draft = draft;
+  if (verdict === "skip") state.passed.add(keyOf(entry));
   state.history.push({ key, item: entry.item.id, entry });
   outbox.push(work);
 }
@@ -305,28 +308,30 @@ function settle(answer, batch) {
 
 // The server's list is right once nothing waits to be sent; until then it can only add.
 function merge(items) {
-  const before = current(), local = new Map(state.queue.map(entry => [key(entry), entry]));
-  const fresh = items.filter(entry => !outbox.has(entry.item.id));
+  const before = current(), local = new Map(state.queue.map(entry => [keyOf(entry), entry]));
+  const known = items.map(entry => local.get(keyOf(entry)) ?? entry).filter(entry => !outbox.has(entry.item.id));
+  const fresh = known.filter(entry => entry.item.protocol);
+  if (fresh.length < known.length && !outbox.size) { refill(); return; }          // it had this one when it asked, and no more
   if (!outbox.size) {
-    state.queue = fresh.map(entry => local.get(key(entry)) ?? entry);
+    state.queue = fresh;
     const kept = state.queue.findIndex(entry => entry === before);
     const awaited = state.queue.findIndex(entry => entry.item.id === state.awaited), first = awaited < 0 ? kept : awaited;
     if (first > 0) state.queue.unshift(...state.queue.splice(first, 1));
     if (before && kept < 0 && state.learning) state.queue.unshift(before);
     state.awaited = null;
-  } else state.queue.push(...fresh.filter(entry => !local.has(key(entry))));
+  } else state.queue.push(...fresh.filter(entry => !local.has(keyOf(entry))));
   if (current() !== before || !before) show();
   else { prefetch(); count(); }
 }
 
-const key = entry => `${entry.item.id}\n${entry.stage}`;
 
 async function refill() {
   if (section === "adjudication") {
     const { splits, total } = await ask("/api/splits");
     state.total = total;
-    const before = current(), local = new Map(state.queue.map(entry => [key(entry), entry]));
-    const fresh = splits.map(split => local.get(key(split.shown)) ?? { ...split.shown, why: split.why, opinions: split.decisions }).filter(entry => !outbox.has(entry.item.id));
+    const before = current(), local = new Map(state.queue.map(entry => [keyOf(entry), entry]));
+    const fresh = splits.map(split => local.get(keyOf(split.shown)) ?? { ...split.shown, why: split.why, opinions: split.decisions }).filter(entry => !outbox.has(entry.item.id));
+    fresh.sort((a, b) => state.passed.has(keyOf(a)) - state.passed.has(keyOf(b)));        // what was skipped comes last
     state.queue = fresh;
     const kept = fresh.indexOf(before);
     if (kept > 0) { fresh.splice(kept, 1); fresh.unshift(before); }

@@ -1,0 +1,105 @@
+"""The datasheet of a built set, in Markdown: what it is, how it came about, what it is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from groundfault.analysis.composition import composition
+from groundfault.build.funnel import read_funnel
+from groundfault.build.records import Candidate
+from groundfault.build.stages import kept_candidates
+from groundfault.io.masks import RLEMask
+from groundfault.io.sources import load
+from groundfault.io.store import write_bytes
+from groundfault.records import Benchmark
+from groundfault.reports.compositions import composition_figure, composition_table
+from groundfault.reports.funnels import funnel_table
+from groundfault.reports.page.drawing import standalone
+from groundfault.reports.tables import Table, render
+
+__all__ = ["write_datasheet"]
+
+COCO_LIMITS = (32**2, 96**2)
+TOP = 12
+
+
+def write_datasheet(folder: Path) -> Path:
+    """Write DIR/datasheet.md, and a figure beside it where the set has pairs of prompts."""
+    released = load(folder / "release")
+    candidates = list(kept_candidates(folder, "review"))
+    lines = [*_opening(released, candidates), *_made(folder), *_contents(released, candidates)]
+    if released.card.protocol == "concept-pairs":
+        found = composition(released)
+        lines += ["", render(composition_table(found), "markdown"), "", "![](composition.svg)"]
+        figure = composition_figure(found, released.card.title)
+        write_bytes(folder / "composition.svg", standalone(figure).encode())
+    lines += _rights(candidates)
+    path = folder / "datasheet.md"
+    write_bytes(path, ("\n".join(lines) + "\n").encode())
+    return path
+
+
+def _opening(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]:
+    photographs = len({(c.photograph.source, c.photograph.id) for c in candidates})
+    yield f"# {released.card.title}"
+    yield ""
+    yield released.card.about
+    yield ""
+    yield (
+        f"{len(candidates)} cases from {photographs} photographs, {len(released.items)} items; "
+        f"{released.card.source}. Content hash {released.card.content_hash}."
+    )
+
+
+def _made(folder: Path) -> Iterator[str]:
+    yield from ("", "## How it came about", "")
+    yield render(funnel_table(read_funnel(folder)), "markdown")
+
+
+def _contents(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]:
+    yield from ("", "## What it is made of", "")
+    yield from _counted("task", (c.task for c in candidates))
+    yield from _counted("source", (c.photograph.source for c in candidates))
+    yield from _counted("category", (c.target.category for c in candidates))
+    pairs = (f"{c.target.category} → {c.proposal.value}" for c in candidates if c.proposal)
+    yield from _counted("change", pairs)
+    yield from _counted("size of the target (COCO's limits)", map(_size, candidates))
+    yield from _counted("editor", (c.edited.editor for c in candidates if c.edited))
+    yield from _counted("proposer", (c.proposal.by for c in candidates if c.proposal))
+    warned = Counter(rule for c in candidates for rule in c.violations)
+    if warned:
+        yield from _counted("warning of the linter", warned.elements())
+
+
+def _counted(name: str, values: Iterable[str]) -> Iterator[str]:
+    """A small table, most frequent first."""
+    found = Counter(values)
+    total = sum(found.values())
+    rows = [[value, f"{n:,}", f"{100 * n / total:.1f} %"] for value, n in found.most_common(TOP)]
+    others = total - sum(n for _, n in found.most_common(TOP))
+    if others:
+        rows.append([f"{len(found) - TOP} others", f"{others:,}", f"{100 * others / total:.1f} %"])
+    yield render(Table([name, "n", "share"], rows), "markdown")
+    yield ""
+
+
+def _size(candidate: Candidate) -> str:
+    if candidate.target.mask is None:
+        return "no mask"
+    area = int(RLEMask.from_dict({**candidate.target.mask}).area())
+    return "small" if area < COCO_LIMITS[0] else "medium" if area < COCO_LIMITS[1] else "large"
+
+
+def _rights(candidates: list[Candidate]) -> Iterator[str]:
+    yield from ("", "## Rights", "")
+    yield from _counted("licence", (c.photograph.licence or "not stated" for c in candidates))
+    masks = Counter(c.target.masked_by or "annotators" for c in candidates)
+    made = msgspec.json.encode(dict(masks)).decode()
+    yield (
+        "Every picture names its source and address in provenance.parquet; edited pictures say in "
+        f"their metadata that they are edited. Masks by: {made}."
+    )
