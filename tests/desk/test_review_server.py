@@ -138,6 +138,19 @@ def test_one_line_and_an_end_on_ctrl_c(tmp_path: Path) -> None:
         assert (code, out, err) == (0, "", "")
 
 
+def test_a_desk_comes_back_where_it_was_and_two_do_not_disturb_each_other(tmp_path: Path) -> None:
+    make_review(tmp_path, 1)
+    with served(tmp_path) as desk:
+        first, base = Client(desk.base, desk.token), desk.base
+        with served(tmp_path) as second:
+            assert second.base != base
+            other = Client(second.base, second.token)
+            assert first.cookie.partition("=")[0] != other.cookie.partition("=")[0]
+        desk.kill()
+    with served(tmp_path) as again:
+        assert again.base == base
+
+
 def test_a_started_desk_ends_others_owner_links_and_keeps_sessions(tmp_path: Path) -> None:
     make_review(tmp_path, 1)
     with served(tmp_path) as desk:

@@ -297,6 +297,16 @@ def explain(
         print(f"written: {out}")
 
 
+def restore(
+    release: Annotated[Path, typer.Argument(help="A release without pictures.")],
+    images: Annotated[list[Path], typer.Option("--images", help="Its photographs; repeat.")],
+) -> None:
+    """Make a release's pictures again from the photographs, byte by byte."""
+    from groundfault.build.patches import restore as made_again
+
+    print(f"{made_again(release, images)} pictures written: {release / 'images'}")
+
+
 ABOUT = {
     "cafe": "Photographs with another surface, context or material; p⁺ and p⁻ (CAFE).",
     "halluseg": "Photographs with an object replaced; four corners (HalluSegBench).",
@@ -307,7 +317,7 @@ ABOUT = {
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     commands: dict[str, Command] = {name: _from_benchmark(name, a) for name, a in ABOUT.items()}
-    commands |= {"pairs": pairs, "status": status, "explain": explain}
+    commands |= {"pairs": pairs, "status": status, "explain": explain, "restore": restore}
     named = words[1] if len(words) > 1 and words[0] == "build" else ""
     if named.endswith(".toml"):
         commands = {named: _from_recipe(named)}

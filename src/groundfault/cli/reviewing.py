@@ -59,7 +59,14 @@ def review(
         ),
     ] = 30.0,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="[any]", rich_help_panel=AT)
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="[one of the folder's own, else any]",
+            rich_help_panel=AT,
+        ),
     ] = 0,
     share: Annotated[
         bool, typer.Option("--share", help="Let other machines in.", rich_help_panel=AT)
@@ -97,14 +104,20 @@ def review(
     except ImportError:
         raise MissingExtra("starlette", "desk") from None
     from groundfault.web.review import desk as desks
-    from groundfault.web.serving import Address, serve
+    from groundfault.web.serving import Address, serve, usual_port
 
     if export is not None:
         n = desks.export(folder, export, database=database)
         print(f"{n} decisions written: {export}", file=sys.stderr)
         return
     address = Address(
-        host=host, port=port, share=share, public_url=public_url, certificate=certificate, key=key
+        host=host,
+        port=port,
+        usual_port=usual_port(folder),
+        share=share,
+        public_url=public_url,
+        certificate=certificate,
+        key=key,
     )
     address.check()
     desk = desks.open_desk(

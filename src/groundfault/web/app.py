@@ -25,13 +25,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from groundfault import __version__
+from groundfault.io.foreign import decode_json
 from groundfault.web.doors import Door, NoEntry, Person, Role
 from groundfault.web.security import Guard, RateLimit, Site
 
-__all__ = ["COOKIE", "body_of", "guarded", "json_response", "make_app", "page", "refuse"]
+__all__ = ["body_of", "guarded", "json_response", "make_app", "page", "refuse"]
 
 HERE = Path(__file__).parent
-COOKIE = "groundfault"
 SESSION_S = 90 * 86_400
 JOIN_FAILURES, JOIN_SECONDS = 10, 60.0
 """So many wrong invitations per minute and address are looked at."""
@@ -103,7 +103,7 @@ def refuse(status: int, words: str) -> NoReturn:
 async def body_of(request: Request, type_: type[T]) -> T:
     """The JSON of a request, as a checked record."""
     try:
-        return msgspec.json.decode(await request.body(), type=type_)
+        return decode_json(await request.body(), type_)
     except ClientDisconnect:
         refuse(413, "the request is too long")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -202,14 +202,14 @@ async def _leave(request: Request) -> Response:
 
 
 def _set_cookie(request: Request, response: Response, value: str, max_age_s: int) -> None:
-    secure = request.app.state.site.is_tls
+    site: Site = request.app.state.site
     response.set_cookie(
-        COOKIE, value, max_age=max_age_s, httponly=True, samesite="strict", secure=secure
+        site.cookie, value, max_age=max_age_s, httponly=True, samesite="strict", secure=site.is_tls
     )
 
 
 async def _person(request: Request) -> Person | None:
-    session = request.cookies.get(COOKIE, "")
+    session = request.cookies.get(request.app.state.site.cookie, "")
     if not session or len(session) > 200:
         return None
     found: Person | None = await request.app.state.door.person(session)

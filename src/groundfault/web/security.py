@@ -57,6 +57,12 @@ class Site(msgspec.Struct, frozen=True):
         """Whether browsers reach it over TLS, so that cookies may insist on it."""
         return self.url.startswith("https:")
 
+    @property
+    def cookie(self) -> str:
+        """The name of the session's cookie. Cookies do not tell ports apart: without this, two
+        desks on one machine would sign each other's people out."""
+        return f"groundfault-{urlsplit(self.url).port or 'desk'}"
+
     def is_own_origin(self, origin: str, host: str) -> bool:
         """Whether a request with this Origin and this Host comes from our own pages."""
         return origin == self.url or origin in (f"http://{host}", f"https://{host}")

@@ -13,6 +13,7 @@ import ipaddress
 import socket
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,16 @@ from groundfault.web.security import Site, hosts_of
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["LOOPBACK", "Address", "Running", "bind", "serve", "serve_in_background", "site_of"]
+__all__ = [
+    "LOOPBACK",
+    "Address",
+    "Running",
+    "bind",
+    "serve",
+    "serve_in_background",
+    "site_of",
+    "usual_port",
+]
 
 LOOPBACK = "127.0.0.1"
 GRACE_S = 3
@@ -40,6 +50,9 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     """"" for loopback, or for every interface where it is shared."""
     port: int = 0
     """0 for any that is free."""
+    usual_port: int = 0
+    """Tried first where any port would do: a page that is open finds a desk that was started again,
+    and what it has not sent yet."""
     share: bool = False
     public_url: str = ""
     """What people open, where a tunnel or proxy stands before the desk."""
@@ -73,19 +86,38 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 def bind(address: Address) -> socket.socket:
     """A socket that listens at this address."""
     address.check()
-    family = socket.AF_INET6 if ":" in address.bound_host else socket.AF_INET
-    place = socket.socket(family, socket.SOCK_STREAM)
+    if address.usual_port and not address.port:
+        with contextlib.suppress(OSError):
+            return _listening(address.bound_host, address.usual_port)
     try:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind((address.bound_host, address.port))
-        place.listen(1024)
+        return _listening(address.bound_host, address.port)
     except OSError as problem:
-        place.close()
         where = f"{address.bound_host}:{address.port}"
         raise UsageError(
             f"cannot listen at {where} ({problem.strerror}); give another --port, or none for any"
         ) from None
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((host, port))
+        place.listen(1024)
+    except OSError:
+        place.close()
+        raise
     return place
+
+
+def usual_port(folder: Path) -> int:
+    """A port that belongs to a folder, as far as ports can.
+
+    >>> usual_port(Path("/a")) == usual_port(Path("/a")) != usual_port(Path("/b"))
+    True
+    """
+    return 20_000 + zlib.crc32(str(folder.resolve()).encode()) % 12_000
 
 
 def site_of(address: Address, place: socket.socket) -> Site:
