@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -193,3 +194,19 @@ def cafe_set(folder: Path) -> CafeSet:
 def cafe(tmp_path: Path) -> CafeSet:
     """The small CAFE set, not yet written."""
     return cafe_set(tmp_path / "cafe")
+
+
+def rewrite_results(folder: Path, **changes: Any) -> None:
+    """Make the results in a folder those of other settings, another benchmark or protocol."""
+    import pyarrow.parquet as pq
+
+    from groundfault.io.results import read_results, stamp
+    from groundfault.io.store import write_json
+
+    summary, table = read_results(folder)
+    summary = msgspec.structs.replace(summary, **changes)
+    summary = msgspec.structs.replace(summary, stamp=stamp(summary))
+    noted = {b"protocol": summary.protocol, b"stamp": summary.stamp}
+    table = table.replace_schema_metadata({**table.schema.metadata, **noted})
+    pq.write_table(table, folder / "cases.parquet")
+    write_json(folder / "summary.json", summary)

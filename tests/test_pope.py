@@ -135,7 +135,7 @@ def test_a_file_of_no_setting_is_refused(tmp_path: Path) -> None:
         read(written(tmp_path, name="questions.json"))
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path / "coco_pope_random_popular.json")
-    with pytest.raises(UsageError, match="at least one"):
+    with pytest.raises(DataError, match="holds no question"):
         read(written(tmp_path, "\n"))
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageDraw
+from tests.conftest import rewrite_results
 
 import groundfault as gf
 from groundfault.analysis.scoring import score_files
@@ -358,9 +359,7 @@ def test_runs_on_other_data_are_not_ranked(
 
 def test_other_settings_are_another_chapter(example_runs: list[Path], tmp_path: Path) -> None:
     run = Path(shutil.copytree(example_runs[0], tmp_path / "strict"))
-    summary = json.loads((run / "summary.json").read_text())
-    summary["settings"]["tau"] = 0.7
-    (run / "summary.json").write_text(json.dumps(summary))
+    rewrite_results(run, settings={**read_results(run)[0].settings, "tau": 0.7})
     found = chapters(load_runs([*example_runs, run]))
     assert [chapter.apart for chapter in found] == ["τ 0.3", "τ 0.7"]
 
@@ -476,8 +475,7 @@ def test_a_benchmark_of_another_name_is_told_like_its_kin(
     runs = []
     for run in example_runs:
         runs.append(Path(shutil.copytree(run, tmp_path / run.name)))
-        summary = json.loads((run / "summary.json").read_text()) | {"benchmark": "mine & yours"}
-        (runs[-1] / "summary.json").write_text(json.dumps(summary))
+        rewrite_results(runs[-1], benchmark="mine & yours")
     page = page_of(runs, tmp_path / "report.html")
     assert "accepts the misleading phrase" in page.text
     assert "careful leads on cgF1, beyond chance" in page.text
@@ -490,12 +488,12 @@ def test_published_rows_stand_by_themselves_beside_their_own_data_only(
     other = page_of(example_runs, tmp_path / "other.html")
     assert "CAFE-SAM3" not in other.text and "As published" not in other.text
     run = Path(shutil.copytree(example_runs[0], tmp_path / "run"))
-    summary = json.loads((run / "summary.json").read_text())
-    (run / "summary.json").write_text(json.dumps(summary | {"origin": "teemosliang/CAFE@1"}))
+    rewrite_results(run, origin="teemosliang/CAFE@1")
     same = page_of([run], tmp_path / "same.html")
     assert "As published SAM 3" in same.text and "other data" not in same.text
-    summary["rows"]["SM"]["n_cases"] = 1111
-    (run / "summary.json").write_text(json.dumps(summary | {"data": {"limit": "20"}}))
+    rows = read_results(run)[0].rows
+    many = msgspec.structs.replace(rows["SM"], n_cases=1111)
+    rewrite_results(run, rows={**rows, "SM": many}, origin="", data={"limit": "20"})
     assert "As published" not in page_of([run], tmp_path / "part.html").text
 
 

@@ -62,8 +62,10 @@ def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     try:
+        if not content.strip():
+            raise msgspec.DecodeError("the file is empty")
         return msgspec.toml.decode(content, type=type_)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,10 +22,17 @@ from tests.build.photographs import write_set
 
 import groundfault as gf
 from groundfault.build.funnel import read_funnel
+from groundfault.build.patches import restore
 from groundfault.build.pipeline import build
-from groundfault.build.recipe import EditSettings, Recipe, ReviewSettings, SourceSettings
+from groundfault.build.recipe import (
+    EditSettings,
+    Recipe,
+    ReleaseSettings,
+    ReviewSettings,
+    SourceSettings,
+)
 from groundfault.build.stages import kept_candidates
-from groundfault.errors import UsageError
+from groundfault.errors import DataError, UsageError
 from groundfault.io.masks import decode
 from groundfault.io.pictures import read_image
 from groundfault.runner.work import Plan
@@ -238,3 +246,44 @@ def test_stages_say_what_became_of_whom(recipe: Recipe, tmp_path: Path) -> None:
     assert run(["build", "status", str(tmp_path / "out"), "--json"]) == 0
     funnel = json.loads((tmp_path / "out" / "funnel.json").read_text())
     assert {"name", "in", "out", "dropped"} <= set(funnel["stages"][0])
+
+
+def test_a_release_without_pictures_is_made_whole_from_the_photographs(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    build(recipe, tmp_path / "whole")
+    bare = msgspec.structs.replace(recipe, release=ReleaseSettings(pictures=False))
+    build(bare, tmp_path / "bare")
+    assert not (tmp_path / "bare" / "release" / "images").exists()
+    photographs = [tmp_path / "set" / "images"]
+    assert restore(tmp_path / "bare" / "release", photographs) == len(
+        list((tmp_path / "whole" / "release" / "images").iterdir())
+    )
+    assert contents(tmp_path / "bare" / "release" / "images") == contents(
+        tmp_path / "whole" / "release" / "images"
+    )
+    some = next((tmp_path / "set" / "images").iterdir())
+    some.write_bytes(b"\x89PNG\r\n\x1a\n")
+    shutil.rmtree(tmp_path / "bare" / "release" / "images")
+    with pytest.raises((DataError, OSError)):
+        restore(tmp_path / "bare" / "release", photographs)
+    assert not (tmp_path / "bare" / "release" / "images").exists()
+
+
+def test_a_hub_folder_says_what_its_columns_are(recipe: Recipe, tmp_path: Path) -> None:
+    """Read with `datasets` 5.2.0 and `mlcroissant` 1.1.1 by hand; here the files are compared with
+    what those read."""
+    import pyarrow.parquet as pq
+
+    build(recipe, tmp_path / "out")
+    hub = tmp_path / "out" / "hub"
+    table = pq.read_table(hub / "data" / "test-00000-of-00001.parquet")
+    features = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]
+    assert list(features) == table.column_names and features["image"] == {"_type": "Image"}
+    said = json.loads((hub / "croissant.json").read_text())
+    assert said["conformsTo"].endswith("croissant/1.1")
+    columns = [f["source"]["extract"]["column"] for f in said["recordSet"][0]["field"]]
+    assert sorted(columns) == sorted(table.column_names)
+    file = said["distribution"][0]
+    content = (hub / file["contentUrl"]).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == file["sha256"]

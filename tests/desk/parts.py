@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
@@ -260,7 +259,3 @@ def wait(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
             return found
         time.sleep(0.02)
     raise AssertionError(f"waited in vain for: {what}")
-
-
-def environment_without_proxy() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}

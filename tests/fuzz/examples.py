@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,9 @@ __all__ = ["CELLS", "Cell", "make_examples"]
 Run = Callable[..., object]
 N_CASES = 3
 SIDE_PX = 96
+TRACES = Path(__file__).parents[1] / "agent" / "published" / "demo_data.json"
+SHOWN = [f"7_positive/{name}.png" for name in ("seg_couch", "zoom_3", "zoom_2")]
+SHOWN += ["7_negative/seg_zebra.png", "7.png"]
 
 
 class Cell(NamedTuple):
@@ -20,6 +24,8 @@ class Cell(NamedTuple):
     command: str
     format: str
     words: tuple[str, ...]
+    sound: bool = True
+    """Whether the undamaged example is accepted."""
 
 
 def make_examples(folder: Path, run: Run) -> None:
@@ -69,6 +75,8 @@ def make_examples(folder: Path, run: Run) -> None:
         "--out",
         folder / "halluseg",
     )
+    _labels(folder, run)
+    _episodes(folder, run)
     (folder / "config").mkdir()
     (folder / "config" / "config.toml").write_text('t = 0.4\ntau = 0.3\nvariant = "exact"\n')
     recipe = (
@@ -213,6 +221,38 @@ def _runs(folder: Path, run: Run) -> None:
     run("calibrate", seen / "nano-base", "--bootstrap", 0)
 
 
+def _labels(folder: Path, run: Run) -> None:
+    """What people say of answers, for the cards of judges and readers."""
+    (folder / "labels").mkdir()
+    read = [
+        {"kind": "yes_no", "text": "Yes.", "value": True},
+        {"kind": "yes_no", "text": "No, there is none.", "value": False},
+        {"kind": "number", "text": "There are 12 of them.", "value": 12},
+        {"kind": "yes_no", "text": "Maybe.", "value": None},
+    ]
+    (folder / "labels" / "read.jsonl").write_text("\n".join(map(json.dumps, read)))
+    asked = json.loads((folder / "reactbench" / "erasure.json").read_text())
+    free = [row["id"] for row in asked if row["number"] in (5, 7)]
+    judged = [{"item_id": each, "text": "There is none.", "verdict": "right"} for each in free]
+    (folder / "labels" / "judged.jsonl").write_text("\n".join(map(json.dumps, judged)))
+    run("judge-card", folder / "exam", "--out", folder / "labels" / "card.json")
+
+
+def _episodes(folder: Path, run: Run) -> None:
+    """A run of an agent, and traces as they were published."""
+    model = "episodes=agent:nano-base+scripted:accept"
+    words = ("--model", model, "--bootstrap", 0, "--out", folder / "agent")
+    run("eval", folder / "folder", *words)
+    from PIL import Image
+
+    demo = folder / "demo"
+    for k, name in enumerate(SHOWN):
+        (demo / "assets" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (64, 48), (40 * k, 40 * k, 40 * k)).save(demo / "assets" / name)
+    shutil.copy(TRACES, demo / "demo_data.json")
+    run("agent", "import", demo, "--out", folder / "traces")
+
+
 def _dumps() -> list[Cell]:
     cells = []
     for name in ("cafe", "saco", "coco", "lvis"):
@@ -241,6 +281,52 @@ def _dumps() -> list[Cell]:
             Cell("convert", name, ("convert", "{f}/a.json", "--to", "folder", "--out", "{out}")),
         ]
     return cells
+
+
+def _of_runs() -> list[Cell]:
+    """What is told of runs, and made of them, beside report and compare."""
+    masks, again = "{f}/random-1", ("--bootstrap", "0", "--json")
+    cells = [
+        Cell("score", "masks", ("score", masks, *again)),
+        Cell("sweep", "masks", ("sweep", masks, "--json")),
+        Cell("convert", "masks", ("convert", masks, "--to", "coco", "--out", "{out}.json")),
+        Cell("score", "replaced", ("score", masks, *again)),
+        Cell("convert", "replaced", ("convert", masks, "--to", "halluseg", "--out", "{out}")),
+        Cell("compare", "scored", ("compare", "{f}/one", "{f}/one", "--json")),
+        Cell("inspect", "scored", ("inspect", "{f}/one", "--json"), sound=False),
+        Cell("inspect", "masks", ("inspect", "{f}/random-1", "--json")),
+        Cell("costs", "agent", ("agent", "costs", "{f}/episodes", "--json")),
+        Cell("steps", "agent", ("agent", "steps", "{f}/episodes", "--out", "{out}.html")),
+        Cell("report", "agent", ("report", "{f}/episodes", "--out", "{out}.html")),
+    ]
+    kept = ("masks", "replaced", "words", "agent")
+    return cells + [Cell("status", name, ("status", "{f}", "--json")) for name in kept]
+
+
+def _of_other_files() -> list[Cell]:
+    """Labels, traces, and what few commands read."""
+    told = ("--annotations", "{f}/a.json", "--model", "random:1", "--bootstrap", "0")
+    corrected = ("--card", "{f}/card.json", "--bootstrap", "0", "--json")
+    return [
+        Cell("eval", "fprefcoco", ("eval", "fprefcoco", *told, "--out", "{out}", "--json")),
+        Cell("reader-card", "labels", ("reader-card", "{f}/read.jsonl", "--json")),
+        Cell(
+            "judge-card",
+            "labels",
+            ("judge-card", "{f}/judged.jsonl", "--exam", "{f}/../exam", "--json"),
+        ),
+        Cell("judge", "labels", ("judge", "{f}/../words/random-1", *corrected)),
+        Cell("import", "demo", ("agent", "import", "{f}", "--out", "{out}")),
+        Cell("steps", "traces", ("agent", "steps", "{f}", "--out", "{out}.html")),
+        Cell("pairs", "coco", ("build", "pairs", "{f}/a.json", "--out", "{out}")),
+        Cell("pairs", "lvis", ("build", "pairs", "{f}/a.json", "--out", "{out}.json")),
+        Cell("export", "exam", ("export", "inspect", "{f}", "--out", "{out}")),
+        Cell(
+            "eval",
+            "reactbench",
+            ("eval", "{f}", "--model", "blind", *corrected[2:], "--out", "{out}"),
+        ),
+    ]
 
 
 CELLS = [
@@ -364,5 +450,7 @@ CELLS = [
             "--json",
         ),
     ),
-    Cell("train", "recipe", ("train", "nano", "{f}/recipe.toml", "--out", "{out}")),
+    Cell("train", "recipe", ("train", "nano", "{f}/recipe.toml", "--out", "{out}"), sound=False),
+    *_of_runs(),
+    *_of_other_files(),
 ]

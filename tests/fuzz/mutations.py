@@ -63,6 +63,7 @@ VALUES: tuple[Any, ...] = (
     "nan",
     "1e9",
 )
+TEXTS = (".json", ".jsonl")
 OF_FILES = ("missing", "folder", "empty", "gzip", "link to itself", "other bytes")
 
 
@@ -71,7 +72,7 @@ def mutate(path: Path, rng: random.Random) -> Kind:
     content = path.read_bytes()
     if rng.random() < 0.06:
         return _as_file(path, content, rng)
-    if path.suffix == ".json" and rng.random() < 0.6:
+    if path.suffix in TEXTS and rng.random() < 0.6:
         changed = _changed_json(content, rng)
         if changed is not None:
             path.write_bytes(changed)
@@ -85,7 +86,7 @@ def _is_text_still(path: Path, content: bytes) -> bool:
     """Whether a reader may take it for a sound file with other content."""
     if path.suffix == ".toml":
         return True
-    if path.suffix != ".json":
+    if path.suffix not in TEXTS:
         return False
     try:
         text = content.decode()

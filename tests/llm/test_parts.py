@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import stat
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -335,3 +336,31 @@ def test_an_exam_is_asked_in_every_mode_with_its_options(tmp_path: Path) -> None
     assert std.text.splitlines()[1:] == ["A. 3", "B. 7", "Answer with the letter of one option."]
     assert cot.text.endswith("Your final answer: answer with the letter of one option.")
     assert "step by step" in cot.text and std.pictures == cot.pictures != ()
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda circuit: circuit.failed("500", unreachable=False, tried=False),
+        lambda circuit: circuit.unreadable("no JSON"),
+        lambda circuit: circuit.busy("slow down"),
+    ],
+)
+def test_failures_of_every_kind_are_waiting_too(fail: Callable[[Circuit], None]) -> None:
+    """A server that hangs, breaks off or talks nonsense stalls a session as a busy one does."""
+    now = 0.0
+    circuit = Circuit(RetryPolicy(outage_s=60, longest_stall_s=100), clock=lambda: now)
+    fail(circuit)
+    now = 50.0
+    circuit.waited_in_vain("no")  # for less than the patience
+    assert circuit.stall_left_s() == 50
+    circuit.served()
+    now = 1000.0
+    fail(circuit)
+    assert circuit.stall_left_s() == 50
+    now = 1051.0
+    with pytest.raises(ServerDown, match="waited for 100 s in all"):
+        fail(circuit)
+    now = 1061.0
+    with pytest.raises(ServerDown, match="answered nothing for 61 s"):
+        circuit.waited_in_vain("no")

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.llm.chat_server import ChatServer, Request, Response, answer_to, completion, error
+from tests.llm.chat_server import (
+    FAULTS,
+    ChatServer,
+    Request,
+    Response,
+    answer_to,
+    completion,
+    error,
+)
 
 import groundfault as gf
 from groundfault.errors import UsageError
@@ -172,3 +180,20 @@ def test_all_waiting_together_is_bounded(run: Any, exam_folder: Path, tmp_path: 
                 mode="std",
                 max_wait_s=0.5,
             )
+
+
+@pytest.mark.parametrize("fault", ["hang", "500", "dropped", "HTML"])
+def test_a_server_that_never_answers_is_not_waited_for(
+    run: Any, exam_folder: Path, tmp_path: Path, fault: str
+) -> None:
+    """One question at a time, 24 failures in a row are a long time: waiting counts by itself."""
+    with ChatServer(FAULTS[fault]) as server:
+        for limit, words in (("--max-wait", "in all"), ("--patience", "answered nothing for")):
+            server.requests.clear()
+            ran = run(
+                "eval", exam_folder, "--model", "openai:m", "--base-url", server.url, "--yes",
+                "--out", tmp_path / limit, "--mode", "std", "--concurrency", 1, "--timeout", 0.3,
+                limit, 0.6,
+            )  # fmt: skip
+            assert ran.code == 2 and words in ran.err, ran.err
+            assert len(server.requests) < 12

@@ -368,6 +368,32 @@ def test_changed_files_of_a_model_are_noticed(
     assert refused.code == 2 and "another model file" in refused.err
 
 
+def test_files_that_only_begin_like_a_models_argument_are_somebody_elses(
+    run: Command, benchmark_folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a log does that is written beside a run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "5.log").write_text("begun")
+    command = ("eval", benchmark_folder(2), "--model", "random:5", "--bootstrap", 0)
+    assert run(*command, "--out", tmp_path / "runs").code == 0
+    (tmp_path / "5.log").write_text("begun, and ended")
+    assert run(*command, "--out", tmp_path / "runs").code == 0
+
+
+@pytest.mark.parametrize("content", ["", '{"model": "ran', "[]"])
+def test_a_damaged_run_json_names_a_remedy_that_works(
+    run: Command, benchmark_folder: Folder, tmp_path: Path, content: str
+) -> None:
+    command = ("eval", benchmark_folder(2), "--model", "random:5", "--bootstrap", 0)
+    out = ("--out", tmp_path / "runs")
+    assert run(*command, *out).code == 0
+    (tmp_path / "runs" / "random-5" / "run.json").write_text(content)
+    refused = run(*command, *out)
+    assert refused.code == 2 and "run.json" in refused.err and "--no-resume" in refused.err
+    assert run(*command, *out, "--no-resume").code == 0
+    assert run(*command, *out).code == 0
+
+
 WORKER = """
 import os
 from groundfault.workers.runtime import Answer

@@ -27,6 +27,7 @@ from groundfault.analysis.statistics import (
 )
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UnknownName, UsageError
+from groundfault.io.store import is_there, note_of
 from groundfault.metrics import compose, count, shares, undefined
 from groundfault.protocols import Protocol, of_summary
 from groundfault.protocols.scored import by_case
@@ -260,13 +261,13 @@ def _check_known(kind: str, asked: Sequence[str], known: Collection[str]) -> Non
 
 def _load(folder: str | PathLike[str]) -> _Run:
     summary, table = read_results(folder)
-    names = (table.schema.metadata or {}).get(b"contributions", b"").decode().split(",")
+    names = note_of(table, "contributions").split(",")
     if not {*names, "case", "case_id", "rows"} <= set(table.column_names):
         raise UsageError(f"{folder}: its cases.parquet was not written by groundfault score")
     if "Overall" not in summary.rows:
         raise UsageError(f"{folder}: its summary.json was not written by groundfault score")
     columns = [table.column(name).to_numpy() for name in names]
-    made = (Path(folder) / RUN).exists()  # a damaged one is refused: it tells baselines apart
+    made = is_there(Path(folder) / RUN)  # a damaged one is refused: it tells baselines apart
     return _Run(
         name=Path(folder).resolve().name,
         model=read_run(folder).model if made else "",

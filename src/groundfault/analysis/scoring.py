@@ -13,11 +13,11 @@ import msgspec
 from groundfault import protocols
 from groundfault.errors import DataError, UsageError
 from groundfault.io.inputs import Input
+from groundfault.io.results import read_summary
 from groundfault.io.sources import DUMP, load, read_predictions
-from groundfault.io.store import read_json
 from groundfault.matching.intake import ANNOTATIONS
 from groundfault.protocols import Protocol, Scored
-from groundfault.records import Benchmark, Prediction, Summary
+from groundfault.records import Benchmark, Prediction
 from groundfault.runs import recorder
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.exporting import is_run
@@ -158,7 +158,7 @@ def as_scored(
 
     run, scored = read_run(folder), Path(folder) / "summary.json"
     if scored.is_file():
-        before = read_json(scored, Summary).settings
+        before = read_summary(folder).settings
         kept = {name: before[name] for name in KEPT if before.get(name) is not None}
         return {**kept, **given}, ""
     if "t" in given:

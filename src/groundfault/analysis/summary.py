@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ import numpy as np
 
 from groundfault import __version__
 from groundfault.analysis.statistics import estimates
-from groundfault.errors import DataError
-from groundfault.io.store import locked, read_json, read_table, write_json, write_table
+from groundfault.io.results import CASES, SUMMARY, notes, read_results, stamp
+from groundfault.io.store import locked, write_json, write_table
 from groundfault.metrics import compose
 from groundfault.protocols.scored import Scored, by_case
 from groundfault.records import Row, Summary
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["read_results", "summarise", "write_results"]
-
-CASES, STAMP = "cases.parquet", "stamp"
 
 
 def summarise(
@@ -66,9 +63,7 @@ def summarise(
         data=data or {},
         version=__version__,
     )
-    numbers = (summary.benchmark, summary.settings, summary.rows)  # of a dump and of its replay
-    stamp = sha256(msgspec.json.encode(numbers)).hexdigest()[:32]
-    return msgspec.structs.replace(summary, stamp=stamp)
+    return msgspec.structs.replace(summary, stamp=stamp(summary))
 
 
 def _bounds(
@@ -94,7 +89,7 @@ def write_results(folder: str | PathLike[str], scored: Scored, summary: Summary)
 
 def _write(folder: Path, scored: Scored, summary: Summary) -> None:
     with contextlib.suppress(OSError):  # writing says what is wrong
-        (folder / "summary.json").unlink()  # never beside another run's cases
+        (folder / SUMMARY).unlink()  # never beside another run's cases
     names = scored.contribution_names
     columns: dict[str, Any] = {
         "case": scored.case,
@@ -105,13 +100,9 @@ def _write(folder: Path, scored: Scored, summary: Summary) -> None:
     write_table(
         folder / CASES,
         columns,
-        metadata={
-            "benchmark": scored.benchmark,
-            "contributions": ",".join(names),
-            STAMP: summary.stamp,
-        },
+        metadata=notes(summary, [*columns], [*names]),
     )
-    write_json(folder / "summary.json", summary)
+    write_json(folder / SUMMARY, summary)
 
 
 def _row_names(scored: Scored) -> list[list[str]]:
@@ -124,17 +115,3 @@ def _row_names(scored: Scored) -> list[list[str]]:
         value: [row for k, row in enumerate(rows) if value >> k & 1] for value in set(code.tolist())
     }
     return [listed[value] for value in code.tolist()]
-
-
-def read_results(folder: str | PathLike[str]) -> tuple[Summary, Any]:
-    """The summary and the case table of a run, which must belong together."""
-    folder = Path(folder)
-    summary, table = read_json(folder / "summary.json", Summary), read_table(folder / CASES)
-    stamp = (table.schema.metadata or {}).get(STAMP.encode(), b"").decode()
-    if summary.stamp != stamp:
-        raise DataError(
-            folder / CASES,
-            "was not written together with its summary.json",
-            remedy="run the score or eval command of this folder again",
-        )
-    return summary, table

@@ -42,7 +42,8 @@ from groundfault.runner.session import folder_name, predict
 from groundfault.runner.ways import InMasks, InWords, ModelThinks
 from groundfault.runs.benchmark import first_cases, limited
 from groundfault.runs.identity import model_identity, object_identity
-from groundfault.runs.run import RUN, Run, read_run
+from groundfault.runs.resume import earlier_run
+from groundfault.runs.run import Run, read_run
 
 if TYPE_CHECKING:
     from groundfault.llm.cost import CostEstimate
@@ -204,9 +205,9 @@ class Evaluation:
             return bool(self.options.thinking)
         if isinstance(model, str) and names_thinking(model):
             return True
-        if folder is not None and (folder / RUN).is_file() and self.options.resume:
-            earlier = read_run(folder)
-            if earlier.outcomes.get("failed", 0) < earlier.n_items:  # it has replied
+        if folder is not None and self.options.resume:
+            earlier = earlier_run(folder)
+            if earlier and earlier.outcomes.get("failed", 0) < earlier.n_items:  # it has replied
                 return bool(earlier.settings.get("thinking"))
         settled = self.options.modes is not None and self.options.max_tokens is not None
         return False if settled else None

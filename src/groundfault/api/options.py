@@ -13,6 +13,7 @@ import msgspec
 from groundfault.config import ScoreSettings, check, check_threshold
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.addresses import refuse_credentials
+from groundfault.io.foreign import decode_json
 
 if TYPE_CHECKING:
     from groundfault.interfaces import ModelOptions
@@ -392,7 +393,7 @@ def _extra_body(given: Mapping[str, Any] | str, option: str) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return dict(given)
     try:
-        found = msgspec.json.decode(given) if given else {}
+        found = decode_json(given) if given else {}
     except msgspec.DecodeError as problem:
         raise UsageError(f"{option} '{given}': is no JSON ({problem})") from None
     if not isinstance(found, dict):

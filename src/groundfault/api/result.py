@@ -137,11 +137,12 @@ class Result:
 def open_run(folder: str | PathLike[str]) -> Result:
     """A run, or scores, that were written before."""
     from groundfault.analysis.summary import read_results
+    from groundfault.io.store import is_there
     from groundfault.runs.run import RUN, read_run
 
     folder = Path(folder)
     summary, cases = read_results(folder)
-    run = read_run(folder) if (folder / RUN).is_file() else None
+    run = read_run(folder) if is_there(folder / RUN) else None
     return Result(summary, cases=cases, folder=folder, run=run)
 
 

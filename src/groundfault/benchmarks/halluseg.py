@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError, UnknownName, UsageError
-from groundfault.io.foreign import open_file, stream_json_list, within
+from groundfault.io.foreign import decode_json, open_file, stream_json_list, within
 from groundfault.io.inputs import Input, Outline, Published
 from groundfault.io.mask_pictures import in_order, read_mask, read_mask_and_hash
 from groundfault.io.masks import RLEMask, to_rle, union
@@ -677,8 +677,8 @@ def _write_cases(archive: Path, folder: Path) -> None:
         part = path.parent.relative_to(folder).as_posix()
         with open_file(path) as content:
             try:
-                records = msgspec.json.decode(content.read(), type=list[dict[str, Any]])
-            except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                records = decode_json(content.read(), list[dict[str, Any]])
+            except msgspec.DecodeError as problem:
                 raise DataError(
                     path, f"not a list of cases ({problem})", remedy="delete it and run again"
                 ) from None

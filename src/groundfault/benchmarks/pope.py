@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from groundfault.errors import DataError, UsageError
-from groundfault.io.foreign import sha256, within
+from groundfault.io.foreign import decode_json, sha256, within
 from groundfault.io.inputs import Input, Outline
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
@@ -80,11 +80,11 @@ def read(data: AnyPath | Sequence[AnyPath], images: AnyPath | None = None) -> Be
         raise UsageError(f"{images}: no such folder of pictures")
     items: dict[str, list[Item]] = {}
     known: set[str] = set()
-    for path in files:
-        setting = path.stem.rpartition("_")[2]
-        if setting not in SAMPLINGS:
-            raise UsageError(f"{path}: its name does not end in one of {', '.join(SAMPLINGS)}")
-        for number, line in enumerate(_lines(path), start=1):
+    for path, setting in [(path, _setting(path)) for path in files]:
+        lines = _lines(path)
+        if not lines:
+            raise DataError(path, "it holds no question", remedy="get the file again")
+        for number, line in enumerate(lines, start=1):
             record = f"line {number}"
             item = _item(path, record, line, setting)
             if item.id in known:
@@ -106,9 +106,16 @@ def read(data: AnyPath | Sequence[AnyPath], images: AnyPath | None = None) -> Be
     )
 
 
+def _setting(path: Path) -> str:
+    found = path.stem.rpartition("_")[2]
+    if found not in SAMPLINGS:
+        raise UsageError(f"{path}: its name does not end in one of {', '.join(SAMPLINGS)}")
+    return found
+
+
 def _item(path: Path, record: str, line: bytes, setting: str) -> Item:
     try:
-        found = msgspec.json.decode(line, type=_Line)
+        found = decode_json(line, _Line)
     except msgspec.DecodeError as problem:
         remedy = "give a file as POPE publishes it, one question per line"
         raise DataError(path, str(problem), record=record, remedy=remedy) from None

@@ -43,7 +43,7 @@ import msgspec
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.io.inputs import Input, Outline
-from groundfault.io.store import new_folder, read_table, write_json
+from groundfault.io.store import is_there, new_folder, read_table, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
     """Read a folder that `write_exam` made, and check that it is whole and nobody changed it; or
     one of native files, or one such file, whose pictures are in `images`."""
     folder = Path(data)
-    if not (folder / HEADER).is_file() and _native_files(folder):
+    if not is_there(folder / HEADER) and _native_files(folder):
         return _of_native(folder, images)
     if images is not None:
         raise UsageError(f"{folder}: an exam folder has its own pictures; leave --images out")
@@ -521,7 +521,7 @@ def read_native(folder: AnyPath) -> tuple[tuple[Sample, ...], tuple[Question, ..
 def _native_files(place: Path) -> list[Path]:
     if place.is_file():
         return [place]
-    return [path for task in LAYOUT if (path := place / f"{task}.json").is_file()]
+    return [path for task in LAYOUT if is_there(path := place / f"{task}.json")]
 
 
 def _read_task(path: Path) -> tuple[list[Sample], list[Question]]:

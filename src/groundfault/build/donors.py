@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from groundfault.io.foreign import decode_json
 from groundfault.io.masks import decode
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.io.store import atomic_file
@@ -78,7 +79,7 @@ def read_donors(path: str | PathLike[str]) -> list[Photograph]:
     place = Path(path)
     if not place.is_file():
         return []
-    return [msgspec.json.decode(line, type=Photograph) for line in place.read_bytes().splitlines()]
+    return [decode_json(line, Photograph) for line in place.read_bytes().splitlines()]
 
 
 def categories(path: str | PathLike[str]) -> list[str]:

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
     Image = NDArray[np.uint8]
 
-__all__ = ["PICTURES", "find_photograph", "keep_image", "keep_original", "read_photograph"]
+__all__ = [
+    "PICTURES",
+    "edited_content",
+    "find_photograph",
+    "keep_image",
+    "keep_original",
+    "original_content",
+    "read_photograph",
+]
 
 PICTURES = "pictures"
 EDITED = "An edited photograph: parts of it were changed on purpose."
@@ -67,18 +75,29 @@ def _unsound(path: Path, photograph: Photograph, problem: str) -> DataError:
 
 
 def keep_original(folder: Path, photograph: Photograph, path: Path, image: Image) -> str:
-    """Keep a photograph as it is; where decoders may differ about it, as a PNG of its pixels. Once
-    for all candidates that it has. Returns its name below the build's folder."""
-    content = path.read_bytes()
-    suffix = path.suffix.lower()
-    if suffix not in (".jpg", ".jpeg", ".png") or not is_plain(content):
-        content, suffix = _png(image, ""), ".png"
+    """Keep a photograph, once for all candidates that it has. Returns its name below the build's
+    folder."""
+    content, suffix = original_content(path, image)
     return _keep(folder, Path(photograph.file).stem, content, suffix)
 
 
-def keep_image(folder: Path, name: str, image: Image, *, about: str = EDITED) -> str:
-    """Keep pixels as a PNG that says that it was edited. Returns its name below the folder."""
-    return _keep(folder, name, _png(image, about), ".png")
+def original_content(path: Path, image: Image) -> tuple[bytes, str]:
+    """A photograph's file as it is; where decoders may differ about it, a PNG of its pixels. With
+    its suffix."""
+    content, suffix = path.read_bytes(), path.suffix.lower()
+    if suffix in (".jpg", ".jpeg", ".png") and is_plain(content):
+        return content, suffix
+    return _png(image, ""), ".png"
+
+
+def edited_content(image: Image) -> bytes:
+    """Pixels as a PNG that says that it was edited."""
+    return _png(image, EDITED)
+
+
+def keep_image(folder: Path, name: str, image: Image) -> str:
+    """Keep an edited picture. Returns its name below the folder."""
+    return _keep(folder, name, edited_content(image), ".png")
 
 
 def _keep(folder: Path, name: str, content: bytes, suffix: str) -> str:

@@ -2,6 +2,7 @@
 
     DIR/release/   our folder, or an exam; `groundfault eval DIR/release`
     DIR/native/    the files of the paper that the set is built after
+    DIR/hub/       Parquet with pictures, a card and a Croissant description
 
 A release is never changed: where another one is made from the same build, the earlier one keeps
 its content under DIR/release-HASH and DIR/native-HASH.
@@ -18,7 +19,9 @@ from pathlib import Path
 import msgspec
 
 from groundfault.benchmarks import folder, reactbench
+from groundfault.build.hub_folder import HUB, write_hub_folder
 from groundfault.build.native import write_cafe, write_halluseg
+from groundfault.build.patches import write_patches
 from groundfault.build.provenance import write_provenance
 from groundfault.build.records import Candidate
 from groundfault.io.foreign import sha256
@@ -39,9 +42,14 @@ class ReleaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     licence: str = ""
     """"" is what the photographs' licences allow, one by one."""
     citation: str = ""
+    version: str = "1.0.0"
+    date: str = ""
+    """Of publication, as in 2026-11-16."""
+    url: str = ""
     pictures: bool = True
-    """False leaves pictures out where their licence forbids passing them on: the release names
-    them and holds what is needed to make them again."""
+    """False leaves pictures out, where their licence forbids passing them on: the release says how
+    they are made again from the photographs (`build restore`), and there are no native files and
+    no folder for a hub."""
 
 
 def release(
@@ -68,8 +76,13 @@ def release(
             folder.write(made, together / RELEASE, images_from=staged)
             written = folder.read(together / RELEASE)
         write_provenance(together / RELEASE / "provenance.parquet", candidates)
-        NATIVES[benchmark](written, candidates, together / NATIVE, staged)
-        write_provenance(together / NATIVE / "provenance.parquet", candidates)
+        if settings.pictures:
+            NATIVES[benchmark](written, candidates, together / NATIVE, staged)
+            write_provenance(together / NATIVE / "provenance.parquet", candidates)
+            write_hub_folder(candidates, written, build, together / HUB, settings)
+        else:
+            shutil.rmtree(together / RELEASE / "images")
+            write_patches(together / RELEASE, candidates, pictures, build)
         shutil.rmtree(staged)
     _take_place(build / ".released", build)
     return written
@@ -113,8 +126,10 @@ def _link(kept: Path, place: Path) -> None:
 
 def _take_place(made: Path, build: Path) -> None:
     """Put a new release where an older one may be, which stays under a name of its own."""
-    for name in (RELEASE, NATIVE):
-        there, digest = build / name, ""
+    for name in (RELEASE, NATIVE, HUB):
+        there = build / name
+        if not (made / name).is_dir():
+            continue
         if there.is_dir():
             digest = _digest(there)
             if digest == _digest(made / name):

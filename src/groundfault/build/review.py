@@ -17,6 +17,7 @@ import msgspec
 from groundfault.build.records import Question
 from groundfault.build.review_rules import ReviewProtocol, Stage
 from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.io.store import atomic_file, read_table, write_bytes
 from groundfault.records import Rle
 
@@ -322,7 +323,7 @@ def _to_row(decision: Decision) -> dict[str, Any]:
 
 def _from_row(path: Path, number: int, row: Mapping[str, Any]) -> Decision:
     try:
-        nested = {n: msgspec.json.decode(row[n]) for n in NESTED if row.get(n)}
+        nested = {n: decode_json(row[n]) for n in NESTED if row.get(n)}
         plain = {n: value for n, value in row.items() if n not in NESTED}
         return msgspec.convert({**plain, **nested}, Decision)
     except (msgspec.MsgspecError, TypeError) as problem:

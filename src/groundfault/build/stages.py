@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from groundfault.build.records import Candidate, Dropped
-from groundfault.io.foreign import open_file
+from groundfault.io.foreign import decode_json, open_file
 from groundfault.io.store import atomic_file
 from groundfault.llm.cost import CostEstimate
 from groundfault.runs.journal import HEAD_BYTES, Journal
@@ -258,7 +258,7 @@ def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
     """What became of each candidate in a stage, line by line."""
     with open_file(stage_file(folder, name)) as file:
         for line in file:
-            yield msgspec.json.decode(line, type=Record)
+            yield decode_json(line, Record)
 
 
 def kept_candidates(folder: AnyPath, name: str) -> Iterator[Candidate]:

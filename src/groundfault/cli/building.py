@@ -324,6 +324,16 @@ def check_card(
         show(card_table(cards), Format.terminal)
 
 
+def restore(
+    release: Annotated[Path, typer.Argument(help="A release without pictures.")],
+    images: Annotated[list[Path], typer.Option("--images", help="Its photographs; repeat.")],
+) -> None:
+    """Make a release's pictures again from the photographs, byte by byte."""
+    from groundfault.build.patches import restore as made_again
+
+    print(f"{made_again(release, images)} pictures written: {release / 'images'}")
+
+
 ABOUT = {
     "cafe": "Photographs with another surface, context or material; p⁺ and p⁻ (CAFE).",
     "halluseg": "Photographs with an object replaced; four corners (HalluSegBench).",
@@ -334,7 +344,8 @@ ABOUT = {
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     commands: dict[str, Command] = {name: _from_benchmark(name, a) for name, a in ABOUT.items()}
-    commands |= {"pairs": pairs, "status": status, "explain": explain, "check-card": check_card}
+    commands |= {"pairs": pairs, "status": status, "explain": explain, "restore": restore}
+    commands["check-card"] = check_card
     named = words[1] if len(words) > 1 and words[0] == "build" else ""
     if named.endswith(".toml"):
         commands = {named: _from_recipe(named)}

@@ -37,7 +37,7 @@ from groundfault.editors.services import (
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Canvas, ModelOptions, NotEdited
 from groundfault.io.addresses import refuse_credentials
-from groundfault.io.foreign import read_json_object
+from groundfault.io.foreign import decode_json, read_json_object
 from groundfault.io.interrupts import requested
 from groundfault.llm.http_client import get, send
 from groundfault.llm.pictures import make_picture
@@ -191,7 +191,7 @@ class _Failed(Exception):
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(content, type=dict[str, Any])
+        return decode_json(content, dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise _Failed(f"the server's answer is no JSON object ({problem})") from None
 

@@ -24,6 +24,7 @@ from groundfault.editors.services import (
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.llm.gemini import FILTERS, GeminiServer, decode_response
 from groundfault.llm.gemini import gemini as chat_server
 from groundfault.llm.server import (
@@ -142,7 +143,7 @@ class GeminiEditServer:
         message = conversation[-1]
         words = message.text + (MASK_WORDS if len(message.pictures) > 1 else "")
         told = (Message("user", (*message.pictures, words)),)
-        request = msgspec.json.decode(self.inner.body(told), type=dict[str, msgspec.Raw])
+        request = decode_json(self.inner.body(told), dict[str, msgspec.Raw])
         ratio = self.settings.get("aspect_ratio") or _ratio_of(message.pictures[0])
         image = {"aspectRatio": ratio} if ratio else {}
         if "image_size" in self.settings:

@@ -31,6 +31,7 @@ from groundfault.editors.services import (
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.llm.openai_chat import OpenAIServer, below
 from groundfault.llm.openai_chat import openai as chat_server
 from groundfault.llm.server import (
@@ -142,7 +143,7 @@ class ImagesEditServer:
     def parse(self, body: bytes) -> Reply:
         """The first picture of a response."""
         try:
-            response = msgspec.json.decode(body, type=_Response)
+            response = decode_json(body, _Response)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise Unsound(f"the response has another schema ({problem})") from None
         if not response.data or not response.data[0].b64_json:

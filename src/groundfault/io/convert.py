@@ -18,7 +18,7 @@ import msgspec
 
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.coco_writing import pooled_categories
-from groundfault.io.foreign import open_file, read_json_object, stream_json_list
+from groundfault.io.foreign import decode_json, open_file, read_json_object, stream_json_list
 from groundfault.io.inputs import Outline
 from groundfault.records import Benchmark, Item, Region
 from groundfault.registry import KINDS, load, plugins
@@ -124,8 +124,16 @@ def _format_of_json_object(path: Path) -> str | None:
     if parts.refs:
         fields.add("refs")
     for annotation in parts.annotations[:1]:
-        fields |= {f"annotations.{name}" for name in msgspec.json.decode(annotation, type=dict)}
+        fields |= {f"annotations.{name}" for name in _fields(annotation)}
     return format_of_object(fields, declared, path)
+
+
+def _fields(record: msgspec.Raw) -> Iterable[str]:
+    """The names in an object; none where it is something else, which whoever reads it refuses."""
+    try:
+        return decode_json(record, dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return ()
 
 
 def format_of_object(

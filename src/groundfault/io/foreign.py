@@ -9,10 +9,11 @@ cannot decode, so a decoded block is always whole records.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, overload
 
 import msgspec
 
@@ -20,9 +21,11 @@ from groundfault.errors import DataError, UsageError
 
 __all__ = [
     "check_first_byte",
+    "decode_json",
     "first_key",
     "last_boundary",
     "open_file",
+    "read_bytes",
     "read_json_object",
     "refuse_malformed",
     "refuse_record",
@@ -39,13 +42,14 @@ BLOCK_BYTES = 256 << 10
 """Memory of this size is used again and again; larger blocks come from the system each time, which
 makes comparing a fifth slower."""
 MAX_RECORD_BYTES = 256 << 20
+MAX_FILE_BYTES = 4 << 30
+"""Of a file that is read as a whole."""
 MAX_GAP_BYTES = 256
 """Between two records there is no more white space than this where blocks are cut."""
 _BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
 _BOUNDARY_END = re.compile(rb"\}\s*,\s*\{\s*$")
 _FIRST_KEY = re.compile(rb'\s*\{\s*("(?:[^"\\]|\\.){1,64}")\s*:')
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
-_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD_INDEX = re.compile(r"`?\$\[(\d+)\]([^`]*)`?")
 _MALFORMED_AT = re.compile(r"\(byte (\d+)\)")
 
@@ -54,6 +58,8 @@ def open_file(path: AnyPath) -> Any:
     """Open for reading in binary, with errors in words."""
     path = Path(path)
     try:
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise UsageError(f"{path}: is a device or a pipe; give a file")  # may never end
         return path.open("rb")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
@@ -61,6 +67,48 @@ def open_file(path: AnyPath) -> Any:
         raise UsageError(f"{path}: is a folder; give the JSON file inside it") from None
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+
+
+def read_bytes(path: AnyPath, *, most_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """The content of a file, which must be an ordinary one of ordinary size."""
+    with open_file(path) as file:
+        content: bytes = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise UsageError(f"{path}: is larger than {most_bytes >> 20} MB")
+    return content
+
+
+@overload
+def decode_json(content: bytes | str | msgspec.Raw) -> Any: ...
+
+
+@overload
+def decode_json(content: bytes | str | msgspec.Raw, type_: type[T]) -> T: ...
+
+
+def decode_json(content: bytes | str | msgspec.Raw, type_: Any = Any) -> Any:
+    """Decode foreign JSON: whatever is wrong with it, also in fields that nobody reads, is one kind
+    of error, msgspec.DecodeError.
+
+    >>> decode_json(b"[" * 100_000)
+    Traceback (most recent call last):
+    ...
+    msgspec.DecodeError: it is nested too deeply
+    """
+    return _decode(msgspec.json.Decoder(type_), content)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], content: bytes | str | msgspec.Raw) -> T:
+    raw = bytes(content) if isinstance(content, msgspec.Raw) else content
+    try:
+        found = decoder.decode(raw)
+        if isinstance(raw, bytes) and not raw.isascii():
+            raw.decode()  # msgspec looks at nothing that it does not need
+        return found
+    except UnicodeError as problem:
+        raise msgspec.DecodeError(f"it is not UTF-8 text ({problem})") from None
+    except RecursionError:
+        raise msgspec.DecodeError("it is nested too deeply") from None
 
 
 def sha256(path: AnyPath) -> str:
@@ -98,12 +146,12 @@ def read_json_object(path: AnyPath, type_: type[T], *, expected: str) -> T:
         check_first_byte(file, path, b"{", expected)
         content = file.read()
     try:
-        return msgspec.json.decode(content, type=type_)
+        return decode_json(content, type_)
     except msgspec.ValidationError as problem:
         raise DataError(
             path, _plain(str(problem)), remedy=f"compare with the format: {expected}"
         ) from None
-    except _UNDECODABLE as problem:
+    except msgspec.DecodeError as problem:
         refuse_malformed(path, content, problem)
 
 
@@ -157,10 +205,10 @@ def _decode_block(
         return [], 0
     content = b"[" + block[:cut] + b"]"
     try:
-        return decoder.decode(content), cut
+        return _decode(decoder, content), cut
     except msgspec.ValidationError as problem:
         refuse_record(path, content, first, problem)
-    except _UNDECODABLE as problem:
+    except msgspec.DecodeError as problem:
         whole, end, incomplete = scan_records(content[:-1])
         if not incomplete:
             refuse_malformed(path, content, problem, f"record {first + whole}", cut=True)
@@ -219,10 +267,10 @@ def _decode_records(
     path: AnyPath, decoder: msgspec.json.Decoder[list[T]], content: bytes, first: int
 ) -> list[T]:
     try:
-        return decoder.decode(content)
+        return _decode(decoder, content)
     except msgspec.ValidationError as problem:
         refuse_record(path, content, first, problem)
-    except _UNDECODABLE as problem:
+    except msgspec.DecodeError as problem:
         whole, _, _ = scan_records(content)
         refuse_malformed(path, content, problem, f"record {first + whole}")
 
@@ -243,7 +291,7 @@ def scan_records(content: bytes, *, slack: int = 0) -> tuple[int, int, bool]:
             return whole, end, False
         try:
             _, stop = scanner.raw_decode(text, start)
-            msgspec.json.decode(content[start:stop])  # refuses what is not Unicode
+            decode_json(content[start:stop])  # refuses what is not Unicode
         except json.JSONDecodeError as problem:
             incomplete = problem.pos >= len(text) - slack or problem.msg.startswith("Unterminated")
             return whole, end, incomplete
@@ -337,8 +385,8 @@ def _plain(message: str) -> str:
 def _name_record(content: bytes, index: int, first: int) -> str:
     """ "record 7 (image_id 12)" where the record has such an id."""
     try:
-        raw = msgspec.json.decode(content, type=list[msgspec.Raw])[index]
-        image_id = msgspec.json.decode(raw).get("image_id")
-    except (*_UNDECODABLE, IndexError, AttributeError):
+        raw = decode_json(content, list[msgspec.Raw])[index]
+        image_id = decode_json(raw).get("image_id")
+    except (msgspec.DecodeError, IndexError, AttributeError):
         image_id = None
     return f"record {first + index}" + (f" (image_id {image_id})" if image_id is not None else "")

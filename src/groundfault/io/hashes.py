@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.errors import UsageError
-from groundfault.io.foreign import sha256
+from groundfault.io.foreign import decode_json, sha256
 from groundfault.io.store import cache_folder, write_json
 
 __all__ = ["KnownHashes"]
@@ -62,6 +62,6 @@ class KnownHashes:
 
     def _read(self) -> _Known:
         try:
-            return msgspec.json.decode(self.place.read_bytes(), type=_Known)
+            return decode_json(self.place.read_bytes(), _Known)
         except (OSError, msgspec.DecodeError):
             return {}

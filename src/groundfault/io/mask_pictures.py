@@ -14,14 +14,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
-from zlib import crc32
 
 import numpy as np
 
 from groundfault.errors import DataError
 from groundfault.io.masks import MAX_PIXELS, RLEMask
+from groundfault.io.png import is_intact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,6 @@ R = TypeVar("R")
 MAX_FILE_BYTES = 1 << 28
 MAX_PIXELS_PILLOW = MAX_PIXELS // 4
 """Below the size at which Pillow warns of a bomb."""
-_PNG = b"\x89PNG\r\n\x1a\n"
 _GREY = 0
 _AS_GREY = "write it again as an 8-bit grey PNG, 0 for background and 255 for object"
 _OPENCV_GREY = np.array([9797, 19234, 3737], np.uint32)
@@ -162,8 +162,7 @@ class _Header(NamedTuple):
 
 def _header(path: Path, content: bytes, record: str) -> _Header:
     """The header of a PNG of sane size and kind."""
-    sound = content.startswith(_PNG) and content[12:16] == b"IHDR" and len(content) >= 33
-    if not sound or crc32(content[12:29]) != int.from_bytes(content[29:33]):
+    if content[12:16] != b"IHDR" or len(content) < 33 or not is_intact(BytesIO(content)):
         raise DataError(path, "not a PNG, or a damaged one", record=record, remedy=_AS_GREY)
     header = _Header(*struct.unpack(">IIBB", content[16:26]))
     if not 0 < header.width_px * header.height_px <= MAX_PIXELS:

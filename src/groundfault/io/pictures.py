@@ -6,11 +6,12 @@ import math
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from groundfault.io.masks import MAX_PIXELS
+from groundfault.io.png import SIGNATURE, is_intact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,6 @@ LYING = (5, 6, 7, 8)
 """Its values that exchange height and width."""
 MOST_TIMES = 64
 """The pixels that annotations say: a picture of more is not decoded, a small file may hold 3 GB."""
-PNG = b"\x89PNG\r\n\x1a\n"
 
 WHITE = {"I": 65535.0, "I;16": 65535.0, "I;16B": 65535.0, "I;16L": 65535.0, "I;16N": 65535.0}
 """The value of white in Pillow's modes of deep grey. 32-bit integers hold 16-bit pictures too."""
@@ -51,6 +51,7 @@ def open_picture(
     name = "the picture" if isinstance(source, BytesIO) else f"'{Path(source).name}'"
     if not isinstance(source, BytesIO) and Path(source).exists() and not Path(source).is_file():
         raise ValueError(f"{name} is no regular file")  # a pipe would be waited for without end
+    _check_intact(source, name)
     try:
         picture = Image.open(source)
     except Image.DecompressionBombError:  # beyond Pillow's own limit, which is below ours
@@ -101,12 +102,35 @@ def is_plain(content: bytes) -> bool:
     RGB, no palette, no transparency, upright as it is stored."""
     from PIL import Image
 
+    _check_intact(BytesIO(content), "the picture")
     with Image.open(BytesIO(content)) as picture:
-        is_deep = content.startswith(PNG) and content[24] > 8  # Pillow says RGB of 16 bits too
+        is_deep = (
+            content.startswith(SIGNATURE) and content[24] > 8
+        )  # Pillow says RGB of 16 bits too
         turned = picture.getexif().get(ORIENTATION, 1) not in (0, 1)
         return picture.mode in ("L", "RGB") and not (
             is_deep or turned or "transparency" in picture.info
         )
+
+
+def _check_intact(source: Source, name: str) -> None:
+    """Refuse a PNG whose checksums say that its pixels are not those that were written."""
+    if isinstance(source, BytesIO):
+        damaged = _is_damaged(source)
+    else:
+        with Path(source).open("rb") as file:
+            damaged = _is_damaged(file)
+    if damaged:
+        raise ValueError(f"{name} is damaged (a checksum is wrong). Remedy: get the file again")
+
+
+def _is_damaged(file: BinaryIO) -> bool:
+    """Whether it is a PNG and not as it was written; its start is next to be read."""
+    is_png = file.read(len(SIGNATURE)) == SIGNATURE
+    file.seek(0)
+    damaged = is_png and not is_intact(file)
+    file.seek(0)
+    return damaged
 
 
 def _too_large(name: str, claim: str) -> ValueError:

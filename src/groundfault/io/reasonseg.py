@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError, UsageError
-from groundfault.io.foreign import open_file, within
+from groundfault.io.foreign import decode_json, open_file, within
 from groundfault.io.masks import MAX_PIXELS, encode
 from groundfault.io.photographs import FalsePremise, Photograph, Thing
 from groundfault.io.pictures import picture_size
@@ -136,7 +136,7 @@ def _annotation(path: Path) -> _Annotation:
             path, f"it has more than {MAX_FILE_BYTES >> 20} MB", remedy=f"give {FORMAT}"
         )
     try:
-        return msgspec.json.decode(_as_utf8(content), type=_Annotation)
+        return decode_json(_as_utf8(content), _Annotation)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise DataError(path, str(problem), remedy=f"give {FORMAT}") from None
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import decode_json, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +31,10 @@ __all__ = [
     "cache_folder",
     "check_vacant",
     "is_held",
+    "is_there",
     "locked",
     "new_folder",
+    "note_of",
     "read_columns",
     "read_json",
     "read_table",
@@ -214,6 +217,11 @@ def _remove_if_left(path: Path, fcntl: Any) -> None:
         os.close(place)
 
 
+def is_there(path: AnyPath) -> bool:
+    """Whether a name is taken, by a file or by what is none: reading it says what is wrong."""
+    return os.path.lexists(path)
+
+
 def check_vacant(path: AnyPath) -> None:
     """Refuse a place for a new folder that is taken; long work asks before it begins."""
     path = Path(path)
@@ -312,10 +320,8 @@ def read_json(path: AnyPath, type_: type[T]) -> T:
     """Read what `write_json` wrote."""
     path = Path(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=type_)
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as problem:
+        return decode_json(read_bytes(path), type_)
+    except msgspec.DecodeError as problem:
         raise DataError(
             path, f"not readable ({problem})", remedy="make it again with the command that wrote it"
         ) from None
@@ -376,7 +382,15 @@ def read_table(path: AnyPath, columns: Sequence[str] | None = None) -> pa.Table:
 
     with _reading(Path(path)):
         names = None if columns is None else list(columns)
-        return pq.read_table(path, columns=names, page_checksum_verification=True)
+        table = pq.read_table(path, columns=names, page_checksum_verification=True)
+        table.validate(full=True)  # text that is no text is found here, not where it is used
+        return table
+
+
+def note_of(table: pa.Table, name: str) -> str:
+    """What a table that `write_table` wrote notes under a name; "" if nothing."""
+    content: bytes = (table.schema.metadata or {}).get(name.encode(), b"")
+    return content.decode("utf-8", "replace")
 
 
 def read_columns(path: AnyPath) -> list[str]:
@@ -396,7 +410,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (pa.ArrowException, OSError, KeyError) as problem:
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as problem:
         raise DataError(
             path,
             f"not a readable table ({str(problem).splitlines()[0]})",

@@ -88,6 +88,10 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
     unseen: int = 0
     """Labelled answers that no judge is shown in a run: refusals, nothing after the reasoning."""
 
+    def __post_init__(self) -> None:
+        if "Overall" not in self.tasks:
+            raise ValueError("the card has no task Overall")
+
 
 def judge_card(judge: AnswerJudge, labelled: Sequence[Labelled], *, labels: str = "") -> JudgeCard:
     """Have labelled answers judged and compare."""

@@ -22,6 +22,7 @@ import msgspec
 
 from groundfault.benchmarks.reactbench import is_control
 from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.judges import ShortAnswer, by_item, expected, for_judge, is_judged_in_words
 from groundfault.records import Answer, Benchmark, Case, Item, Mode, Verdict
 
@@ -56,7 +57,7 @@ def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelle
         if not line.strip():
             continue
         try:
-            label = msgspec.json.decode(line, type=_Label)
+            label = decode_json(line, _Label)
             case, item = known[label.item_id]
             if not is_judged_in_words(case, item):
                 raise ValueError(f"{label.item_id} needs no judge: it is no short answer in words")

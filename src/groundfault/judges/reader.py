@@ -19,6 +19,7 @@ import msgspec
 
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import ChatModel
+from groundfault.io.foreign import decode_json
 from groundfault.judges import COUNTING, by_item, expected, is_judged_in_words, verdict_by_rule
 from groundfault.judges.llm import ask, remind
 from groundfault.llm.server import refusal
@@ -263,7 +264,7 @@ def read_labelled_texts(path: AnyPath) -> list[LabelledText]:
         if not line.strip():
             continue
         try:
-            found.append(msgspec.json.decode(line, type=LabelledText))
+            found.append(decode_json(line, LabelledText))
         except msgspec.DecodeError as problem:
             raise DataError(
                 path,

@@ -84,10 +84,30 @@ class Circuit:
             )
         self._stalls(reason, now)
 
+    def unreadable(self, reason: str) -> None:
+        """The server said something that is no answer. Raises ServerDown like the others."""
+        self.alive()
+        self._stalls(reason, self.clock())
+
+    def waited_in_vain(self, reason: str) -> None:
+        """A question has failed that was not asked before. Raises ServerDown if none has been
+        answered for too long, whatever came instead: the questions before it are not to blame."""
+        stalled_s = 0.0 if self.stalled_since is None else self.clock() - self.stalled_since
+        if stalled_s > self.retry.outage_s:
+            raise ServerDown(
+                f"the server has answered nothing for {stalled_s:.0f} s ({reason}). Remedy: run "
+                "the same command again later"
+            )
+
+    def stall_left_s(self) -> float:
+        """How long may still be waited in all."""
+        stalled_s = 0.0 if self.stalled_since is None else self.clock() - self.stalled_since
+        return self.retry.longest_stall_s - self.stalled_s - stalled_s
+
     def _stalls(self, reason: str, now: float) -> None:
         if self.stalled_since is None:
             self.stalled_since = now
-        if self.stalled_s + now - self.stalled_since > self.retry.longest_stall_s:
+        if self.stall_left_s() < 0:
             raise ServerDown(
                 f"waited for {self.retry.longest_stall_s:g} s in all ({reason}). Remedy: run the "
                 "same command again; what was answered is kept"
@@ -97,6 +117,7 @@ class Circuit:
         """A request got no sensible response. Raises ServerDown if that goes on for too long."""
         self.in_a_row += 1
         now = self.clock()
+        self._stalls(reason, now)
         if self.down_since is None:
             if not unreachable and self.in_a_row < self.retry.failures_in_a_row:
                 return
@@ -107,7 +128,6 @@ class Circuit:
         elif tried:
             self._tries += 1
             self._next_try = now + self._wait_s()
-        self._stalls(reason, now)
         seconds = now - self.down_since
         if not self.known and seconds > min(self.retry.first_contact_s, self.retry.outage_s):
             raise ServerDown(

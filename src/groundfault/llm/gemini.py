@@ -21,6 +21,7 @@ import msgspec
 
 from groundfault.errors import UsageError
 from groundfault.io.addresses import refuse_credentials
+from groundfault.io.foreign import decode_json
 from groundfault.llm.server import (
     LONGEST_MESSAGE,
     TEMPORARY,
@@ -179,14 +180,11 @@ class _Response(msgspec.Struct, rename="camel"):
     usage_metadata: msgspec.Raw = msgspec.Raw()
 
 
-_decode = msgspec.json.Decoder(_Response).decode
-
-
 def decode_response(body: bytes) -> _Response:
     """A response of `generateContent`; raises Unsound."""
     try:
-        return _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        return decode_json(body, _Response)
+    except msgspec.DecodeError as problem:
         kind = "has another schema"
         if not isinstance(problem, msgspec.ValidationError):
             kind = "is not JSON"

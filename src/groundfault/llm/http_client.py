@@ -121,10 +121,12 @@ class HttpClient:
             seconds = time.monotonic() - began
             if counted >= self.retry.attempts:
                 raise GaveUp(f"{found.reason}, {counted} times")
+            if not setbacks:
+                self.circuit.waited_in_vain(found.reason)
             wait_s = self.retry.wait_s(setbacks) if found.wait_s is None else found.wait_s
-            if wait_s > self.retry.outage_s:
+            if found.wait_s is not None and wait_s > self.retry.outage_s:
                 raise ServerDown(
-                    f"the server asks to wait for {wait_s:.0f} s ({found.reason}). Remedy: run the "
+                    f"the server asks to wait for {wait_s:.3g} s ({found.reason}). Remedy: run the "
                     f"same command again then, or with a --patience of more than "
                     f"{self.retry.outage_s:g}"
                 )
@@ -133,7 +135,7 @@ class HttpClient:
                 raise GaveUp(f"{found.reason}, for {seconds:.0f} s")
             if found.wait_s is not None:
                 wait_s = self.retry.granted_s(wait_s)
-            await self._sleep(min(wait_s, left))
+            await self._sleep(min(wait_s, left, max(0.0, self.circuit.stall_left_s())))
         raise GaveUp("asked a million times")
 
     async def _attempt(self, body: bytes) -> Response | _Setback:
@@ -156,13 +158,14 @@ class HttpClient:
             self.circuit.failed(reason, unreachable=unreachable, tried=tries)
             return _Setback(reason, not unreachable, 0.0 if unreachable else None)
         if 200 <= status < 300:
-            self.circuit.served()
-            if content is None:
-                return _Setback(f"the response is larger than {self._largest >> 20} MB", True)
             try:
+                if content is None:
+                    raise Unsound(f"the response is larger than {self._largest >> 20} MB")
                 reply = read_reply(self.server, content)
             except Unsound as problem:
+                self.circuit.unreadable(str(problem))
                 return _Setback(str(problem), True)
+            self.circuit.served()
             return Response(content, reply, time.perf_counter() - started)
         meant = self.server.problem(status, content or b"")
         if status == BUSY:

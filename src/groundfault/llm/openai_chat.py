@@ -22,6 +22,7 @@ import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
 from groundfault.io.addresses import refuse_credentials
+from groundfault.io.foreign import decode_json
 from groundfault.llm.http_client import get
 from groundfault.llm.parameters import named_parameters
 from groundfault.llm.server import (
@@ -134,8 +135,8 @@ class OpenAIServer:
     def parse(self, body: bytes) -> Reply:
         """The first choice."""
         try:
-            completion = _decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            completion = decode_json(body, _Completion)
+        except msgspec.DecodeError as problem:
             raise Unsound(_unsound(body, problem)) from None
         if not completion.choices:
             raise Unsound("the response has no choices")
@@ -245,8 +246,8 @@ class _Usage(msgspec.Struct):
 def _reasoning_tokens(usage: msgspec.Raw) -> int | None:
     """How many tokens went into thoughts, where a server says it."""
     try:
-        details = msgspec.json.decode(usage, type=_Usage).completion_tokens_details
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        details = decode_json(usage, _Usage).completion_tokens_details
+    except msgspec.DecodeError:
         return None
     return count(details.reasoning_tokens) if details else None
 
@@ -270,14 +271,11 @@ class _Models(msgspec.Struct):
     data: list[_Model]
 
 
-_decode = msgspec.json.Decoder(_Completion).decode
-
-
 def _error(body: bytes) -> _Error:
     """The error that a body tells of; servers differ, so none is fine too."""
     try:
-        error = msgspec.json.decode(body, type=_Failure).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        error = decode_json(body, _Failure).error
+    except msgspec.DecodeError:
         return _Error()
     return _Error(message=error) if isinstance(error, str) else error
 
@@ -299,8 +297,8 @@ def _unsound(body: bytes, problem: Exception) -> str:
 def _tool_calls(raw: msgspec.Raw) -> tuple[ToolCall, ...]:
     """The server's own calls, or none where they cannot be read."""
     try:
-        calls = msgspec.json.decode(raw, type=list[_Call] | None) if raw else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        calls = decode_json(raw, list[_Call]) if raw else None
+    except msgspec.DecodeError:
         return ()
     return tuple(
         ToolCall(call.function.name, _as_json(call.function.arguments)) for call in calls or ()
@@ -381,7 +379,7 @@ def _only_model(base_url: str, key: str, timeout_s: float) -> str:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         content = get(below(base_url, "models"), headers, timeout_s=timeout_s)
-        models = msgspec.json.decode(content, type=_Models).data
+        models = decode_json(content, _Models).data
     except (OSError, ValueError) as problem:  # msgspec's are ValueErrors
         raise GroundfaultError(
             f"{base_url}: does not say which models it has ({problem}). Remedy: start the server, "

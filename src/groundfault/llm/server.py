@@ -16,6 +16,7 @@ import msgspec
 
 from groundfault.errors import GroundfaultError
 from groundfault.interfaces import ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.records import MOST, Conversation, Outcome, Reply, ToolCall
 
 __all__ = [
@@ -255,16 +256,16 @@ def usage_numbers(raw: msgspec.Raw, *names: str) -> list[float | None]:
     [7, None, None]
     """
     try:
-        fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw] | None) if raw else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        fields = decode_json(raw, dict[str, msgspec.Raw]) if raw else None
+    except msgspec.DecodeError:
         fields = None
     return [_decoded_number((fields or {}).get(name)) for name in names]
 
 
 def _decoded_number(raw: msgspec.Raw | None) -> float | None:
     try:
-        return number(msgspec.json.decode(raw)) if raw else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return number(decode_json(raw)) if raw else None
+    except msgspec.DecodeError:
         return None
 
 

@@ -186,15 +186,25 @@ cft = _Shipped("nano-cft")
 """nano-base after counterfactual fine-tuning."""
 
 
-def load(argument: str, options: ModelOptions) -> Nano:
-    """One of your own: `nano:FOLDER/NAME` for the files that `groundfault train nano` wrote."""
-    for half in ("find", "match"):
-        if not _file(Path(argument), half).is_file():
-            raise UsageError(
-                f"{_file(Path(argument), half)}: no such file; give nano:FOLDER/NAME as "
-                "`groundfault train nano` printed it"
-            )
-    return Nano(Path(argument))
+class _Own:
+    """Makes one of your own: `nano:FOLDER/NAME` for the files that `groundfault train nano`
+    wrote."""
+
+    def __call__(self, argument: str, options: ModelOptions) -> Nano:
+        for file in map(Path, self.named_files(argument)):
+            if not file.is_file():
+                raise UsageError(
+                    f"{file}: no such file; give nano:FOLDER/NAME as `groundfault train nano` "
+                    "printed it"
+                )
+        return Nano(Path(argument))
+
+    def named_files(self, argument: str) -> list[str]:
+        """Its two halves."""
+        return [str(_file(Path(argument), half)) for half in ("find", "match")]
+
+
+load = _Own()
 
 
 def _file(stem: Path, half: str) -> Path:

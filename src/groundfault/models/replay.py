@@ -21,7 +21,7 @@ import msgspec
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Baseline, ModelOptions
 from groundfault.io.coco import FileRecord, read_coco_results
-from groundfault.io.foreign import open_file, within
+from groundfault.io.foreign import decode_json, open_file, within
 from groundfault.io.mask_pictures import read_mask
 from groundfault.io.masks import to_rle
 from groundfault.llm.server import make_reply
@@ -166,8 +166,8 @@ def _lines(path: Path) -> Iterator[Prediction]:
         if not line.strip():
             continue
         try:
-            found = msgspec.json.decode(line, type=_Line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            found = decode_json(line, _Line)
+        except msgspec.DecodeError as problem:
             raise DataError(
                 path,
                 f"not an answer ({problem})",

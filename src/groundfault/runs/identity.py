@@ -8,7 +8,6 @@ import platform
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from glob import escape
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
@@ -147,18 +146,15 @@ def files_hash(argument: str) -> str:
 
 
 def _files(argument: str) -> list[Path]:
-    """The file that an argument names, those of a folder, or those that its name begins; else
-    those of its parts: `owlv2-sam:DETECTOR+SEGMENTER`."""
+    """The file that an argument names, or those of a folder; else those of its parts:
+    `owlv2-sam:DETECTOR+SEGMENTER`. Files whose names only begin so are somebody else's."""
     if not argument:
         return []
     path = Path(argument)
     if path.exists():
         return _files_of(path)
-    begun = path.parent.glob(f"{escape(path.name)}.*")
     parts = [Path(part) for part in re.split("[:+]", argument) if part]
-    return sorted(file for file in begun if file.is_file()) or [
-        file for part in parts for file in _files_of(part)
-    ]
+    return [file for part in parts for file in _files_of(part)]
 
 
 def _files_of(path: Path) -> list[Path]:

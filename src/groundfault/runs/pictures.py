@@ -8,8 +8,7 @@ from pathlib import Path
 from groundfault.benchmarks.halluseg import write_predictions
 from groundfault.config import ScoreSettings
 from groundfault.errors import UsageError
-from groundfault.io.store import read_json
-from groundfault.records import Summary
+from groundfault.io.results import SUMMARY, read_summary
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.recorder import read_predictions
 from groundfault.runs.run import read_run
@@ -43,6 +42,6 @@ def export_pictures(
 
 def _scored_at(folder: Path) -> float:
     """The score threshold of a run's summary; the usual one before it was scored."""
-    scored = folder / "summary.json"
-    found = read_json(scored, Summary).settings.get("t") if scored.is_file() else None
+    scored = folder / SUMMARY
+    found = read_summary(folder).settings.get("t") if scored.is_file() else None
     return float(found) if isinstance(found, (int, float)) else ScoreSettings().t

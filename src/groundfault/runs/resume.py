@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.errors import UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
+from groundfault.io.store import is_there
 from groundfault.runs.identity import FILES
 from groundfault.runs.recorder import has_answers, settle
 from groundfault.runs.run import RUN, Run, read_run
@@ -23,6 +24,7 @@ __all__ = [
     "RETRIES",
     "SERVER",
     "check_identity",
+    "earlier_run",
     "resumed",
 ]
 
@@ -39,6 +41,21 @@ RETRIES: dict[str, tuple[str, ...]] = {"": (), "timeout": ("turns", "unread")}
 turns ran out."""
 
 
+def earlier_run(folder: Path, *, needed: bool = True) -> Run | None:
+    """What an earlier session noted; None where there was none. One that cannot be read is in the
+    way only where it is `needed`."""
+    if not is_there(folder / RUN):
+        return None
+    try:
+        return read_run(folder)
+    except GroundfaultError as problem:
+        if not needed:
+            return None
+        said = problem.problem if isinstance(problem, DataError) else str(problem)
+        remedy = "give --no-resume to start anew, or another --out"
+        raise DataError(folder / RUN, said, remedy=remedy) from None
+
+
 def resumed(
     folder: str | PathLike[str], run: Run, *, resume: bool = True, fresh: bool = False
 ) -> tuple[Run, bool]:
@@ -50,7 +67,7 @@ def resumed(
     What an earlier session left is not removed here: whoever pays may still call it off.
     """
     folder = Path(folder)
-    before = read_run(folder) if (folder / RUN).is_file() else None
+    before = earlier_run(folder, needed=resume)
     if fresh and before is not None:
         resume = resume and before.state != "finished" and before.settings.get("fresh") is True
     if not resume or before is None or not before.identity:  # an older version's has none

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import msgspec
 
 from groundfault.errors import GroundfaultError, UsageError
-from groundfault.io.store import is_held, read_json, write_json
+from groundfault.io.store import is_held, is_there, read_json, write_json
 from groundfault.runs.run import RUN, Run, read_run
 
 __all__ = ["Heartbeat", "Progress", "State", "Status", "status"]
@@ -122,9 +122,11 @@ def _folders(given: Sequence[AnyPath]) -> list[Path]:
     found: dict[Path, None] = {}
     for each in map(Path, given):
         names = (RUN, PROGRESS)
-        inside = [path for name in names for path in each.glob(f"*/{name}")]
-        here = [each] if any((each / name).is_file() for name in names) else []
-        folders = here or sorted({path.parent for path in inside})
+        inside = sorted(each.iterdir()) if each.is_dir() else []
+        folders = [
+            place for place in (each, *inside) if any(is_there(place / name) for name in names)
+        ]
+        folders = folders[:1] if each in folders else folders
         if not folders:
             raise UsageError(f"{each}: no run is there; name the folder that eval --out was given")
         found |= dict.fromkeys(folders)
@@ -132,11 +134,9 @@ def _folders(given: Sequence[AnyPath]) -> list[Path]:
 
 
 def _status(folder: Path) -> Status:
-    run = read_run(folder) if (folder / RUN).is_file() else None
-    now = None
-    try:
-        now = read_json(folder / PROGRESS, Progress)
-    except UsageError:  # none is there: no session, or it has just ended
+    run = read_run(folder) if is_there(folder / RUN) else None
+    now = _progress(folder)
+    if now is None:  # no session, or it has just ended
         run = read_run(folder)
     state = _state(run, now, held=is_held(folder))
     known = now or run
@@ -158,6 +158,16 @@ def _status(folder: Path) -> Status:
         updated=now.updated if now else (folder / RUN).stat().st_mtime,
         stopped=run.stopped if run and not going else "",
     )
+
+
+def _progress(folder: Path) -> Progress | None:
+    """What a session says of itself; None if there is none."""
+    try:
+        return read_json(folder / PROGRESS, Progress)
+    except UsageError:
+        if is_there(folder / PROGRESS):
+            raise
+        return None
 
 
 def _state(run: Run | None, now: Progress | None, *, held: bool | None) -> State:

@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from groundfault.errors import DataError
+from groundfault.io.foreign import decode_json
 from groundfault.io.store import atomic_file
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
@@ -33,7 +34,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """Read what `write_checkpoint` wrote."""
     try:
         with safe_open(path, framework="pt") as file:
-            rest = msgspec.json.decode((file.metadata() or {})[STATE])
+            rest = decode_json((file.metadata() or {})[STATE])
             found: dict[str, Any] = _together(rest, file.get_tensor)
             return found
     except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as problem:

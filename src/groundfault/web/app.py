@@ -25,6 +25,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from groundfault import __version__
+from groundfault.io.foreign import decode_json
 from groundfault.web.doors import Door, NoEntry, Person, Role
 from groundfault.web.security import Guard, RateLimit, Site
 
@@ -102,7 +103,7 @@ def refuse(status: int, words: str) -> NoReturn:
 async def body_of(request: Request, type_: type[T]) -> T:
     """The JSON of a request, as a checked record."""
     try:
-        return msgspec.json.decode(await request.body(), type=type_)
+        return decode_json(await request.body(), type_)
     except ClientDisconnect:
         refuse(413, "the request is too long")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

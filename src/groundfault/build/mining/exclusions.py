@@ -17,7 +17,7 @@ import numpy as np
 from groundfault.build.records import Dropped
 from groundfault.errors import DataError, UsageError
 from groundfault.io.coco_photographs import coco_id
-from groundfault.io.foreign import open_file, read_json_object, within
+from groundfault.io.foreign import decode_json, open_file, read_json_object, within
 from groundfault.io.phash import ALIKE, hash_file, near
 from groundfault.io.photographs import Photograph
 from groundfault.io.picture_folder import ENDINGS
@@ -174,12 +174,12 @@ def ids_of(path: AnyPath) -> frozenset[str]:
 
 def _from_list(path: AnyPath, content: bytes) -> frozenset[str]:
     try:
-        plain = msgspec.json.decode(content, type=list[int | str])
+        plain = decode_json(content, list[int | str])
         return frozenset(coco_id(str(each)) or str(each) for each in plain)
     except msgspec.DecodeError:
         pass
     try:
-        return frozenset(_names(msgspec.json.decode(content, type=list[_Image])))
+        return frozenset(_names(decode_json(content, list[_Image])))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise DataError(
             path, f"it holds no ids ({problem})", remedy="give ids, or records with image_id"

@@ -25,7 +25,7 @@ from groundfault.build.proposals.linter import errors, lint
 from groundfault.build.proposals.proposer import Keep
 from groundfault.build.records import Candidate, Dropped, Proposal, Task
 from groundfault.errors import DataError
-from groundfault.io.foreign import open_file, sha256
+from groundfault.io.foreign import decode_json, open_file, sha256
 
 __all__ = ["ScriptedProposer"]
 
@@ -112,7 +112,7 @@ class ScriptedProposer:
 
     def _decoded(self, line: bytes, number: int) -> _Line:
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            found = decode_json(line, _Line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise self._unsound(number, f"no proposal ({problem})") from None
         texts = (found.instruction, found.positive, found.negative, found.rationale, found.value,

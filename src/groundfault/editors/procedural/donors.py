@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError
-from groundfault.io.foreign import within
+from groundfault.io.foreign import decode_json, within
 from groundfault.io.masks import decode
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.io.pictures import read_image
@@ -95,7 +95,7 @@ def read_list(path: str | PathLike[str], folders: Sequence[str | PathLike[str]])
     found = []
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
         try:
-            found.append(msgspec.json.decode(line, type=Photograph))
+            found.append(decode_json(line, Photograph))
         except msgspec.MsgspecError as problem:
             raise DataError(
                 path, f"{problem}", record=f"line {number}", remedy="let the build write it anew"

@@ -12,6 +12,7 @@ import msgspec
 from groundfault.errors import GroundfaultError
 from groundfault.io import convert
 from groundfault.io.coco import EDIT_TYPES, NEGATIVE_OFFSET
+from groundfault.io.foreign import decode_json
 from groundfault.io.inputs import Layout
 from groundfault.io.inspection.benchmarks import inspect_benchmark
 from groundfault.io.inspection.lists import Refs, malformation
@@ -37,8 +38,8 @@ def inspect_object(path: Path) -> Report:
     draft = Draft(path, "unknown")
     content = path.read_bytes()
     try:
-        document = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        document = decode_json(content)
+    except msgspec.DecodeError:
         text = content.decode("utf-8-sig", "replace")
         try:
             document = json.loads(text)

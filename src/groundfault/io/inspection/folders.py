@@ -10,8 +10,7 @@ from typing import Any
 from groundfault.errors import GroundfaultError
 from groundfault.io.inspection.benchmarks import describe
 from groundfault.io.inspection.report import Draft, Report
-from groundfault.io.store import read_json, read_table
-from groundfault.records import Summary
+from groundfault.io.results import read_results
 from groundfault.registry import load
 
 __all__ = [
@@ -90,8 +89,7 @@ def inspect_scores(path: Path) -> Report:
     """summary.json and cases.parquet of one run."""
     draft = Draft(path, "scores")
     try:
-        summary = read_json(path / "summary.json", Summary)
-        table = read_table(path / "cases.parquet")
+        summary, table = read_results(path)
     except GroundfaultError as problem:
         draft.add_refusal(problem)
         return draft.report()

@@ -43,9 +43,13 @@ def inspect_list(path: Path) -> Report:
     )
     try:
         return _inspect_records(path, strict, Draft(path, "unknown"))
-    except DataError:
+    except DataError as problem:
         draft = Draft(path, "unknown")
-        return _inspect_records(path, _lax_records(path, draft), draft)
+        report = _inspect_records(path, _lax_records(path, draft), draft)
+        if not report.sound:
+            return report
+        draft.add_refusal(problem)  # what a reader refuses is never called sound
+        return draft.report()
 
 
 def _lax_records(path: Path, draft: Draft) -> Iterator[Any]:

@@ -132,6 +132,10 @@ def _turns(steps: list[_Step], album: _Album) -> Iterator[Turn]:
             continue
         if step.tool_name not in TOOLS:
             raise album.unsound(f"there is no tool '{step.tool_name[:40]}'")
+        try:
+            msgspec.convert(step.tool_params, TOOLS[step.tool_name])
+        except msgspec.ValidationError as problem:
+            raise album.unsound(f"the parameters of {step.tool_name}: {problem}") from None
         call = {"name": step.tool_name, "parameters": step.tool_params}
         after = steps[index + 1] if index + 1 < len(steps) else _Step("query")
         result = after if after.type == "tool_result" else _Step("tool_result")

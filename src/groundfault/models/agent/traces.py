@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from groundfault.errors import DataError
-from groundfault.io.foreign import within
+from groundfault.io.foreign import decode_json, within
 from groundfault.io.store import read_json, write_bytes, write_json
 from groundfault.models.agent.settings import Settings
 from groundfault.records import Outcome, Prediction, Rle
@@ -95,6 +95,12 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     """Of an imported trace."""
 
+    def __post_init__(self) -> None:
+        for turn in self.turns:
+            named = turn.problem or isinstance(turn.parameters.get("text_prompt"), str)
+            if turn.tool == "segment_phrase" and not named:
+                raise ValueError("a turn segments a phrase and names none")
+
     @property
     def phrases(self) -> tuple[str, ...]:
         """What was segmented, in order."""
@@ -129,7 +135,7 @@ def trace_of(prediction: Prediction) -> Trace | None:
     if not prediction.text.startswith("{"):
         return None
     try:
-        return msgspec.json.decode(prediction.text, type=Trace)
+        return decode_json(prediction.text, Trace)
     except msgspec.DecodeError:
         return None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
-from groundfault.io.store import read_json
+from groundfault.io.store import is_there, note_of, read_json
 from groundfault.protocols import Protocol, of_summary
 from groundfault.records import Summary
 from groundfault.reports.sweeps import DEFAULT_T, DEFAULT_TAU
@@ -59,7 +59,7 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def contribution_names(self) -> tuple[str, ...]:
         """The columns that are summed."""
-        names = (self.table.schema.metadata or {}).get(b"contributions", b"").decode()
+        names = note_of(self.table, "contributions")
         return tuple(names.split(",")) if names else ()
 
     @property
@@ -144,7 +144,7 @@ def _load(folder: Path) -> RunData:
     if "Overall" not in summary.rows or not needed <= set(table.column_names):
         raise UsageError(f"{folder}: was not written by groundfault score or eval")
     made = folder / "run.json"
-    run = read_json(made, Run) if made.is_file() else None
+    run = read_json(made, Run) if is_there(made) else None
     return RunData(name=folder.resolve().name, folder=folder, summary=summary, table=table, run=run)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundfault.errors import UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.models.nano import SIDE_PX, shrink
 from groundfault.world import interventions as edits
 from groundfault.world.contexts import CONTEXTS
@@ -236,5 +237,5 @@ def paint(
     return Pictures(
         np.load(images_file, mmap_mode="r"),
         np.load(labels_file, mmap_mode="r"),
-        [msgspec.json.decode(line, type=Scene) for line in scenes_file.read_bytes().splitlines()],
+        [decode_json(line, Scene) for line in scenes_file.read_bytes().splitlines()],
     )

@@ -19,6 +19,7 @@ import torch
 
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
+from groundfault.io.foreign import decode_json
 from groundfault.io.store import cache_folder, locked, write_bytes, write_json
 from groundfault.models.segvlm.loading import load_bases
 from groundfault.models.segvlm.network import SegVLM, add_lora, make_room, projector
@@ -215,7 +216,7 @@ def _started(
         )
     fitting.restore(stored)
     lines = (own / LOG).read_bytes().splitlines() if (own / LOG).exists() else []
-    return [msgspec.json.decode(line, type=StepLog) for line in lines[: fitting.step]]
+    return [decode_json(line, StepLog) for line in lines[: fitting.step]]
 
 
 def _save(own: Path, fitting: Fitting, key: str, log: Sequence[StepLog], cluster: Cluster) -> None:

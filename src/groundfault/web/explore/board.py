@@ -104,7 +104,10 @@ class Board:
         self._prepare()
         self.names = self._names()
         self.text = _searchable([self.names, *self._words()])
-        self.ends: Callable[[Point], list[dict[str, Codes]]] = lru_cache(KEPT_POINTS)(self._ends)
+        self._counting = threading.Lock()
+        self._kept_ends: Callable[[Point], list[dict[str, Codes]]] = lru_cache(KEPT_POINTS)(
+            self._ends
+        )
         self._full_sums: Callable[[int, Point], Sums] = lru_cache(KEPT_POINTS * len(self.runs))(
             self._make_full_sums
         )
@@ -194,6 +197,12 @@ class Board:
 
         found = pc.index(self.names, name).as_py()
         return None if found < 0 else int(found)
+
+    def ends(self, point: Point) -> list[dict[str, Codes]]:
+        """Of each run, side → (entries,) numbers of labels. A page asks for them in several
+        requests at once: the first of these makes them."""
+        with self._counting:
+            return self._kept_ends(point)
 
     def right(self, point: Point, criterion: str) -> Codes:
         """(runs, entries) 1 where right, 0 where wrong, −1 where not known."""

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.web.explore.selection import Marked
 
 __all__ = ["FILE", "Event", "Note", "Notes"]
@@ -92,7 +93,7 @@ class Notes:
 
     def _take(self, line: bytes) -> None:
         try:
-            event = msgspec.json.decode(line, type=Event)
+            event = decode_json(line, Event)
         except (msgspec.DecodeError, UnicodeDecodeError):
             self.unread += bool(line.strip())
             return

@@ -14,6 +14,7 @@ import msgspec
 from groundfault.build.review import ADJUDICATION, Decision, Settled, write_decisions
 from groundfault.build.review_rules import load_protocols, own_protocols, write_rules
 from groundfault.errors import UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.web.review import statistics
 from groundfault.web.review.assignments import IDLE_S, Assignments
 from groundfault.web.review.database import Database, Rows, Unavailable, open_database
@@ -104,7 +105,7 @@ class ReviewDesk:
             "SELECT d.record FROM decision d LEFT JOIN undo u ON u.decision=d.id "
             "WHERE u.decision IS NULL AND d.verdict='reject'"
         )
-        records = [msgspec.json.decode(record, type=Decision) for (record,) in rejected]
+        records = [decode_json(record, Decision) for (record,) in rejected]
         reasons = Counter(reason for decision in records for reason in decision.reasons)
         return lambda: statistics.overview(said, self.items, people, states, reasons)
 

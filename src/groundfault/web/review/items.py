@@ -10,7 +10,7 @@ import msgspec
 
 from groundfault.build.review import ReviewItem, items_file, read_items
 from groundfault.errors import DataError
-from groundfault.io.foreign import within
+from groundfault.io.foreign import decode_json, within
 
 __all__ = ["Items", "Known"]
 
@@ -60,7 +60,7 @@ class Items(Mapping[str, Known]):
 
     def record(self, item_id: str) -> ReviewItem:
         """The whole item."""
-        return msgspec.json.decode(self._records[self._known[item_id].place], type=ReviewItem)
+        return decode_json(self._records[self._known[item_id].place], ReviewItem)
 
     def picture(self, place: str, side: str) -> Path | None:
         """The file of a picture; None where there is none such. Links that lead out of the build's
@@ -69,7 +69,7 @@ class Items(Mapping[str, Known]):
             return None
         if side not in ("before", "after") or int(place) >= len(self._records):
             return None
-        item = msgspec.json.decode(self._records[int(place)], type=ReviewItem)
+        item = decode_json(self._records[int(place)], ReviewItem)
         name = item.before if side == "before" else item.after
         try:
             return within(self.folder, name, file=items_file(self.folder), record=item.id)

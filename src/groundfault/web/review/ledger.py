@@ -15,6 +15,7 @@ import msgspec
 from groundfault.build.review import Decision, Settled, settle
 from groundfault.build.review_rules import ReviewProtocol
 from groundfault.errors import UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.web.review.database import Database, Rows
 from groundfault.web.review.items import Items
 
@@ -232,5 +233,5 @@ def all_decisions(rows: Rows) -> Iterator[Decision]:
 
 
 def _decoded(record: str, undone: bool) -> Decision:
-    decision = msgspec.json.decode(record, type=Decision)
+    decision = decode_json(record, Decision)
     return msgspec.structs.replace(decision, undone=True) if undone else decision

@@ -2,17 +2,21 @@ import { ask } from "/static/net.js";
 import { h, fill, badge, count } from "./dom.js";
 import * as state from "./state.js";
 
-const FREE = ["case", "tab", "way", "first", "page", "sort", "by", "down"];
+const FREE = [...state.OF_CASE, "tab", "way", "first", "page", "sort", "by", "down"];
 
 // Rates come twice: at once what the cells give, then everything with intervals.
 export function startRates(place, of, current) {
-  let asked = null, turn = 0, timer = 0;
+  let asked = null, turn = 0, timer = 0, whole = 0;  // the turn whose full rates are there
   async function load(query, more, mine) {
     try {
       const found = await ask(`/explore/api/rates?${query}${more}`);
-      if (mine === turn) draw(place, of, current(), found, more !== "");
+      if (mine !== turn || (!more && whole === mine)) return;  // the second answer may come first
+      if (more) whole = mine;
+      draw(place, of, current(), found, more !== "");
     } catch (problem) {
-      if (mine === turn && !more) fill(place, h("p", { class: "problem" }, problem.message));
+      if (mine !== turn) return;
+      if (more) place.classList.remove("waiting");
+      else fill(place, h("p", { class: "problem" }, problem.message));
     }
   }
   state.onChange(() => {
