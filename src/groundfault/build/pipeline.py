@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault.build.checking import VerifyStage
+from groundfault.build.checks.summary import SUMMARY, summary
 from groundfault.build.donors import categories, write_donors
 from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
@@ -85,6 +86,9 @@ class Services(NamedTuple):
     """The model that proposes."""
     critic: ChatClient | BatchedChatModel | None = None
     """The model that criticises proposals."""
+    vlm: ChatClient | BatchedChatModel | None = None
+    second_vlm: ChatClient | BatchedChatModel | None = None
+    """Models that check edits."""
     agree: Agree = unasked
 
 
@@ -184,7 +188,10 @@ class _Pipeline:
         def candidates() -> Iterator[Candidate]:
             return kept_candidates(self.folder, before)
 
-        return run_stage(stage, self.folder, candidates, retry=self.retry, on_progress=progress)
+        found = run_stage(stage, self.folder, candidates, retry=self.retry, on_progress=progress)
+        if name == "verify":
+            write_json(self.folder / SUMMARY, summary(self.folder, self.recipe.verify))
+        return found
 
     def _made(self, name: str, before: str) -> Stage:
         """The stage of a name, with what it needs."""
@@ -202,7 +209,14 @@ class _Pipeline:
                 agree=self.services.agree,
             )
         if name == "verify":
-            return VerifyStage(folder, recipe.verify)
+            return VerifyStage(
+                folder,
+                recipe.verify,
+                vlm=self.services.vlm,
+                second_vlm=self.services.second_vlm,
+                options=self.services.editor,
+                agree=self.services.agree,
+            )
         if name == "questions":
             chat = self.services.chat
             teller = None if chat is None else self._asked(recipe.propose.by, chat)
