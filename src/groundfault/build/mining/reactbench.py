@@ -74,7 +74,7 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     """A folder that pairs.parquet and attributes.parquet are written to: all that was counted."""
     per_pair: int | None = 50
     """Candidates of one pair, and of one (object, attribute); the paper does not say."""
-    min_area_share: float = 0.003
+    min_area_share: float = 0.002
     per_image: int | None = 12
     several: bool = True
     min_whole_share: float = 0.0

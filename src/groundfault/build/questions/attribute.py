@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from groundfault.build.proposals.layout import box_of, placed, sector
 from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import with_article
 from groundfault.build.questions.looks import NAMES, alike
@@ -60,7 +59,7 @@ def changed(
         ),
         where=where,
         own=own if layout == "twins" else "",
-        at=placed(sector(candidate.photograph, box_of(candidate.target))),
+        at=own,
         absurd=(*absurd, ""),
     )
     return about, lambda: some_of(rng, wrong, 2)

@@ -162,6 +162,7 @@ def erasure_facts(candidate: Candidate, about: Erased) -> dict[str, str]:
         "kept": facts.get("kept", "") or about.place,
         "location": about.place,
         about.kind: about.value,
+        "value": about.value,
         "present": ", ".join(
             sorted({t.category for t in candidate.photograph.things} - {candidate.target.category})
         ),

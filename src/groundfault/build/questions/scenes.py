@@ -93,7 +93,7 @@ def place_apart(candidate: Candidate) -> str:
     landmarks, or a part of the picture (Q-elsewhere)."""
     photograph, others = candidate.photograph, others_of_its_kind(candidate)
     part = sector(photograph, box_of(candidate.target))
-    for place in (area_of(candidate), *areas_beside(candidate)[:2]):
+    for place in (area_of(candidate), *areas_beside(candidate)[:4]):
         if place == part:
             continue
         if not any(o.crowd or _may_be_there(retargeted(candidate, o), place) for o in others):
