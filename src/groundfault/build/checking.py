@@ -28,7 +28,8 @@ from groundfault.llm.client import ChatClient
 
 __all__ = ["VerifySettings", "VerifyStage", "heard", "measure"]
 
-VERSION = "2"
+VERSION = "3"
+"""Of what is measured; another one makes old results stale."""
 Client = ChatClient | BatchedChatModel
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from groundfault.build.checks.check import Check, Seen, share
 from groundfault.build.colours import VISIBLE
 
-__all__ = ["NEW_CHANGED", "OVERLAP", "SIZE", "STRAY"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    BinaryMask = NDArray[np.bool_]
+
+__all__ = ["BOX_OVERLAP", "NEW_CHANGED", "OVERLAP", "SIZE", "STRAY"]
 
 NEW = ("replace", "add", "move")
 
@@ -15,6 +24,23 @@ def _overlap(seen: Seen) -> float | None:
         return None
     union = (seen.region | seen.new).sum()
     return float((seen.region & seen.new).sum() / union) if union else 0.0
+
+
+def _box_overlap(seen: Seen) -> float | None:
+    if seen.new is None:
+        return None
+    if not seen.region.any() or not seen.new.any():
+        return 0.0
+    boxes = np.array([_box(seen.region), _box(seen.new)], float)
+    low, high = boxes[:, :2], boxes[:, 2:]
+    common = np.prod(np.maximum(high.min(0) - low.max(0), 0))
+    return float(common / (np.prod(high - low, axis=1).sum() - common))
+
+
+def _box(mask: BinaryMask) -> tuple[int, int, int, int]:
+    """First row and column, and those after the last."""
+    rows, columns = np.nonzero(mask)
+    return rows.min(), columns.min(), rows.max() + 1, columns.max() + 1
 
 
 def _size(seen: Seen) -> float | None:
@@ -33,9 +59,16 @@ def _stray(seen: Seen) -> float | None:
 
 OVERLAP = Check(
     "mask_overlap",
-    "The new thing is where the old one was.",
+    "The new thing fills the old one's outline, as far as their shapes allow.",
     "IoU of both masks",
     _overlap,
+    kinds=("replace",),
+)
+BOX_OVERLAP = Check(
+    "box_overlap",
+    "The new thing is where the old one was.",
+    "IoU of both boxes",
+    _box_overlap,
     kinds=("replace",),
     setting="min_overlap",
     reason="another place",

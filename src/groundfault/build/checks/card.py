@@ -124,7 +124,7 @@ def cards(found: Sequence[Measured], labels: Labels, settings: VerifySettings) -
 def _by_pixels(
     found: Sequence[Measured], labels: Labels, settings: VerifySettings
 ) -> Iterator[CheckCard]:
-    for check in CHECKS:
+    for check in (each for each in CHECKS if each.wants):
         with_it = [each for each in found if check.name in each.checks]
         values = [float(each.checks[check.name]) for each in with_it]
         limits = [threshold(check, settings, each.kind) for each in with_it]

@@ -32,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     invariance.LEAKED,
     registration.CHECK,
     arrival.OVERLAP,
+    arrival.BOX_OVERLAP,
     arrival.SIZE,
     arrival.STRAY,
     arrival.NEW_CHANGED,

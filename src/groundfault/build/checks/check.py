@@ -112,8 +112,9 @@ class Check(NamedTuple):
     """The kinds of edit that it is about; empty for all."""
     setting: str = ""
     """The threshold's name in `VerifySettings`."""
-    wants: Literal["least", "most", "about 1"] = "least"
-    """What the threshold is to the number; "about 1" wants it between 1/threshold and threshold."""
+    wants: Literal["least", "most", "about 1", ""] = "least"
+    """What the threshold is to the number; "about 1" wants it between 1/threshold and threshold; ""
+    is neither good nor bad."""
     reason: str = ""
     """Why an edit is dropped that it objects to."""
     halved: bool = False

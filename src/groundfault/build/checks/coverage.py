@@ -30,4 +30,5 @@ INSIDE = Check(
     "The target changes or stays, as the kind of edit has it.",
     "share of the target's pixels with a visible change",
     _changed_inside,
+    wants="",
 )

@@ -42,6 +42,7 @@ TOUCHED = Check(
     "How much of the picture may differ.",
     "share of the picture's pixels",
     _touched,
+    wants="",
 )
 LEAKED = Check(
     "leaked",

@@ -23,7 +23,7 @@ class VerifySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     max_residual_px: float | None = 3.0
     """Shift that a quarter of a reply has left after it was laid over the photograph."""
     min_overlap: float | None = 0.3
-    """IoU of the masks of the old and the new thing, of replacements."""
+    """IoU of the boxes of the old and the new thing, of replacements."""
     max_size_ratio: float | None = 3.0
     """How much larger or smaller a replacement may be."""
     max_mask_stray: float | None = 0.1
