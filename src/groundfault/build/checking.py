@@ -102,6 +102,9 @@ class VerifyStage:
             if self.settings.resegment and segmenter is None:
                 segmenter = registry.load_model(self.settings.resegment, self.options)
             assert candidate.proposal is not None
+            if candidate.proposal.kind == "none":  # nothing was edited
+                keep(candidate, candidate)
+                continue
             found = measure(candidate, self.folder, segmenter)
             checks = {**candidate.checks, **found}
             reason = objection(found, self.settings, candidate.proposal.kind)

@@ -281,7 +281,13 @@ class _Doer:
 
     def _try(self, candidate: Candidate, image: Image) -> Candidate | NotEdited:
         job, proposal = self.job, candidate.proposal
-        assert proposal is not None and candidate.target.mask is not None
+        assert proposal is not None
+        if proposal.kind == "none":  # it is asked about as it is
+            path = find_photograph(candidate.photograph, job.images)
+            kept = keep_original(job.folder, candidate.photograph, path, image)
+            same = EditedPicture(before=kept, after=kept, editor="none")
+            return msgspec.structs.replace(candidate, edited=same)
+        assert candidate.target.mask is not None
         region = decode(candidate.target.mask)
         request = EditRequest(
             instruction=proposal.instruction,

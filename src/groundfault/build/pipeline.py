@@ -29,6 +29,7 @@ from groundfault.build.proposals.proposer import Proposer
 from groundfault.build.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
 from groundfault.build.proposals.scripted import ScriptedProposer
 from groundfault.build.proposing import ProposeStage
+from groundfault.build.questions.stage import QuestionStage
 from groundfault.build.recipe import Recipe
 from groundfault.build.records import Candidate, Dropped
 from groundfault.build.releasing import release
@@ -62,7 +63,8 @@ MADE = "build.json"
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
     """The stages of a build, in order."""
-    return ("mine", "propose", "edit", "verify", "review", "release")
+    asks = ("questions",) if benchmark == "reactbench" else ()
+    return ("mine", "propose", "edit", "verify", *asks, "review", "release")
 
 
 class Built(NamedTuple):
@@ -215,6 +217,12 @@ class _Pipeline:
                 options=self.services.editor,
                 agree=self.services.agree,
             )
+        if name == "questions":
+            chat = self.services.chat
+            teller = None if chat is None else self._asked(recipe.propose.by, chat)
+            asking = QuestionStage(folder, recipe.questions, teller=teller)
+            asking.offer(kept_candidates(folder, before))
+            return asking
         stage = ReviewStage(
             folder, recipe.benchmark, recipe.review.decisions, recipe.review.protocol
         )

@@ -20,7 +20,7 @@ from groundfault.build.proposals.exam_fields import (
     neighbours,
     tracing_fields,
 )
-from groundfault.build.proposals.exam_rules import OPERATIONS
+from groundfault.build.proposals.exam_rules import OPERATIONS, assigned_operations
 from groundfault.build.proposals.kinds import NOBODY, kin, named_denied
 from groundfault.build.proposals.layout import locative, room_beside, told_apart
 from groundfault.build.proposals.linter import errors, lint
@@ -332,12 +332,7 @@ def _tracing(
 
 def _operations(candidate: Candidate, rng: random.Random) -> list[str]:
     drawn = rng.sample(list(OPERATIONS), len(OPERATIONS))
-    assigned = [
-        candidate.facts.get("operation", ""),
-        *candidate.facts.get("fallbacks", "").split(","),
-    ]
-    named = [name.strip() for name in assigned if name.strip() in OPERATIONS]
-    return list(dict.fromkeys(named)) or drawn
+    return assigned_operations(candidate) or drawn
 
 
 def _ways(operation: str, candidate: Candidate, of: Usual, can: Repertoire) -> list[str]:
