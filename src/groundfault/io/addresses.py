@@ -11,30 +11,11 @@ __all__ = ["refuse_credentials"]
 
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s,]+", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRETS = frozenset(
-    [
-        "apikey",
-        "auth",
-        "authorization",
-        "bearer",
-        "code",
-        "credential",
-        "credentials",
-        "jwt",
-        "key",
-        "pass",
-        "passwd",
-        "password",
-        "pwd",
-        "secret",
-        "session",
-        "sig",
-        "signature",
-        "sk",
-        "token",
-    ]
+_SECRETS = re.compile(
+    "apikey|auth|authorization|bearer|code|credentials?|jwt|key|pass|passwd|password|pwd|secret|"
+    "session|sig|signature|sk|token"
 )
-"""Words in the name of a parameter that holds no version."""
+"""Words in the name of a parameter that holds a key."""
 _SECRET_VALUE = re.compile(r"(?:^|/)(?:sk|pk|hf|gsk|ghp|xai|AIza)[-_]?(?=\w*\d)[\w-]{12,}")
 """Keys of well-known services, wherever in an address they stand."""
 
@@ -77,5 +58,5 @@ def _is_secret(name: str, value: str) -> bool:
     >>> _is_secret("api-version", "2024-10-21"), _is_secret("accessToken", "x")
     (False, True)
     """
-    words = {word.lower() for word in _WORD.findall(name)}
-    return bool(words & _SECRETS or _SECRET_VALUE.search(value))
+    words = (word.lower() for word in _WORD.findall(name))
+    return any(map(_SECRETS.fullmatch, words)) or bool(_SECRET_VALUE.search(value))
