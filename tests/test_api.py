@@ -65,7 +65,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from groundfault.world.exams import build_exam
 
     folder = tmp_path_factory.mktemp("api") / "exam"
-    build_exam(4, folder, seed=1)
+    build_exam(4, folder, seed=1, layout="paper")
     return folder
 
 

@@ -294,6 +294,62 @@ def test_controls_have_a_row_of_their_own_and_are_resampled_with_their_sample() 
     assert len(set(scored.case.tolist())) == 8 and len(scored.case) == 12
 
 
+def with_twins(per_task: int = 2) -> Benchmark:
+    """An exam in which every sample has a twin with other answers."""
+    plain = exam(per_task)
+    samples, questions = reactbench.rows_of(plain)
+    asked: list[Question] = []
+    both: list[Sample] = []
+    for sample in samples:
+        twin = f"{sample.id}-twin"
+        facts = sample.facts | {"twin_of": sample.id}
+        both += [sample, msgspec.structs.replace(sample, id=twin, facts=facts)]
+        own = [question for question in questions if question.sample_id == sample.id]
+        asked += own
+        for question in own:
+            other = {"yes": "no", "no": "yes"}.get(question.answer, "D")
+            other = "C" if question.answer == "D" else other
+            answer = question.answer if question.type == "SA" else other
+            name = f"{twin}:Q{question.number}"
+            asked.append(msgspec.structs.replace(question, id=name, sample_id=twin, answer=answer))
+    return reactbench.benchmark_of(both, asked)
+
+
+def test_a_pair_is_right_where_both_twins_are() -> None:
+    """By hand: about the twins, the first two questions are answered rightly."""
+    asked = with_twins()
+    rows = rows_of(asked, lambda question, mode: "twin" not in question.id or question.number < 3)
+    summary = summary_of(asked, rows)
+    assert values_of(summary)["react_score"] == 1
+    assert values_of(summary)["paired_accuracy"] == pytest.approx(8 / 44)
+    for task, questions in (("erasure", 12), ("counting", 8)):
+        assert values_of(summary, task)["paired_accuracy"] == pytest.approx(2 / questions)
+    assert values_of(summary, "twin")["paired_accuracy"] is None
+    assert summary.rows["Overall"].metrics["paired_accuracy"].n == 2 * 2 * 44
+    assert "paired_accuracy" not in values_of(summary_of(exam(), rows_of(exam())))
+
+
+def test_unread_pairs_are_wrong_and_failed_ones_are_out() -> None:
+    asked = with_twins(1)
+    rows = rows_of(asked)
+
+    def ended(outcome: Outcome) -> Summary:
+        name = asked.items[-1].id
+        changed = [
+            msgspec.structs.replace(row, outcome=outcome, verdict=None, parsed=None)
+            if row.item_id == name
+            else row
+            for row in rows
+        ]
+        return summary_of(asked, changed)
+
+    assert values_of(ended(Outcome.UNPARSED))["paired_accuracy"] == pytest.approx(43 / 44)
+    failed = ended(Outcome.FAILED)
+    found = failed.rows["Overall"].metrics["paired_accuracy"]
+    assert found.value == 1 and found.n == 2 * 43
+    assert failed.bounds["Overall"]["paired_accuracy"] == pytest.approx((43 / 44, 1.0))
+
+
 def test_intervals_are_clustered_by_sample() -> None:
     """All questions of a sample end alike: the interval is that of 8 samples, not 88 answers."""
     asked = exam(4, ("erasure", "attribute"))

@@ -11,6 +11,7 @@ from collections import Counter
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -375,10 +376,9 @@ def files(path: Path) -> dict[str, bytes]:
 
 def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    one = build_exam(
-        8, tmp_path / "one", seed=3, size_px=96, workers=1, progress=lambda *p: told.append(p)
-    )
-    build_exam(8, tmp_path / "two", seed=3, size_px=96, workers=2)
+    small: dict[str, Any] = {"seed": 3, "size_px": 96, "layout": "paper"}
+    one = build_exam(8, tmp_path / "one", workers=1, progress=lambda *p: told.append(p), **small)
+    build_exam(8, tmp_path / "two", workers=2, **small)
     assert files(tmp_path / "one") == files(tmp_path / "two")
     assert told == [(k, 8) for k in range(1, 9)]
     assert reactbench.read(tmp_path / "one") == one

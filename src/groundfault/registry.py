@@ -113,6 +113,7 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
+        "twins": Entry("groundfault.metrics.twins:FAMILY", "paired accuracy over twins"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"
         ),

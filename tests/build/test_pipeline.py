@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,8 +20,10 @@ import numpy as np
 import pytest
 from tests.build.painting import ASKED
 from tests.build.photographs import write_set
+from tests.llm.chat_server import ChatServer, Request, Response, completion
 
 import groundfault as gf
+from groundfault.build.checking import VerifySettings
 from groundfault.build.funnel import read_funnel
 from groundfault.build.patches import restore
 from groundfault.build.pipeline import build
@@ -234,6 +237,33 @@ def test_a_build_that_is_killed_ends_as_if_it_never_was(recipe: Recipe, tmp_path
     build(recipe, tmp_path / "whole")
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert read_funnel(tmp_path / "killed").problem == ""
+
+
+def test_models_check_the_edits_of_a_build_once(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("aiohttp")
+    from groundfault.api.building import build as build_with
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-5ecret5ecret5ecret")
+    monkeypatch.setenv("GROUNDFAULT_RESPONSES", str(tmp_path / "responses.sqlite"))
+    verify = VerifySettings(vlm="openai:one", second_vlm="openai:two", side_px=160)
+    recipe = msgspec.structs.replace(recipe, verify=verify)
+
+    def answer(request: Request) -> Response:
+        questions = re.findall(r"^Q-\d+(?= )", request.last[0], re.MULTILINE)
+        return Response(content=completion("\n".join(f"{each}: yes" for each in questions)))
+
+    with ChatServer(answer) as server:
+        built = build_with(recipe, tmp_path / "out", until="verify", base_url=server.url)
+        times = len(server.requests)
+        build_with(recipe, tmp_path / "out", until="verify", base_url=server.url)
+        assert len(server.requests) == times > 0 and not built.stopped
+    told = json.loads((tmp_path / "out" / "checks.json").read_text())
+    asked = {each["question"]: each for each in told["questions"]}
+    assert asked["positive-true"]["first"] == asked["positive-true"]["second"] == 1.0
+    assert asked["negative-false"]["first"] == 0.0
+    assert asked["positive-true"]["n"] == len(list(kept_candidates(tmp_path / "out", "verify")))
 
 
 def test_stages_say_what_became_of_whom(recipe: Recipe, tmp_path: Path) -> None:

@@ -172,14 +172,24 @@ def test_a_link_reproduces_the_view(page: Page) -> None:
     page.settled()
     page.click(".entries .name")
     wait(lambda: page.find("#case").is_displayed() and page.all("#case .answer"), "the case")
-    before = (page.names(), page.texts(".rates td"), page.texts("#case .answer"))
+    page.click("#case .run-toggle[data-run='1']")
+    page.click("#case .shows-low")
+    wait(lambda: "low=1" in page.browser.current_url, "what is drawn in the address")
+    pressed = "#case .toggles [aria-pressed='true']"
+    before = (
+        page.names(),
+        page.texts(".rates td"),
+        page.texts("#case .answer"),
+        page.texts(pressed),
+    )
     link = page.browser.current_url
     page.browser.switch_to.new_window("tab")
     try:
         page.browser.get(link)
         page.settled()
         wait(lambda: page.all("#case .answer"), "the case")
-        assert (page.names(), page.texts(".rates td"), page.texts("#case .answer")) == before
+        now = (page.names(), page.texts(".rates td"), page.texts("#case .answer"))
+        assert (*now, page.texts(pressed)) == before
     finally:
         page.browser.close()
         page.browser.switch_to.window(page.browser.window_handles[0])

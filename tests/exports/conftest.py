@@ -17,7 +17,7 @@ from groundfault.world.exams import build_exam
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Every task has samples."""
     folder = tmp_path_factory.mktemp("exports") / "exam"
-    built = build_exam(10, folder, size_px=128, workers=1)
+    built = build_exam(10, folder, size_px=128, layout="paper", workers=1)
     assert {case.intervention for case in built.cases} == {
         "erasure",
         "attribute",

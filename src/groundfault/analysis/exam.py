@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from groundfault.analysis.statistics import holm, mcnemar, paired_difference
-from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_control
+from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_twin
 from groundfault.metrics import Share
 from groundfault.metrics import exam as metric
 from groundfault.protocols.exam import Slot, slots_of
@@ -51,7 +51,7 @@ def cot_effects(
     """Row → effect; {} where the run has one mode only."""
     pairs: dict[str, dict[str, Slot]] = {}
     for slot in slots_of(benchmark, predictions):
-        if not slot.unscored and not is_control(slot.case):
+        if not slot.unscored and not is_twin(slot.case):
             pairs.setdefault(slot.item.id, {})[slot.mode] = slot
     both = [(pair["std"], pair["cot"]) for pair in pairs.values() if len(pair) == 2]
     effects: dict[str, CotEffect] = {}
@@ -101,7 +101,7 @@ def hallucination_rates(
     wrong: dict[tuple[str, str], dict[str, list[bool]]] = {}
     asked: dict[str, set[str]] = {}
     for slot in slots_of(benchmark, predictions):
-        if not is_control(slot.case):
+        if not is_twin(slot.case):
             asked.setdefault(slot.case.intervention, set()).add(slot.label)
             of_mode = wrong.setdefault((slot.case.intervention, slot.mode), {})
             if not slot.unscored:

@@ -108,17 +108,19 @@ def _services(
         free = guess.cost == 0 or (guess.cost is None and local)
         agree(f"{about}: {estimate_line(guess)}. Ask?", free)
 
-    by, critic = recipe.propose.by, recipe.propose.critic
+    by, critic, verify = recipe.propose.by, recipe.propose.critic, recipe.verify
     return Services(
         editor=editor,
         agree=agreed,
         chat=None if by.partition(":")[0] in OFFLINE else _chat(by, options),
         critic=_chat(critic, options) if critic else None,
+        vlm=_chat(verify.vlm, options) if verify.vlm else None,
+        second_vlm=_chat(verify.second_vlm, options) if verify.second_vlm else None,
     )
 
 
 def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:
-    """A model that proposes, or criticises."""
+    """A model that proposes, criticises or checks."""
     price = parse_price(options.price) if options.price else None
     return load_chat_model(
         spec,

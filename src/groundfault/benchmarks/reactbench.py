@@ -20,6 +20,9 @@ Such a folder is read too: pictures are in its `images`, or where they are said 
 Erasure's Q1 has two wordings in the paper, a and b, that count as one question. A sample may be
 asked one of them or both: then it has two questions of number 1, Q1a first, and each counts half.
 
+A sample may have a twin, asked in the same words with the same options about a picture with other
+answers: its fact `twin_of` is the id of the sample that it goes with.
+
 Attributes are of any type; the fact `attribute` names it (colour, shape …), and `direction`, if
 given, is one of the six in which the paper's edits go (`DIRECTIONS`).
 
@@ -51,20 +54,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARD",
+    "CONTROL",
     "DIRECTIONS",
     "FORMAT_VERSION",
     "LAYOUT",
     "LETTERS",
     "MOST_IN_RANGE",
+    "TWIN",
     "Question",
     "Sample",
     "benchmark_of",
-    "is_control",
+    "is_twin",
     "question_labels",
     "read",
     "read_native",
     "rows_of",
     "span",
+    "twin_of",
     "write",
     "write_exam",
     "write_native",
@@ -482,9 +488,21 @@ def question_labels(items: Iterable[Item]) -> dict[str, str]:
     }
 
 
-def is_control(case: Case) -> bool:
-    """Whether a case shows the unedited picture."""
-    return "control" in case.facts
+TWIN, CONTROL = "-twin", "-control"
+"""How the ids of twins end, behind that of their sample; of exams of 0.1 those of controls."""
+
+
+def is_twin(case: Case) -> bool:
+    """Whether a case is asked the same as another one about a picture with other answers: the
+    unedited one, the same picture twice, another count."""
+    return "twin_of" in case.facts or "control" in case.facts
+
+
+def twin_of(case: Case) -> str:
+    """The id of the case that a twin goes with; "" of a case that is none."""
+    if "control" in case.facts:
+        return case.id.removesuffix(CONTROL)
+    return case.facts.get("twin_of", "")
 
 
 def write_native(benchmark: Benchmark, folder: AnyPath) -> None:
@@ -601,10 +619,33 @@ def _check(
         _check_layout(sample, asked[sample.id], q_file)
         for question in asked[sample.id]:
             _check_question(question, sample, q_file)
+    _check_twins(samples, asked, s_file, q_file)
     in_order = [question for sample in samples for question in asked[sample.id]]
     for found, expected in zip(questions, in_order, strict=True):
         if found is not expected:
             _refuse(q_file, found, "it does not stand in the order of the samples")
+
+
+def _check_twins(
+    samples: Sequence[Sample],
+    asked: Mapping[str, Sequence[Question]],
+    s_file: Path,
+    q_file: Path,
+) -> None:
+    """A twin is asked what its sample is asked, and has another answer to everything."""
+    known = {sample.id: sample for sample in samples}
+    for twin in samples:
+        name = twin.facts.get("twin_of")
+        if name is None:
+            continue
+        sample = known.get(name)
+        if sample is None or sample.task != twin.task or "twin_of" in sample.facts:
+            _refuse(s_file, twin, f"it is the twin of '{name}', which is no {twin.task} sample")
+        for one, other in zip(asked[name], asked[twin.id], strict=True):
+            if (one.text, one.options, one.polarity) != (other.text, other.options, other.polarity):
+                _refuse(q_file, other, f"question {one.id} of its twin has other words or options")
+            if one.answer == other.answer and one.type != "SA":
+                _refuse(q_file, other, f"question {one.id} of its twin has the same answer")
 
 
 def _check_unique(file: Path, kind: str, names: Iterable[str]) -> None:

@@ -45,10 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EditJob", "EditSettings", "EditStage", "touchable"]
 
-VERSION = "1"
+VERSION = "2"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
+NO_DONOR = "no donor"
+"""Why an editor refuses what it could do with another thing."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
@@ -265,9 +267,27 @@ class _Doer:
         return Record(id=candidate.id, candidate=found)
 
     def _edit(self, candidate: Candidate) -> Candidate | NotEdited:
+        """Try what is proposed; where the editor has nothing to do it with, what else might be."""
+        assert candidate.proposal is not None
+        image = read_photograph(candidate.photograph, self.job.images)
+        found: Candidate | NotEdited | None = None
+        for proposal in (candidate.proposal, *candidate.proposal.alternatives):
+            alone = msgspec.structs.replace(proposal, alternatives=())
+            found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)
+            if not isinstance(found, NotEdited) or found.reason != NO_DONOR:
+                break
+        assert found is not None
+        return found
+
+    def _try(self, candidate: Candidate, image: Image) -> Candidate | NotEdited:
         job, proposal = self.job, candidate.proposal
-        assert proposal is not None and candidate.target.mask is not None
-        image = read_photograph(candidate.photograph, job.images)
+        assert proposal is not None
+        if proposal.kind == "none":  # it is asked about as it is
+            path = find_photograph(candidate.photograph, job.images)
+            kept = keep_original(job.folder, candidate.photograph, path, image)
+            same = EditedPicture(before=kept, after=kept, editor="none")
+            return msgspec.structs.replace(candidate, edited=same)
+        assert candidate.target.mask is not None
         region = decode(candidate.target.mask)
         request = EditRequest(
             instruction=proposal.instruction,

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault.build.checking import VerifyStage
+from groundfault.build.checks.summary import SUMMARY, summary
 from groundfault.build.donors import categories, write_donors
 from groundfault.build.editing import EditStage
 from groundfault.build.funnel import Funnel, FunnelWriter
@@ -28,6 +29,7 @@ from groundfault.build.proposals.proposer import Proposer
 from groundfault.build.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
 from groundfault.build.proposals.scripted import ScriptedProposer
 from groundfault.build.proposing import ProposeStage
+from groundfault.build.questions.stage import QuestionStage
 from groundfault.build.recipe import Recipe
 from groundfault.build.records import Candidate, Dropped
 from groundfault.build.releasing import release
@@ -61,7 +63,8 @@ MADE = "build.json"
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
     """The stages of a build, in order."""
-    return ("mine", "propose", "edit", "verify", "review", "release")
+    asks = ("questions",) if benchmark == "reactbench" else ()
+    return ("mine", "propose", "edit", "verify", *asks, "review", "release")
 
 
 class Built(NamedTuple):
@@ -83,6 +86,9 @@ class Services(NamedTuple):
     """The model that proposes."""
     critic: ChatClient | BatchedChatModel | None = None
     """The model that criticises proposals."""
+    vlm: ChatClient | BatchedChatModel | None = None
+    second_vlm: ChatClient | BatchedChatModel | None = None
+    """Models that check edits."""
     agree: Agree = unasked
 
 
@@ -182,7 +188,10 @@ class _Pipeline:
         def candidates() -> Iterator[Candidate]:
             return kept_candidates(self.folder, before)
 
-        return run_stage(stage, self.folder, candidates, retry=self.retry, on_progress=progress)
+        found = run_stage(stage, self.folder, candidates, retry=self.retry, on_progress=progress)
+        if name == "verify":
+            write_json(self.folder / SUMMARY, summary(self.folder, self.recipe.verify))
+        return found
 
     def _made(self, name: str, before: str) -> Stage:
         """The stage of a name, with what it needs."""
@@ -200,7 +209,20 @@ class _Pipeline:
                 agree=self.services.agree,
             )
         if name == "verify":
-            return VerifyStage(folder, recipe.verify)
+            return VerifyStage(
+                folder,
+                recipe.verify,
+                vlm=self.services.vlm,
+                second_vlm=self.services.second_vlm,
+                options=self.services.editor,
+                agree=self.services.agree,
+            )
+        if name == "questions":
+            chat = self.services.chat
+            teller = None if chat is None else self._asked(recipe.propose.by, chat)
+            asking = QuestionStage(folder, recipe.questions, teller=teller)
+            asking.offer(kept_candidates(folder, before))
+            return asking
         stage = ReviewStage(
             folder, recipe.benchmark, recipe.review.decisions, recipe.review.protocol
         )

@@ -11,6 +11,7 @@
     by = "rules"
     [edit]
     by = "procedural"
+    [questions]                   # of an exam: layout = "twins" or "paper"
     [review]
     decisions = "decisions.jsonl"
 
@@ -28,6 +29,7 @@ import msgspec
 from groundfault.build.checking import VerifySettings
 from groundfault.build.editing import EditSettings
 from groundfault.build.proposing import ProposeSettings
+from groundfault.build.questions.stage import QuestionSettings
 from groundfault.build.releasing import ReleaseSettings
 from groundfault.config import load_toml
 from groundfault.errors import UnknownName
@@ -71,6 +73,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     propose: ProposeSettings = ProposeSettings()
     edit: EditSettings = EditSettings()
     verify: VerifySettings = VerifySettings()
+    questions: QuestionSettings = QuestionSettings()
     review: ReviewSettings = ReviewSettings()
     release: ReleaseSettings = ReleaseSettings()
 

@@ -40,6 +40,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     replacements `question` and `counterfactual_question`."""
     by: str = ""
     """Who proposed it: "rules", or the model's name."""
+    alternatives: tuple[Proposal, ...] = ()
+    """What else might be done, in order, where the editor has nothing to do this with."""
 
 
 class EditedPicture(msgspec.Struct, frozen=True, kw_only=True):

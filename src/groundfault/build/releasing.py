@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.benchmarks import folder, reactbench
+from groundfault.build.exams import exam_rows
 from groundfault.build.hub_folder import HUB, write_hub_folder
 from groundfault.build.native import write_cafe, write_halluseg
 from groundfault.build.patches import write_patches
@@ -170,14 +171,6 @@ def benchmark_of(
     source: str,
 ) -> tuple[Benchmark, dict[str, str]]:
     """Accepted candidates as a benchmark, and the kept file of each of its pictures."""
-    cases: list[Case] = []
-    items: list[Item] = []
-    pictures: dict[str, str] = {}
-    for candidate in candidates:
-        case, asked, shown = CASES[benchmark](candidate)
-        cases.append(case)
-        items += asked
-        pictures |= shown
     protocol, metric, title = TITLES[benchmark]
     card = Card(
         name=settings.name or f"built-{benchmark}",
@@ -189,6 +182,18 @@ def benchmark_of(
         main_metric=metric,
         about=about,
     )
+    if benchmark == "reactbench":
+        samples, questions, shown = exam_rows(candidates)
+        made = reactbench.benchmark_of(samples, questions, notes=(source,))
+        return msgspec.structs.replace(made, card=card), shown
+    cases: list[Case] = []
+    items: list[Item] = []
+    pictures: dict[str, str] = {}
+    for candidate in candidates:
+        case, asked, shown = CASES[benchmark](candidate)
+        cases.append(case)
+        items += asked
+        pictures |= shown
     return Benchmark(card=card, cases=tuple(cases), items=tuple(items)), pictures
 
 

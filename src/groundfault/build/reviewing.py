@@ -22,6 +22,8 @@ from groundfault.build.stages import Keep
 __all__ = ["ReviewStage", "review_item"]
 
 NONE = "none"
+REASONING = ("question", "counterfactual_question")
+"""Fields of a proposal that are asked in the place of its phrases, where there are any."""
 
 
 class ReviewStage:
@@ -81,6 +83,7 @@ def review_item(candidate: Candidate, protocol: str) -> ReviewItem:
         "negative": proposal.negative,
         "instruction": proposal.instruction,
         "rationale": proposal.rationale,
+        **{name: proposal.fields.get(name, "") for name in REASONING},
     }
     return ReviewItem(
         id=candidate.id,
@@ -104,6 +107,7 @@ def _corrected(candidate: Candidate, item: ReviewItem, votes: dict[str, int]) ->
         proposal,
         positive=item.texts.get("positive", proposal.positive),
         negative=item.texts.get("negative", proposal.negative),
+        fields=proposal.fields | {n: item.texts[n] for n in REASONING if n in item.texts},
     )
     target = candidate.target
     if item.mask != target.mask:

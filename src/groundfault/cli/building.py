@@ -297,6 +297,33 @@ def explain(
         print(f"written: {out}")
 
 
+def check_card(
+    folder: Annotated[Path, typer.Argument(help="The folder of a build.")],
+    labels: Annotated[
+        Path,
+        typer.Option(
+            "--labels", help='Lines {"id", "verdict": "accept" or "reject"}, or decisions.jsonl.'
+        ),
+    ],
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="Whose thresholds are tried. [the default ones]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """How often each automatic check is wrong, by labels that people gave."""
+    from groundfault.build.checks.card import check_cards, read_labels
+    from groundfault.build.recipe import read_recipe
+    from groundfault.reports.check_cards import card_table
+    from groundfault.reports.tables import show
+
+    settings = None if recipe is None else read_recipe(recipe).verify
+    cards = check_cards(folder, read_labels(labels), settings)
+    if as_json:
+        print_json(cards)
+    else:
+        show(card_table(cards), Format.terminal)
+
+
 def restore(
     release: Annotated[Path, typer.Argument(help="A release without pictures.")],
     images: Annotated[list[Path], typer.Option("--images", help="Its photographs; repeat.")],
@@ -318,6 +345,7 @@ def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     commands: dict[str, Command] = {name: _from_benchmark(name, a) for name, a in ABOUT.items()}
     commands |= {"pairs": pairs, "status": status, "explain": explain, "restore": restore}
+    commands["check-card"] = check_card
     named = words[1] if len(words) > 1 and words[0] == "build" else ""
     if named.endswith(".toml"):
         commands = {named: _from_recipe(named)}

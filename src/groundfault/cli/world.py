@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,15 +14,23 @@ from groundfault.cli.options import add_group
 from groundfault.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from groundfault.exams import Layout
     from groundfault.records import Benchmark
     from groundfault.world.presets import BuildSettings
+
+
+class ExamLayout(StrEnum):
+    twins = "twins"
+    paper = "paper"
+
 
 EVERY_PRESET = ("cafe", "halluseg", "reactbench", "clean")
 OPTIONS_OF = {
     "--dose": ("cafe",),
     "--crowd": ("cafe",),
-    "--controls": ("cafe", "reactbench"),
+    "--controls": ("cafe", "reactbench"),  # where twins are controls, and there anyway
     "--split": ("cafe", "halluseg"),
+    "--layout": ("reactbench",),
 }
 """Presets that an option means something to; the others refuse it."""
 SHARE = "from 0 to 1."
@@ -40,6 +49,10 @@ def world_build(
     controls: Annotated[
         bool, typer.Option("--controls", help="Also each case's unedited picture.")
     ] = False,
+    layout: Annotated[
+        ExamLayout,
+        typer.Option("--layout", help="Of an exam: each sample with its twin, or as the paper."),
+    ] = ExamLayout.twins,
     split: Annotated[
         str, typer.Option("--split", help="Only seen, unseen-pair or unseen-part. [all]")
     ] = "",
@@ -70,11 +83,19 @@ def world_build(
 
     if preset not in (*EVERY_PRESET, "all"):
         raise UnknownName("preset", preset, (*EVERY_PRESET, "all"))
-    given = {"--dose": dose != "1", "--crowd": crowd, "--controls": controls, "--split": split}
+    given = {
+        "--dose": dose != "1",
+        "--crowd": crowd,
+        "--controls": controls,
+        "--split": split,
+        "--layout": layout is not ExamLayout.twins,
+    }
     for option in (name for name, value in given.items() if value):
         if preset not in (*OPTIONS_OF[option], "all"):
             fitting = " and ".join(OPTIONS_OF[option])
             raise UsageError(f"{option} goes with {fitting}, not with {preset}; leave it out")
+    if preset == "reactbench" and controls and layout is ExamLayout.paper:
+        raise UsageError("the paper's layout has no twins; leave --controls or --layout paper out")
     if native is not None:
         _check_apart(out, native)
     settings = BuildSettings(
@@ -97,7 +118,7 @@ def world_build(
             for name in EVERY_PRESET if preset == "all" else (preset,):
                 part = name if preset == "all" else "."
                 to = None if files is None else files / part
-                lines += _build(name, n, new / part, settings, to, workers)
+                lines += _build(name, n, new / part, settings, to, workers, layout.value)
     except (OSError, UsageError) as problem:
         # The store's own words for a full disk name a temporary file, which nobody asked for.
         cause = problem if isinstance(problem, OSError) else problem.__context__
@@ -126,6 +147,7 @@ def _build(
     settings: BuildSettings,
     native: Path | None,
     workers: int | None,
+    layout: Layout,
 ) -> list[str]:
     """Build one preset; what to say about it."""
     import msgspec
@@ -143,14 +165,15 @@ def _build(
                 seed=settings.seed,
                 size_px=settings.size_px,
                 world=settings.world,
-                controls=settings.controls,
+                layout=layout,
                 workers=workers,
                 progress=advance,
             )
         if native is not None:
             write_native(exam, native)
+        each = " (with twins)" if layout == "twins" else ""
         return [
-            f"{preset}: {len(exam.cases)} samples, {len(exam.items)} questions",
+            f"{preset}: {len(exam.cases)} samples{each}, {len(exam.items)} questions",
             f"content hash: {exam.card.content_hash}",
         ]
     if preset == "clean":  # it has none; one that was asked for is for the other presets

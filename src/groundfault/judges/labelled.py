@@ -20,7 +20,7 @@ from typing import Literal
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import is_control
+from groundfault.benchmarks.reactbench import is_twin
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import decode_json
 from groundfault.judges import ShortAnswer, by_item, expected, for_judge, is_judged_in_words
@@ -78,7 +78,7 @@ def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelle
 def labelled_answers(benchmark: Benchmark) -> Iterator[Labelled]:
     """Right and wrong answers to every question that a judge is needed for."""
     for case, item in by_item(benchmark).values():
-        if is_judged_in_words(case, item) and not is_control(case):
+        if is_judged_in_words(case, item) and not is_twin(case):
             right, wrong = _wordings(case, expected(item))
             for verdict, texts in (("right", right), ("wrong", wrong)):
                 for text in texts:

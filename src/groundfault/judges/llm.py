@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+from groundfault.benchmarks.reactbench import is_twin
 from groundfault.errors import GroundfaultError
 from groundfault.interfaces import ChatModel
 from groundfault.judges import Judgement, ShortAnswer
@@ -164,10 +165,10 @@ def _word(text: str) -> Verdict | None:
 
 
 def _rules(answer: ShortAnswer) -> str:
-    """The rule of a question, about its sample. An unedited control goes by its notes alone."""
+    """The rule of a question, about its sample. A twin goes by its notes alone."""
     facts, task = answer.case.facts, answer.case.intervention
     dimension = answer.expected.dimension
-    if "control" in facts:
+    if is_twin(answer.case):
         return PLAIN
     slot = "" if task == "tracing" else "direct" if dimension in _DIRECT else dimension
     rule = RULES.get((task, slot), PLAIN)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from groundfault.benchmarks.reactbench import is_control
+from groundfault.benchmarks.reactbench import is_twin
 from groundfault.judges import BY_RULE, Judgement, ShortAnswer, by_item, is_judged_in_words
 from groundfault.parsing.assertions import (
     CLAUSE,
@@ -58,7 +58,9 @@ def unmarkable(benchmark: Benchmark) -> dict[str, int]:
 
 def _is_markable(case: Case) -> bool:
     if case.intervention != "attribute":
-        return (case.intervention, is_control(case)) in _RULES
+        return (case.intervention, is_twin(case)) in _RULES
+    if case.facts.get("by_words"):
+        return True
     named = case.facts.get("attribute", "colour").casefold()
     return named in ("colour", "color") and case.facts.get("shown", "") in _SHADES
 
@@ -69,7 +71,7 @@ def _verdict(answer: ShortAnswer) -> Verdict | None:
     text = text.replace("’", "'").casefold()
     if not text.strip() or not _is_markable(case):
         return None
-    rule = _RULES[case.intervention, is_control(case)]
+    rule = _RULES[case.intervention, is_twin(case)]
     if answer.reasoned:
         subject = _subject(case, number)
         for conclusion in _conclusions(text):
@@ -79,7 +81,7 @@ def _verdict(answer: ShortAnswer) -> Verdict | None:
             if found is not None:
                 return found
     found = rule(case.facts, number, rubric, text)
-    habit = not is_control(case) and _AS_USUAL.search(text)
+    habit = not is_twin(case) and _AS_USUAL.search(text)
     return "wrong" if found is None and habit else found
 
 
@@ -102,7 +104,11 @@ def _subject(case: Case, number: int) -> re.Pattern[str]:
     """What a conclusion must be about; a remark about other things decides nothing."""
     facts = case.facts
     if case.intervention == "tracing":
-        return _named(facts["object"])
+        thing = _named(facts["object"]).pattern
+        return re.compile(f"{thing}|{_NOTHING.pattern}" if is_twin(case) else thing)
+    if case.intervention == "attribute" and facts.get("by_words"):
+        words = f"{_told(facts['shown']).pattern}|{_told(facts['usual']).pattern}"
+        return re.compile(f"{words}|{_NO_SUCH.pattern}")
     if case.intervention == "attribute":
         return re.compile(f"{_COLOUR.pattern}|{_NO_SUCH.pattern}")
     about = f"{_named(facts['erased']).pattern}|{_EMPTY.pattern}"
@@ -213,10 +219,10 @@ def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
     return "right" if any(_named(name).search(text) for name in around) else None
 
 
-def _erasure_control(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+def _erasure_twin(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
     present = [name for name in facts.get("present", "").split(", ") if name]
     if number == 7:
-        return _by_colour(text, facts["colour"])
+        return _by_colour(text, facts["colour"]) if facts.get("colour", "") in _SHADES else None
     return "right" if asserts(text, _named(facts["erased"], present)) else "wrong"
 
 
@@ -279,7 +285,26 @@ _NO_SUCH = re.compile(
 )
 
 
+def _by_words(facts: dict[str, str], number: int, twin: bool, text: str) -> Verdict | None:
+    """Of an attribute that one or two words tell: those that are asserted."""
+    usual, shown = facts["usual"], facts["shown"]
+    right = asserts(text, _told(shown))
+    if twin:
+        return "right" if right else "wrong" if _EMPTY.search(text) else None
+    if asserts(text, _told(usual)):
+        return "wrong"
+    gone = re.search(r"\b(?:neither|none|nor)\b", text) if number == 8 else None
+    return "right" if right or gone else None
+
+
+def _told(words: str) -> re.Pattern[str]:
+    forms = {words.casefold(), words.casefold().removesuffix("en")}
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(forms)))})(?:en)?\b")
+
+
 def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    if facts.get("by_words") and number != 7:
+        return _by_words(facts, number, False, text)
     usual, shown = facts["usual"], facts["shown"]
     usual_words = (
         re.compile(rf"\b(?:{'|'.join(_SHADES[usual].split())})\b")
@@ -305,9 +330,9 @@ def _attribute(facts: dict[str, str], number: int, rubric: str, text: str) -> Ve
     return "right" if re.match(r"^\W*(?:no|nothing)\b", text) else None
 
 
-def _attribute_control(
-    facts: dict[str, str], number: int, rubric: str, text: str
-) -> Verdict | None:
+def _attribute_twin(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    if number != 7 and facts.get("by_words"):
+        return _by_words(facts, number, True, text)
     if number != 7:
         return _by_colour(text, facts["shown"])
     where = re.search(r"says that it is (?:on|in) the (left|middle|right)", rubric)
@@ -364,6 +389,23 @@ def _tracing(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
     return "right" if _fits(facts, kinds, text) else "wrong"
 
 
+def _tracing_twin(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
+    """Nothing changed."""
+    told = _NO_CHANGE.sub(" nothing ", text)
+    if _NOTHING.search(told):
+        return "right"
+    kinds = {kind for kind, pattern in _KIND.items() if pattern.search(told)}
+    return "wrong" if kinds or _named(facts["object"]).search(told) else None
+
+
+_NOTHING = re.compile(
+    r"\b(?:nothing|no (?:changes?|differences?|such|objects?|visible)|identical|the same|unchanged|"
+    r"not? changed?|none|didn't change|did not change|hasn't changed|not differ|"
+    r"can(?:not|'t) (?:find|see) any)\b|^\W*no\b"
+)
+"""Says that two pictures are alike."""
+
+
 def _fits(facts: dict[str, str], kinds: set[str], text: str) -> bool:
     """Whether the kinds of change that an answer tells are the one that was made."""
     kind, both = facts["operation"], {"remove", "add"} <= kinds
@@ -410,9 +452,10 @@ def _about_there(text: str, location: str) -> bool:
 _Rule = Callable[[dict[str, str], int, str, str], Verdict | None]
 _RULES: Mapping[tuple[str, bool], _Rule] = {
     ("erasure", False): _erasure,
-    ("erasure", True): _erasure_control,
+    ("erasure", True): _erasure_twin,
     ("attribute", False): _attribute,
-    ("attribute", True): _attribute_control,
+    ("attribute", True): _attribute_twin,
     ("tracing", False): _tracing,
+    ("tracing", True): _tracing_twin,
 }
-"""By task, and whether the picture is an unedited control."""
+"""By task, and whether it is about the twin."""

@@ -1,7 +1,7 @@
 """What an exam's words give away: the best answer that wording and options alone allow.
 
 `text-only` looks at no picture. It learns from the exam's own questions and keys which wordings go
-with which answers, by cross-validation: the questions of a case, with those of its control, are
+with which answers, by cross-validation: the questions of a case, with those of its twin, are
 answered by what was learnt from all other cases. What it scores above chance is what a model could
 score that never looks, however well it was trained on exams of this kind.
 
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from groundfault.benchmarks.reactbench import CONTROL, TWIN
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.models.baselines import guess_in_words, in_words
@@ -94,8 +95,8 @@ def load(argument: str, options: ModelOptions) -> TextOnly:
 
 
 def _cluster(item: Item) -> str:
-    """A control is asked what its case is asked."""
-    return item.case_id.removesuffix("-control")
+    """A twin is asked what its case is asked."""
+    return item.case_id.removesuffix(CONTROL).removesuffix(TWIN)
 
 
 def _asked(item: Item, answer: Answer) -> Asked:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from groundfault.benchmarks.reactbench import DIRECTIONS, is_control, question_labels
+from groundfault.benchmarks.reactbench import DIRECTIONS, is_twin, question_labels, twin_of
 from groundfault.errors import DataError
-from groundfault.metrics import columns_of
+from groundfault.metrics import columns_of, twins
 from groundfault.metrics import exam as metric
 from groundfault.protocols.protocol import Protocol
 from groundfault.protocols.scored import Scored
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from groundfault.protocols.scored import Floats
 
-__all__ = ["CONTROL", "PROTOCOL", "Slot", "score", "slots_of"]
+__all__ = ["CONTROL", "PROTOCOL", "TWIN", "Slot", "score", "slots_of"]
 
-CONTROL = "control"
-"""The row of cases that show the unedited picture."""
+TWIN, CONTROL = "twin", "control"
+"""The row of twins; in exams of 0.1, that of cases that show the unedited picture."""
 _IMPUTED = ("right", "wrong", "yes", "no", "unparsed", "std right", "cot right")
 
 
@@ -75,7 +75,8 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
-    """Score graded answers. An unedited control is resampled with the case that it controls.
+    """Score graded answers. A twin is resampled with its case, and in no row but its own: scores
+    are about the edited pictures, `paired_accuracy` is about both.
 
     A question without a prediction, in a mode that the run has, counts as failed: the run is
     incomplete.
@@ -83,19 +84,21 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
     slots = slots_of(benchmark, predictions)
     modes = [mode for mode in metric.MODES if any(slot.mode == mode for slot in slots)]
     unscored = [slot for slot in slots if slot.unscored]
-    control = np.array([is_control(case) for case in benchmark.cases], bool)
+    twin = np.array([is_twin(case) for case in benchmark.cases], bool)
+    paired = _pairs(slots) if twin.any() else None
     task = np.array([case.intervention for case in benchmark.cases], dtype=str)
     settings: dict[str, object] = {"modes": modes, "judge": _judges(slots)}
     names: dict[str, NDArray[np.bool_]] = {
-        "Overall": ~control,
-        **{name: ~control & (task == name) for name in metric.TASKS},
+        "Overall": ~twin,
+        **{name: ~twin & (task == name) for name in metric.TASKS},
     }
     direction = np.array([_direction(case) for case in benchmark.cases], dtype=str)
     directions = [name for name in DIRECTIONS if (direction == name).any()]
     if len(directions) > 1:
-        names |= {f"attribute {name}": ~control & (direction == name) for name in directions}
-    if control.any():
-        names[CONTROL] = control
+        names |= {f"attribute {name}": ~twin & (direction == name) for name in directions}
+    if twin.any():
+        old = any(CONTROL in case.facts for case in benchmark.cases)
+        names[CONTROL if old else TWIN] = twin
     outcomes = {outcome.value: 0 for outcome in Outcome}
     for slot in slots:
         outcomes[slot.answer.outcome if slot.answer else Outcome.FAILED] += 1
@@ -103,12 +106,15 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         benchmark=benchmark.card.name,
         settings=settings,
         columns=lambda: _case_table(benchmark, slots),
-        contributions=_contributions(benchmark, slots),
-        contribution_names=columns_of(metric.FAMILY),
+        contributions=_contributions(benchmark, slots, paired),
+        contribution_names=(
+            *columns_of(metric.FAMILY),
+            *(columns_of(twins.FAMILY) if paired is not None else ()),
+        ),
         case=_clusters(benchmark.cases),
         rows=names,
         outcomes=outcomes,
-        imputed=tuple(_contributions(benchmark, slots, how) for how in _IMPUTED)
+        imputed=tuple(_contributions(benchmark, slots, paired, how) for how in _IMPUTED)
         if unscored
         else (),
         notes=tuple(_notes(slots, unscored)),
@@ -171,8 +177,50 @@ def _refuse(row: Prediction, problem: str, remedy: str) -> None:
     raise DataError("answers", problem, record=f"item {row.item_id} ({row.mode})", remedy=remedy)
 
 
-def _contributions(benchmark: Benchmark, slots: Sequence[Slot], impute: str = "") -> Floats:
+def _pairs(slots: Sequence[Slot]) -> list[tuple[Slot, Slot]]:
+    """The slots of cases with those of their twins that are asked in the same words."""
+    found = {(slot.case.id, slot.label, slot.mode): slot for slot in slots}
+    pairs = []
+    for twin in slots:
+        slot = found.get((twin_of(twin.case), twin.label, twin.mode))
+        if slot is None or slot is twin:
+            continue
+        asked = (slot.item.query, slot.expected.options)
+        if asked == (twin.item.query, twin.expected.options):
+            pairs.append((slot, twin))
+    return pairs
+
+
+def _of_pairs(n_cases: int, pairs: Sequence[tuple[Slot, Slot]], impute: str) -> Floats:
+    """What the case of each pair adds: right about both pictures or not."""
+    kept = [pair for pair in pairs if impute or not any(slot.unscored for slot in pair)]
+
+    def right(slot: Slot) -> bool:
+        return (_imputed(slot, impute) if slot.unscored else _end(slot))[0]
+
+    return twins.contributions(
+        n_cases=n_cases,
+        case=np.array([slot.number for slot, _ in kept], np.int64),
+        mode=np.array([twins.MODES.index(slot.mode) for slot, _ in kept], np.int64),
+        right=np.array([right(slot) and right(twin) for slot, twin in kept], bool),
+        weight=np.array([slot.weight for slot, _ in kept], float),
+    )
+
+
+def _contributions(
+    benchmark: Benchmark,
+    slots: Sequence[Slot],
+    paired: Sequence[tuple[Slot, Slot]] | None,
+    impute: str = "",
+) -> Floats:
     """Of every case; unscored answers are left out, or taken to have ended in one way."""
+    found = _of_answers(benchmark, slots, impute)
+    if paired is None:
+        return found
+    return np.hstack([found, _of_pairs(len(benchmark.cases), paired, impute)])
+
+
+def _of_answers(benchmark: Benchmark, slots: Sequence[Slot], impute: str) -> Floats:
     kept = [slot for slot in slots if impute or not slot.unscored]
     ends = [_imputed(slot, impute) if slot.unscored else _end(slot) for slot in kept]
 
@@ -221,7 +269,7 @@ def _direction(case: Case) -> str:
 
 def _clusters(cases: Sequence[Case]) -> NDArray[np.int64]:
     numbers: dict[str, int] = {}
-    ids = [case.id.removesuffix("-control") if is_control(case) else case.id for case in cases]
+    ids = [twin_of(case) or case.id for case in cases]
     return np.array([numbers.setdefault(name, len(numbers)) for name in ids], np.int64)
 
 
@@ -235,7 +283,8 @@ def _case_table(benchmark: Benchmark, slots: Sequence[Slot]) -> dict[str, Any]:
     table: dict[str, Any] = {
         "case_id": [case.id for case in benchmark.cases],
         "task": [case.intervention for case in benchmark.cases],
-        "control": [is_control(case) for case in benchmark.cases],
+        "control": [is_twin(case) for case in benchmark.cases],
+        "twin_of": [twin_of(case) or None for case in benchmark.cases],
         "image": [image[case.id] for case in benchmark.cases],
     }
     for mode in metric.MODES:
@@ -284,16 +333,16 @@ PROTOCOL = Protocol(
     name="exam",
     title="Exam",
     answers="words",
-    families=("exam",),
+    families=("exam", "twins"),
     settings={"modes": ("std", "cot")},
     contribute=lambda benchmark, predictions, settings: score(benchmark, predictions),
     headlines=(
-        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "YN", "SA", "MC",
-        "unparsed_rate", "yes_rate",
+        "paired_accuracy", "react_score", "react_score_plain", "accuracy_std", "accuracy_cot",
+        "YN", "SA", "MC", "unparsed_rate", "yes_rate",
     ),
     on_page=(
-        "react_score", "react_score_plain", "accuracy_std", "accuracy_cot", "cot_effect", "YN",
-        "SA", "MC", "unparsed_rate",
+        "paired_accuracy", "react_score", "react_score_plain", "accuracy_std", "accuracy_cot",
+        "cot_effect", "YN", "SA", "MC", "unparsed_rate",
     ),
     main="react_score",
     asked=(
@@ -302,18 +351,20 @@ PROTOCOL = Protocol(
         "its kind (attribute), one thing changed between two pictures (tracing), many things "
         "are to be counted (counting). Every picture is asked about in yes/no questions, short "
         "answers and multiple choice, straight (Std) and with the request to think step by "
-        "step (CoT)."
+        "step (CoT). Where pictures have twins, the same is asked about the unedited one, where "
+        "the answer is another: right is who is right about both."
     ),
     told="react_score",
     doubtful="failed or unjudged answers",
     sentence="reaches a React-Score of {value} {interval}",
-    bars=("react_score", "accuracy_std", "accuracy_cot"),
+    bars=("paired_accuracy", "react_score", "accuracy_std", "accuracy_cot"),
     published_note=(
         "Their questions are not released. Their React-Score follows from neither formula and the "
         "paper's own tables."
     ),
     slices={
         CONTROL: "unedited picture",
+        TWIN: "twins: the unedited picture, no change, another count",
         "erasure": "object taken out",
         "attribute": "unusual look",
         "tracing": "two pictures",

@@ -157,7 +157,7 @@ def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     if summary.about:
         yield f"note: {summary.about}"
     yield from (f"note: {note}" for note in summary.notes)
-    told = protocol.bounds_told or protocol.headlines[:1]
+    told = protocol.bounds_told or protocol.shown(summary.rows["Overall"].metrics)[:1]
     rows = ["Overall"] if protocol.bounds_told else list(summary.bounds)  # a line each
     for row, bounds in ((row, summary.bounds.get(row, {})) for row in rows):
         ends = [(protocol.metric(name), *bounds.get(name, (None, None))) for name in told]

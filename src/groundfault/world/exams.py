@@ -1,12 +1,14 @@
 """ReactBench from the world: interventions rendered and asked about, four tasks in turn.
 
 A sample is a pure function of (seed, number, size), so any number of workers makes the same
-bytes. What the questions are about must be seen: a draw that hides it is passed over.
+bytes. What the questions are about must be seen: a draw that hides it is passed over. Unless the
+paper's layout is asked for, every sample has a twin, asked the same with other answers: the
+unedited scene, the first picture twice, or a scene with another number of the same things.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,19 +16,21 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import Question, Sample, write_exam
+from groundfault.benchmarks.reactbench import TWIN, Question, Sample, write_exam
 from groundfault.errors import UsageError
+from groundfault.exams import Layout
+from groundfault.exams.counting import LEAST_APART
 from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
 from groundfault.world.presets import ABOUT, in_order, png
-from groundfault.world.questions import TASKS, facts_of, questions_about
-from groundfault.world.questions.controls import CONTROLLED, control_questions
+from groundfault.world.questions import TASKS, facts_of, questions_about, twins_about
 from groundfault.world.render import Rendered, render
-from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
+from groundfault.world.sampling import DEFAULTS, WorldSettings, crowd_scene, generator
+from groundfault.world.scene import Scene
 
-__all__ = ["MadeSample", "build_exam", "make_sample"]
+__all__ = ["MadeSample", "build_exam", "make_sample", "question_twins"]
 
 TURN = ("erasure", "attribute", "tracing", "counting")
 ALTERATIONS = ("move", "remove", "add", "replace")
@@ -54,6 +58,8 @@ KNOBS = (
 """Of the world; things and contexts follow from the task."""
 LEAST_COUNT = 6
 """Fewer things than this are no dense counting."""
+MOST_COUNT = 60
+"""More than this find no room."""
 LEAST_PX = 24
 """A thing with fewer visible pixels than this is not asked about."""
 MOST_SHARE = 0.2
@@ -68,8 +74,8 @@ class MadeSample(msgspec.Struct, frozen=True):
     sample: Sample
     questions: tuple[Question, ...]
     pictures: dict[str, bytes]
-    control: MadeSample | None = None
-    """The same questions about the unedited picture."""
+    twin: MadeSample | None = None
+    """The same questions about the twin."""
 
 
 def build_exam(
@@ -79,15 +85,12 @@ def build_exam(
     seed: int = 0,
     size_px: int = 384,
     world: WorldSettings = DEFAULTS,
-    controls: bool = False,
+    layout: Layout = "twins",
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Benchmark:
-    """Build an exam of n samples into a folder, which must not exist yet.
-
-    `controls` adds to erasure and attribute samples their unedited picture, asked the same, as a
-    sample of its own, where every question has one answer there.
-    """
+    """Build an exam of n samples into a folder, which must not exist yet; with twins, each sample
+    is followed by its twin."""
     if n < 1:
         raise UsageError(f"n is {n}; an exam has at least one sample")
     if seed < 0:
@@ -100,10 +103,10 @@ def build_exam(
     samples: list[Sample] = []
     questions: list[Question] = []
     pictures: dict[str, bytes | Path] = {}
-    make = partial(make_sample, seed=seed, size_px=size_px, world=world, controls=controls)
+    make = partial(make_sample, seed=seed, size_px=size_px, world=world, layout=layout)
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
         for done, one in enumerate(in_order(make, range(n), workers), start=1):
-            for made in (one, one.control) if one.control else (one,):
+            for made in (one, one.twin) if one.twin else (one,):
                 samples.append(made.sample)
                 questions += made.questions
                 for name, content in made.pictures.items():
@@ -113,8 +116,8 @@ def build_exam(
                 progress(done, n)
         knobs = ", ".join(f"{name} {getattr(world, name)}" for name in KNOBS)
         note = f"groundfault world, preset reactbench, n {n}, seed {seed}, {knobs}"
-        if controls:
-            note += f", with {len(samples) - n} controls"
+        if layout == "twins":
+            note += ", each with its twin"
         return write_exam(
             out,
             samples,
@@ -132,9 +135,49 @@ def make_sample(
     seed: int,
     size_px: int,
     world: WorldSettings = DEFAULTS,
-    controls: bool = False,
+    layout: Layout = "twins",
 ) -> MadeSample:
-    """One sample, rendered, with its control where one is asked for and there is one."""
+    """One sample, rendered, with its twin where the layout has twins."""
+    draws = _draws(number, seed, size_px, world)
+    turn = number // len(TURN)
+    for case, index, settings in draws:
+        try:
+            wording = int(generator(seed, index, 3).integers(1 << 31))
+            name = f"{number:06d}"
+            if layout == "paper":
+                asked = questions_about(case, name, seed=wording, series=seed, turn=turn)
+                return _make(case, asked, size_px)
+            return _make_twins(case, name, settings, seed=wording, series=seed, turn=turn)
+        except UsageError:  # nothing unambiguous to ask about this one: take the next
+            continue
+    raise UsageError(
+        f"no {TURN[number % len(TURN)]} sample fits pictures of {size_px} pixels; ask for larger "
+        "ones"
+    )
+
+
+def question_twins(
+    number: int, *, seed: int, size_px: int = 384, world: WorldSettings = DEFAULTS
+) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """The questions of a sample and of its twin without a picture: of the first draw that can be
+    asked about, whether or not everything in it would be seen."""
+    name, turn = f"{number:06d}", number // len(TURN)
+    for case, index, settings in _draws(number, seed, size_px, world):
+        try:
+            wording = int(generator(seed, index, 3).integers(1 << 31))
+            other = _other_crowd(case, settings, wording) if case.kind == "counting" else None
+            count = None if other is None else len(other.things)
+            twin = f"{name}{TWIN}"
+            return twins_about(case, name, twin, seed=wording, series=seed, turn=turn, count=count)
+        except UsageError:
+            continue
+    raise UsageError(f"sample {number} finds nothing to ask about")
+
+
+def _draws(
+    number: int, seed: int, size_px: int, world: WorldSettings
+) -> Iterator[tuple[Intervention, int, WorldSettings]]:
+    """Interventions that may become a sample, each with its index and the settings of its world."""
     task, turn = TURN[number % len(TURN)], number // len(TURN)
     kind = ALTERATIONS[turn % len(ALTERATIONS)] if task == "tracing" else task
     relation, contexts = RELATIONS[turn % len(RELATIONS)] if task == "erasure" else ("", ())
@@ -146,17 +189,10 @@ def make_sample(
         index = number * DRAWS + draw
         try:
             case = sample_intervention(kind, seed, index, world)
-            if relation and case.facts["relation"] != relation:
-                continue
-            wording = int(generator(seed, index, 3).integers(1 << 31))
-            questions = questions_about(case, f"{number:06d}", seed=wording, series=seed, turn=turn)
-            made = _make(case, questions, size_px)
-            if controls and kind in CONTROLLED:
-                made = _with_control(case, made)
-            return made
-        except UsageError:  # nothing unambiguous to ask about this one: take the next
+        except UsageError:
             continue
-    raise UsageError(f"no {kind} sample fits pictures of {size_px} pixels; ask for larger ones")
+        if not relation or case.facts["relation"] == relation:
+            yield case, index, world
 
 
 def _make(case: Intervention, questions: tuple[Question, ...], size_px: int) -> MadeSample:
@@ -184,21 +220,66 @@ def _make(case: Intervention, questions: tuple[Question, ...], size_px: int) -> 
     return MadeSample(sample, questions, pictures)
 
 
-def _with_control(case: Intervention, made: MadeSample) -> MadeSample:
-    control_id = f"{made.sample.id}-control"
-    try:
-        questions = control_questions(case, made.questions, control_id)
-        before = render(case.factual)
-        _check_seen(before, range(before.count))
-    except UsageError:  # no single answer to some question: this sample has no control
-        return made
-    facts = {**made.sample.facts, "control": "unedited"}
+def _make_twins(
+    case: Intervention,
+    sample_id: str,
+    world: WorldSettings,
+    *,
+    seed: int,
+    series: int,
+    turn: int,
+) -> MadeSample:
+    """A sample and its twin, both rendered."""
+    other = _other_crowd(case, world, seed) if case.kind == "counting" else None
+    twin_id = f"{sample_id}{TWIN}"
+    asked, again = twins_about(
+        case,
+        sample_id,
+        twin_id,
+        seed=seed,
+        series=series,
+        turn=turn,
+        count=None if other is None else len(other.things),
+    )
+    made = _make(case, asked, world.size_px)
+    pictures = _twin_pictures(case, made, twin_id, other)
+    facts = {**made.sample.facts, "twin_of": sample_id}
     if case.kind == "attribute":
         facts["shown"] = facts["usual"]
-    name = f"{control_id}.png"
-    sample = msgspec.structs.replace(made.sample, id=control_id, images=(name,), facts=facts)
-    control = MadeSample(sample, questions, {name: png(before)})
-    return msgspec.structs.replace(made, control=control)
+    if other is not None:
+        facts["count"] = str(len(other.things))
+    sample = msgspec.structs.replace(made.sample, id=twin_id, images=tuple(pictures), facts=facts)
+    return msgspec.structs.replace(made, twin=MadeSample(sample, again, pictures))
+
+
+def _twin_pictures(
+    case: Intervention, made: MadeSample, twin_id: str, other: Scene | None
+) -> dict[str, bytes]:
+    """The unedited picture; of tracing, the first one twice; of counting, that of another scene."""
+    if TASKS[case.kind] == "tracing":
+        first = made.pictures[made.sample.images[0]]
+        return {f"{twin_id}-before.png": first, f"{twin_id}-after.png": first}
+    unedited = render(other or case.factual)
+    _check_seen(unedited, range(unedited.count))
+    return {f"{twin_id}.png": png(unedited)}
+
+
+def _other_crowd(case: Intervention, world: WorldSettings, seed: int) -> Scene:
+    """The same kind of things in the same place, more or fewer of them by about a third."""
+    rng = generator(seed, 0, 8)
+    count = len(case.counterfactual.things)
+    apart = max(LEAST_APART, round(count * float(rng.uniform(0.15, 0.45))))
+    counts = [n for n in (count - apart, count + apart) if LEAST_COUNT <= n <= MOST_COUNT]
+    if not counts or count < LEAST_COUNT:
+        raise UsageError(f"no scene has so many more or fewer than {count}")
+    return crowd_scene(
+        int(rng.integers(1 << 31)),
+        0,
+        case.facts["object"],
+        counts[int(rng.integers(len(counts)))],
+        world,
+        context=case.counterfactual.place.context,
+    )
 
 
 def _check_seen(rendered: Rendered, indices: Iterable[int], most: float = 1.0) -> None:

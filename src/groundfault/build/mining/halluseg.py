@@ -34,6 +34,8 @@ __all__ = ["SETTINGS", "HallusegSettings", "mine"]
 class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How candidates for HalluSegBench are selected."""
 
+    min_area_share: float = 0.005
+
     expression: Literal["longest", "first", "drawn"] = "longest"
     """Which of several sentences is taken, of those with at least `min_words`."""
     min_words: int = 2

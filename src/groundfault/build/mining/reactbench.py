@@ -74,7 +74,8 @@ class ReactbenchSettings(Common, frozen=True, kw_only=True, forbid_unknown_field
     """A folder that pairs.parquet and attributes.parquet are written to: all that was counted."""
     per_pair: int | None = 50
     """Candidates of one pair, and of one (object, attribute); the paper does not say."""
-    min_area_share: float = 0.01
+    min_area_share: float = 0.003
+    per_image: int | None = 12
     several: bool = True
     min_whole_share: float = 0.0
     attribute_area_shares: tuple[float, float] = (0.05, 0.8)
@@ -279,9 +280,11 @@ class _Miner:
         seen: set[tuple[str, str]] = set()
         for erased, predicate, kept, facts, why in related(photograph):
             part = f"{erased.id}.{kept.id}"
-            if (erased.id, kept.id) in seen:
+            by_table = self._statistics is None  # one pair will do: the edit is the same
+            pair = (erased.id, "" if by_table and why is None else kept.id)
+            if pair in seen or (erased.id, "") in seen:
                 continue
-            seen.add((erased.id, kept.id))
+            seen.add(pair)
             if why:  # most relations: nothing more has to be known of them
                 yield _Found(erased, part, {}, why)
                 continue

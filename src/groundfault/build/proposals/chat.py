@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,7 +31,9 @@ from groundfault.llm.server import refusal
 from groundfault.parsing.proposals import NotInForm
 from groundfault.records import Conversation, Message, Outcome, Picture, Reply
 
-__all__ = ["ChatProposer", "ChatSettings"]
+__all__ = ["ChatProposer", "ChatSettings", "reply_all"]
+
+K = TypeVar("K")
 
 USUAL_TOKENS = 250
 """Of a reply that proposes; most of tracing's have twice as many."""
@@ -139,7 +141,7 @@ class ChatProposer:
         wave: Iterable[_Asked] = first
         while True:
             later: list[_Asked] = []
-            _reply_all(
+            reply_all(
                 self.client,
                 ((each, partial(self._conversation, each)) for each in wave),
                 partial(self._hear, keep, later),
@@ -228,10 +230,10 @@ def _found(broken: Iterable[Violation]) -> str:
     return "What is wrong: " + "; ".join(violation.found for violation in broken) + "."
 
 
-def _reply_all(
+def reply_all(
     client: ChatClient | BatchedChatModel,
-    conversations: Iterable[tuple[_Asked, Callable[[], Conversation]]],
-    keep: Callable[[_Asked, Reply], None],
+    conversations: Iterable[tuple[K, Callable[[], Conversation]]],
+    keep: Callable[[K, Reply], None],
 ) -> None:
     """Have every conversation replied to; a model in this process gets them in batches."""
     if isinstance(client, ChatClient):
@@ -239,7 +241,7 @@ def _reply_all(
         return
     rest = iter(conversations)
     while together := list(islice(rest, client.batch)):
-        made: list[tuple[_Asked, Any]] = []
+        made: list[tuple[K, Any]] = []
         for asked, make in together:
             try:
                 made.append((asked, make()))

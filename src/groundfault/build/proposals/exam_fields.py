@@ -24,12 +24,24 @@ from groundfault.build.proposals.tables import COLOURS, SURFACES, usual
 from groundfault.build.proposals.words import joined, plain, with_article
 from groundfault.build.records import Candidate
 
-__all__ = ["attribute_fields", "erasure_fields", "neighbours", "tracing_fields"]
+__all__ = [
+    "ABSURD",
+    "AWAY",
+    "SEEN",
+    "SPARED",
+    "STUFFS",
+    "attribute_fields",
+    "erasure_fields",
+    "neighbours",
+    "tracing_fields",
+]
 
 COMMON_COLOURS = ("white", "black", "grey", "brown", "blue", "red", "green", "yellow")
 ABSURD = ("piano", "penguin", "cactus", "submarine", "windmill", "snowman", "trumpet", "camel",
           "lighthouse", "octopus", "harp", "igloo", "tractor", "telescope")  # fmt: skip
 """Things that hardly any photograph has."""
+SPARED, SEEN, AWAY = "while everything else stayed as it was", "that can be seen", "away from it"
+"""What brings options to the paper's lengths; questions leave it out."""
 STANDING = {"animal": "standing", "food": "lying", "sport": "lying", "tool": "lying"}
 CORNERS = ("the upper left of the picture", "the upper right of the picture",
            "the lower left of the picture", "the lower right of the picture",
@@ -108,7 +120,7 @@ _SLOTS = {
     "surface": ("pattern", "newspaper print", "made of soap"),
 }
 _PATTERNS = ("plain", "striped", "dotted", "checkered", "marbled")
-_STUFFS = ("plastic", "wood", "metal", "glass", "leather", "cloth", "rubber", "concrete")
+STUFFS = ("plastic", "wood", "metal", "glass", "leather", "cloth", "rubber", "concrete")
 
 
 def attribute_fields(
@@ -147,7 +159,7 @@ def _attribute_values(
         return old, value, _other_colours({old, value, *old.split(" and ")}, rng, 2)
     if kind == "material":
         made = [m for m in (of.materials if of else ()) if m != "any"] or ["plastic"]
-        wrong = [stuff for stuff in _STUFFS if stuff not in (*made, value)]
+        wrong = [stuff for stuff in STUFFS if stuff not in (*made, value)]
         return made[0], value, rng.sample(wrong, 2)
     pattern = SURFACES[value].words
     return "single-coloured", pattern, rng.sample(_PATTERNS[1:], 2)
@@ -179,7 +191,6 @@ def tracing_fields(
     others = _others(candidate, rng)
     places = [spot for spot in _places_of(candidate, rng) if spot != place]
     fakes = _fakes(candidate, kind, rng)
-    spared = "while everything else stayed as it was"
     fields = {
         "edit_type": _OPERATIONS[kind],
         "A": place,
@@ -191,11 +202,11 @@ def tracing_fields(
     }
     for k in range(3):
         other, spot, fake = others[k % len(others)], places[k % len(places)], fakes[k]
-        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}, {spared}"
-        fields[f"choice_2a_{k + 1}"] = f"{(name, *others)[k]} {fakes[k]}"
-        fields[f"choice_3a_{k + 1}"] = f"the {other} that can be seen {placed(spot)}, away from it"
-        fields[f"choice_1b_{k + 1}"] = f"the {others[0]} {fakes[k]}"
-        fields[f"choice_2b_{k + 1}"] = f"{(others[0], name, others[-1])[k]} {fakes[k]}"
+        fields[f"choice_1a_distractor_{k + 1}"] = f"the {other} {placed(spot)} {fake}, {SPARED}"
+        fields[f"choice_2a_{k + 1}"] = f"the {(name, *others)[k]} there {fakes[k]}"
+        fields[f"choice_3a_{k + 1}"] = f"the {other} {SEEN} {placed(spot)}, {AWAY}"
+        fields[f"choice_1b_{k + 1}"] = f"the {others[0]} {placed(places[k])} {fakes[k]}"
+        fields[f"choice_2b_{k + 1}"] = f"the {others[k % len(others)]} there {fakes[(k + 1) % 3]}"
         fields[f"choice_3b_{k + 1}"] = f"the {others[k % len(others)]} {placed(places[k])}"
     return fields
 
@@ -235,4 +246,6 @@ def _fakes(candidate: Candidate, kind: str, rng: random.Random) -> list[str]:
         "turn": "was turned around",
     }
     wrong.pop(kind)
+    if kind in ("replace", "move"):  # what is replaced or moved is gone from its place, too
+        wrong.pop("erase")
     return rng.sample(list(wrong.values()), 3)

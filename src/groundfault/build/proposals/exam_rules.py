@@ -10,9 +10,9 @@ from groundfault.build.proposals.linter import Subject, rule
 from groundfault.build.proposals.replacement_rules import keeps_word
 from groundfault.build.proposals.tables import usual
 from groundfault.build.proposals.words import CONNECTING, article, plain
-from groundfault.build.records import Proposal
+from groundfault.build.records import Candidate, Proposal
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "assigned_operations"]
 
 EXAMS = ("erasure", "attribute", "tracing")
 OPERATIONS = {"delete": "erase", "add": "add", "replace": "replace", "move": "move"}
@@ -299,3 +299,11 @@ def _repeated(phrases: list[str]) -> str:
             return f"'{phrase}' twice"
         seen.add(phrase)
     return ""
+
+
+def assigned_operations(candidate: Candidate) -> list[str]:
+    """The operation that mining assigned, and its fallbacks in order; none where it did not."""
+    facts = candidate.facts
+    said = f"{facts.get('assigned', '')} {facts.get('operation', '')} {facts.get('fallbacks', '')}"
+    named = [name for name in said.replace(",", " ").split() if name in OPERATIONS]
+    return list(dict.fromkeys(named))

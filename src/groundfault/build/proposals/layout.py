@@ -16,6 +16,7 @@ from groundfault.io.photographs import Photograph, Thing
 __all__ = [
     "Box",
     "area_of",
+    "areas_beside",
     "box_of",
     "landmarks",
     "locative",
@@ -125,6 +126,17 @@ def area_of(candidate: Candidate) -> str:
     if _lies_on(candidate, near[0]):
         return f"the top of the {near[0].category}"
     return f"the area {_direction(box, box_of(near[0]))} the {near[0].category}"
+
+
+def areas_beside(candidate: Candidate) -> list[str]:
+    """The same for each landmark that does not hide it, the nearest first."""
+    box = box_of(candidate.target)
+    clear = [mark for mark in landmarks(candidate) if not _hides(box, mark)]
+    return [
+        f"the area {_direction(box, box_of(mark))} the {mark.category}"
+        for mark in clear
+        if not _lies_on(candidate, mark)
+    ]
 
 
 def _lies_on(candidate: Candidate, landmark: Thing) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from groundfault.build.proposals.exam_fields import erasure_fields
-from groundfault.build.proposals.exam_rules import OPERATIONS
+from groundfault.build.proposals.exam_rules import OPERATIONS, assigned_operations
 from groundfault.build.proposals.kinds import named
 from groundfault.build.proposals.prompts import fill, load_prompt, safe
 from groundfault.build.proposals.tables import MATERIALS, SURFACES, usual
@@ -234,12 +234,10 @@ TRACING_FIELDS = (
 
 def _chain(candidate: Candidate) -> list[str]:
     """The assigned operation and its fallbacks; all of them where none is assigned."""
-    said = (candidate.facts.get("operation", ""), *candidate.facts.get("fallbacks", "").split(","))
-    chain = [name.strip() for name in said if name.strip() in OPERATIONS]
     rest = random.Random(f"{candidate.seed} {candidate.id}").sample(
         list(OPERATIONS), len(OPERATIONS)
     )
-    return list(dict.fromkeys(chain)) or rest
+    return assigned_operations(candidate) or rest
 
 
 def _ask_tracing(candidate: Candidate, known: Known, shown: str) -> str:

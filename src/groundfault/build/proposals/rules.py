@@ -7,6 +7,7 @@ would say.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -19,7 +20,7 @@ from groundfault.build.proposals.exam_fields import (
     neighbours,
     tracing_fields,
 )
-from groundfault.build.proposals.exam_rules import OPERATIONS
+from groundfault.build.proposals.exam_rules import OPERATIONS, assigned_operations
 from groundfault.build.proposals.kinds import NOBODY, kin, named_denied
 from groundfault.build.proposals.layout import locative, room_beside, told_apart
 from groundfault.build.proposals.linter import errors, lint
@@ -42,13 +43,15 @@ from groundfault.build.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 1
+VERSION = 2
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
 FIXED = frozenset({"fixture", "street", "appliance"})
 """Natures of what nobody moves."""
 TRIED = 12
+ALTERNATIVES = 5
+"""Other things that a thing may be replaced by, if there is no donor of the first."""
 
 
 class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,14 +116,19 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     if of is None:
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
     rng = random.Random(f"{candidate.seed} {candidate.id}")
-    broken = ""
-    for number, proposal in enumerate(_DRAWN[candidate.task](candidate, of, repertoire, rng)):
+    broken, found = "", list[Proposal]()
+    drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
+    for proposal in itertools.islice(drawn, TRIED):
         wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
-        if not wrong:
-            return proposal
-        broken = f"{wrong[0].rule}: {wrong[0].found}"
-        if number + 1 >= TRIED:
+        if wrong:
+            broken = f"{wrong[0].rule}: {wrong[0].found}"
+            continue
+        found.append(proposal)
+        if proposal.kind != "replace" or len(found) > ALTERNATIVES:
             break
+    if found:
+        others = tuple(each for each in found[1:] if each.kind == found[0].kind)
+        return msgspec.structs.replace(found[0], alternatives=others)
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
 
 
@@ -324,12 +332,7 @@ def _tracing(
 
 def _operations(candidate: Candidate, rng: random.Random) -> list[str]:
     drawn = rng.sample(list(OPERATIONS), len(OPERATIONS))
-    assigned = [
-        candidate.facts.get("operation", ""),
-        *candidate.facts.get("fallbacks", "").split(","),
-    ]
-    named = [name.strip() for name in assigned if name.strip() in OPERATIONS]
-    return list(dict.fromkeys(named)) or drawn
+    return assigned_operations(candidate) or drawn
 
 
 def _ways(operation: str, candidate: Candidate, of: Usual, can: Repertoire) -> list[str]:

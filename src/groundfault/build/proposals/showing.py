@@ -21,7 +21,7 @@ from groundfault.records import Picture
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["SHOWINGS", "Showing", "said_how", "show_file", "show_target"]
+__all__ = ["SHOWINGS", "Showing", "encoded_picture", "said_how", "show_file", "show_target"]
 
 Showing = Literal["outline", "box", "crop", "mask", "words"]
 """outline: its contour is drawn; box: a box; crop: a second picture of it alone; mask: a second
@@ -53,17 +53,23 @@ def show_target(
     photograph always gives the same bytes, so that a reply is found again."""
     photo = _opened(candidate, images)
     if showing == "words":
-        return (_encoded(photo, side_px),)
+        return (encoded_picture(photo, side_px),)
     if showing == "crop":
-        return (_encoded(photo, side_px), _encoded(_cropped(photo, candidate), side_px))
+        return (
+            encoded_picture(photo, side_px),
+            encoded_picture(_cropped(photo, candidate), side_px),
+        )
     if showing == "mask":
-        return (_encoded(photo, side_px), _encoded(_mask_picture(photo, candidate), side_px))
-    return (_encoded(_marked(photo, candidate, showing, side_px), side_px),)
+        return (
+            encoded_picture(photo, side_px),
+            encoded_picture(_mask_picture(photo, candidate), side_px),
+        )
+    return (encoded_picture(_marked(photo, candidate, showing, side_px), side_px),)
 
 
 def show_file(path: Path, side_px: int) -> Picture:
     """A picture of ours as a request shows it."""
-    return _encoded(open_picture(path), side_px)
+    return encoded_picture(open_picture(path), side_px)
 
 
 def _opened(candidate: Candidate, images: Path | Sequence[Path]) -> Image.Image:
@@ -77,7 +83,8 @@ def _opened(candidate: Candidate, images: Path | Sequence[Path]) -> Image.Image:
         ) from None
 
 
-def _encoded(picture: Image.Image, side_px: int) -> Picture:
+def encoded_picture(picture: Image.Image, side_px: int) -> Picture:
+    """A picture as a request carries it, its longer side at most `side_px`."""
     longest = max(picture.size)
     if longest > side_px:
         scale = side_px / longest

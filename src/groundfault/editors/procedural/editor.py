@@ -23,6 +23,7 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     COLOURS,
+    FIXED,
     KINDS,
     MADE_OF_PARTS,
     MATERIALS,
@@ -311,6 +312,8 @@ def _unsuited(request: EditRequest, grey: float) -> str:
         return "does not stand on the ground"
     if request.kind == "context" and request.category in SEEN_THROUGH:
         return "seen through"
+    if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
+        return "fixed in its place"
     if request.kind in ("surface", "recolour") and request.value == request.category:
         return "already so"
     return ""

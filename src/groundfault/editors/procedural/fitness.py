@@ -20,7 +20,7 @@ from groundfault.editors.procedural.edges import (
     grown,
 )
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
-from groundfault.editors.procedural.repertoire import PROPORTIONS
+from groundfault.editors.procedural.repertoire import MOST_SOLID, PROPORTIONS
 
 __all__ = [
     "Measures",
@@ -231,7 +231,7 @@ def is_whole(category: str, solidity: float, tallness: float) -> bool:
     """Whether a silhouette is one that a whole thing of its category has: of what others hide,
     hulls are hollow and proportions odd."""
     least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
-    return solidity >= least and low <= tallness <= high
+    return least <= solidity <= MOST_SOLID.get(category, 1.0) and low <= tallness <= high
 
 
 def _general(found: Measures) -> str:
@@ -275,7 +275,7 @@ def _to_relocate(found: Measures) -> str:
         return "blurred"
     if found.brightness < 0.12:
         return "too dark"
-    if found.contrast < 0.6:
+    if found.contrast < 0.66:
         return "outline unclear"
     return ""
 
@@ -285,6 +285,8 @@ def _to_erase(found: Measures) -> str:
         return "too large"
     if found.cut > 0.15:
         return "cut off"
+    if found.thickness < 0.20:
+        return "too thin"
     if found.sides > 38:
         return "surroundings too busy"
     return ""
@@ -296,6 +298,8 @@ def _to_replace(found: Measures) -> str:
         return "too large"
     if found.cut > 0.05:
         return "cut off"
+    if found.contrast < 0.6:
+        return "outline unclear"
     if found.sides > 45:
         return "surroundings too busy"
     return ""

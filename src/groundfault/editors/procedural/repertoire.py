@@ -6,10 +6,12 @@ from __future__ import annotations
 __all__ = [
     "COLOURS",
     "COMPANY",
+    "FIXED",
     "HEIGHTS_M",
     "KINDS",
     "MADE_OF_PARTS",
     "MATERIALS",
+    "MOST_SOLID",
     "NOT_STANDING",
     "PLACES",
     "PROPORTIONS",
@@ -84,10 +86,12 @@ MADE_OF_PARTS = frozenset(
     {
         "banana",
         "bicycle",
+        "boat",
         "bowl",
         "broccoli",
         "carrot",
         "dining table",
+        "donut",
         "fork",
         "keyboard",
         "kite",
@@ -251,8 +255,7 @@ COMPANY = (
     frozenset({"bear", "bird", "cat", "dog", "sheep", "teddy bear"}),
     frozenset({"bus", "car", "train", "truck"}),
     frozenset({"bicycle", "motorcycle"}),
-    frozenset({"bed", "bench", "chair", "couch"}),
-    frozenset({"chair", "toilet"}),
+    frozenset({"bench", "chair", "couch"}),
     frozenset({"laptop", "microwave", "toaster", "tv"}),
     frozenset({"oven", "refrigerator"}),
     frozenset({"potted plant", "vase"}),
@@ -277,5 +280,38 @@ COMPANY = (
 )
 """Categories of which one may stand where another does, for who does not say what is wanted."""
 
-SEEN_THROUGH = frozenset({"banana", "bicycle", "kite", "scissors", "tennis racket", "wine glass"})
-"""Categories whose masks hold some of what is behind: it would come along to another place."""
+SEEN_THROUGH = frozenset(
+    {
+        "banana",
+        "bicycle",
+        "donut",
+        "kite",
+        "pizza",
+        "potted plant",
+        "scissors",
+        "tennis racket",
+        "wine glass",
+    }
+)
+"""Categories whose masks hold some of what is around: it would come along to another place."""
+
+FIXED = frozenset(
+    {
+        "fire hydrant",
+        "handbag",
+        "oven",
+        "parking meter",
+        "refrigerator",
+        "sink",
+        "stop sign",
+        "toilet",
+        "traffic light",
+        "umbrella",
+    }
+)
+"""Categories that are built in, or hang on something that would stay behind: they are not moved,
+and no second one is put beside them."""
+
+MOST_SOLID = dict.fromkeys(("cow", "elephant", "giraffe", "horse", "sheep", "zebra"), 0.84)
+"""The greatest share of its hull that an animal has whose legs can be seen: one that fills more is
+a piece of one."""

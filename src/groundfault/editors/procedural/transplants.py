@@ -40,6 +40,8 @@ SIDE = 40
 CLOSER_LOOKS = 4
 """Donors whose pictures are opened, the most similar silhouettes first."""
 MOST_ENLARGED = 1.7
+MOST_CROWDED = 1.65
+"""How unlike the ground and how busy a place beside an object may be."""
 MOST_UNLIKE = 0.9
 """In outline, light and sharpness together; no donor is used that is more so."""
 
@@ -275,7 +277,7 @@ def free_place(photo: Floats, mask: Mask, *, apart: float, flipped: bool) -> Pla
             cost = 0.05 * unlike + 0.025 * rough + 0.35 * busy + 0.1 * share
             if best is None or cost < best[0]:
                 best = cost, shift
-    if best is None or best[0] > 2.2:
+    if best is None or best[0] > MOST_CROWDED:
         return None
     middle = (columns.start + columns.stop) / 2 + best[1]
     return Place(middle, rows.stop, float(tall), flipped)

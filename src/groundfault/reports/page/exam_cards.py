@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from groundfault.benchmarks.reactbench import LETTERS, is_control
+from groundfault.benchmarks.reactbench import LETTERS, is_twin
 from groundfault.judges import by_item, expected
 from groundfault.judges.causes import CAUSES, LABELS
 from groundfault.records import MODES, Case, Item, Outcome, Prediction
@@ -197,7 +197,7 @@ def shown_questions(chapter: Chapter, material: Material) -> list[ShownQuestion]
         titles = (cause for cause, _ in CAUSES.get(case.intervention, ()))
         make = partial(_question_card, case, item, task, title, material.images)
         causes = dict(zip(LABELS, titles, strict=False))
-        listed.append(ShownQuestion(slot, answers, make, causes, is_control(case)))
+        listed.append(ShownQuestion(slot, answers, make, causes, is_twin(case)))
     return listed
 
 
@@ -283,7 +283,7 @@ def _question_card(
         type=wanted.type,
         type_words=TYPE_WORDS[wanted.type],
         dimension=wanted.dimension,
-        control=is_control(case),
+        control=is_twin(case),
         question=item.query,
         options=options,
         truth="" if options else wanted.reference,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTROL", "Chapter", "RunData", "chapters", "load_runs"]
 
 
-CONTROL = "control"
+TWIN, CONTROL = "twin", "control"
 """The row of cases that show the unedited picture."""
 SAME_SETTINGS = ("variant", "iou", "tau", "size_limits_px")
 """What runs must share to be compared; each may have its own t."""
@@ -89,7 +89,8 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return np.array([row in listed for listed in self.table.column("rows").to_pylist()], bool)
 
     def rows(self, *, control: bool = False) -> list[str]:
-        """Table rows that have cases, without doses, splits and, unless asked, the control."""
+        """Table rows that have cases, without doses, splits and, unless asked, controls and
+        twins."""
         splits = self.table.column("split").to_pylist() if "split" in self.columns else ()
         names = tuple({split for split in splits if split})
         return [
@@ -98,7 +99,7 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             if content.n_cases
             and not row.startswith("dose ")
             and not row.endswith(names)
-            and (control or row != CONTROL)
+            and (control or row not in (CONTROL, TWIN))
         ]
 
 

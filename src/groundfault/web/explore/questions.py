@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from groundfault.benchmarks.reactbench import is_control, question_labels
+from groundfault.benchmarks.reactbench import is_twin, question_labels
 from groundfault.errors import DataError
 from groundfault.io.store import read_columns, read_table
 from groundfault.metrics import columns_of
@@ -122,7 +122,7 @@ class QuestionBoard(Board):
             "truth": [each.reference if each.type == "YN" else "" for each in wanted],
             "question": [self.labels[item.id] for item in self.items_asked],
             "picture": [
-                "unedited" if is_control(cases[item.case_id]) else "edited"
+                "unedited" if is_twin(cases[item.case_id]) else "edited"
                 for item in self.items_asked
             ],
         }

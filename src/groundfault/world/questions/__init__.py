@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 import numpy as np
 
 from groundfault.benchmarks.reactbench import LAYOUT, Question, Task
 from groundfault.errors import UsageError
+from groundfault.exams import Layout, rows, twin_rows
+from groundfault.exams.wording import Places, Rng, WordedQuestion
 from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import concept
 from groundfault.world.questions.attribute import ask_attribute
@@ -35,10 +36,9 @@ from groundfault.world.questions.tracing import (
     subject_before,
     traced_name,
 )
-from groundfault.world.questions.wording import Places, Rng, WordedQuestion
 from groundfault.world.render import colour_of
 
-__all__ = ["TASKS", "facts_of", "questions_about"]
+__all__ = ["TASKS", "facts_of", "questions_about", "twins_about"]
 
 TASKS: dict[str, Task] = {
     "erasure": "erasure",
@@ -55,28 +55,47 @@ TASKS: dict[str, Task] = {
 def questions_about(
     case: Intervention, sample_id: str, *, seed: int, series: int | None = None, turn: int = 0
 ) -> tuple[Question, ...]:
-    """All questions of one sample, Q1 first.
+    """All questions of one sample in the paper's layout, Q1 first.
 
     Over the turns of a task's samples in one `series`, every letter is right equally often; alone,
     a sample has its letters from the seed.
     """
+    asked = _ask(case, seed=seed, series=series, turn=turn, layout="paper", twin=None)
+    return rows(_task(case), sample_id, asked)
+
+
+def twins_about(
+    case: Intervention,
+    sample_id: str,
+    twin_id: str,
+    *,
+    seed: int,
+    series: int | None = None,
+    turn: int = 0,
+    count: int | None = None,
+) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """The questions of a sample and of its twin: equal words and options, other answers. `count` is
+    how many things the twin of a counting sample has."""
+    asked = _ask(case, seed=seed, series=series, turn=turn, layout="twins", twin=count)
+    task = _task(case)
+    return rows(task, sample_id, asked), twin_rows(task, twin_id, asked)
+
+
+def _ask(
+    case: Intervention,
+    *,
+    seed: int,
+    series: int | None,
+    turn: int,
+    layout: Layout,
+    twin: int | None,
+) -> list[WordedQuestion]:
     rng = np.random.default_rng(np.random.SeedSequence((seed, 3)))
     task = _task(case)
-    places = Places(seed if series is None else series, list(_ASK).index(task), turn)
-    asked = _ASK[task](rng, places, case)
-    return tuple(
-        Question(
-            id=f"{sample_id}:Q{number}",
-            sample_id=sample_id,
-            number=number,
-            type=type_,
-            dimension=dimension,
-            **msgspec.structs.asdict(question),
-        )
-        for number, ((type_, dimension), question) in enumerate(
-            zip(LAYOUT[task], asked, strict=True), start=1
-        )
-    )
+    places = Places(seed if series is None else series, list(LAYOUT).index(task), turn)
+    if task == "counting":
+        return ask_counting(rng, places, case, twin)
+    return _ASK[task](rng, places, case, layout)
 
 
 def facts_of(case: Intervention) -> dict[str, str]:
@@ -116,9 +135,8 @@ def _task(case: Intervention) -> Task:
     return TASKS[case.kind]
 
 
-_ASK: dict[Task, Callable[[Rng, Places, Intervention], list[WordedQuestion]]] = {
+_ASK: dict[Task, Callable[[Rng, Places, Intervention, Layout], list[WordedQuestion]]] = {
     "erasure": ask_erasure,
     "attribute": ask_attribute,
     "tracing": ask_tracing,
-    "counting": ask_counting,
 }

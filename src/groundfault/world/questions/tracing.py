@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from groundfault.errors import UsageError
+from groundfault.exams import Layout
+from groundfault.exams import tracing as wording
+from groundfault.exams.tracing import Traced
+from groundfault.exams.wording import Places, Rng, WordedQuestion, as_sentence, one_of, some_of
 from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import concept, matching, with_article
 from groundfault.world.questions.wording import (
     REGIONS,
-    Places,
-    Rng,
-    WordedQuestion,
     absent_from,
-    as_sentence,
-    choice,
-    one_of,
     other_colours_than,
     region_of,
-    short_answer,
-    some_of,
-    yes_no,
 )
 from groundfault.world.render import colour_of
 from groundfault.world.scene import Thing
-
-_DONE = {
-    "move": "moved",
-    "remove": "removed",
-    "add": "added",
-    "replace": "replaced by something else",
-}
 
 
 def subject_before(case: Intervention) -> Thing | None:
@@ -85,119 +75,29 @@ def _detail(case: Intervention) -> str:
     return ""
 
 
-def ask_tracing(rng: Rng, places: Places, case: Intervention) -> list[WordedQuestion]:
-    kind, name, location, detail = case.kind, traced_name(case), location_of(case), _detail(case)
-    done, spot = _DONE[kind], f"in {location}"
-    here = as_sentence(_change(kind, name, "there", detail))
-    everywhere = as_sentence(_change(kind, name, spot, detail))
-    compare = ("Compare the two pictures.", "Look at both pictures.", "There are two pictures.")
-
-    def asks(*texts: str) -> str:
-        text = one_of(rng, *texts)
-        return f"{one_of(rng, *compare)} {text}" if rng.random() < 0.5 else text
-
-    def what_there() -> str:
-        return asks(
-            f"Between the first picture and the second, what changed {spot}?",
-            f"From the first picture to the second, what happened {spot}?",
-        )
-
-    def what_differs() -> str:
-        return asks(
-            "What is different in the second picture?",
-            "What changed from the first picture to the second?",
-            "In what does the second picture differ from the first?",
-        )
-
-    def which() -> str:
-        then = "where is it in the second picture" if kind == "add" else "where was it at first"
-        return asks(
-            f"Which object was {done} between the first picture and the second, and {then}?",
-            f"From the first picture to the second, what was {done}, and {then}?",
-        )
-
-    same_change = {
-        "move": f"that the {name} is gone from one place and now stands at another is the same "
-        "change",
-        "replace": f"that the {name} is gone and {detail} stands there now is the same change",
-        "add": f"that there was no such {name} at first is the same change",
-        "remove": f"that the {name} is missing in the second picture is the same change",
-    }[kind]
-    traced = {
-        "right": f"names the {name} and this kind of change ({_SHORT[kind]}), in any words; "
-        f"{same_change}.",
-        "wrong": "says that nothing changed, or names another thing or another kind of change "
-        "instead.",
-    }
-    the_one = f"the {name} {spot}"
-    return [
-        yes_no(
-            asks(
-                "Does anything differ between the first picture and the second?",
-                "Is there any change from the first picture to the second?",
-                "Is the second picture in any way different from the first?",
-            ),
-            true=True,
-        ),
-        yes_no(
-            asks(
-                "Is it true that the second picture shows exactly the same as the first?",
-                "Is it correct that nothing at all changed from the first picture to the second?",
-            ),
-            true=False,
-            negated=True,
-        ),
-        yes_no(
-            asks(
-                f"From the first picture to the second, did anything change {spot}?",
-                f"Between the two pictures, is there any difference {spot}?",
-            ),
-            true=True,
-        ),
-        yes_no(
-            asks(
-                f"Is it true that, from the first picture to the second, nothing changed {spot}?",
-                f"Is it correct that, between the two pictures, there is no difference {spot}?",
-            ),
-            true=False,
-            negated=True,
-        ),
-        yes_no(
-            asks(
-                f"Was anything {done} between the first picture and the second?",
-                f"From the first picture to the second, was any object {done}?",
-            ),
-            true=True,
-        ),
-        yes_no(
-            asks(
-                f"Is it true that nothing was {done} between the first picture and the second?",
-                f"Is it correct that no object was {done} from the first picture to the second?",
-            ),
-            true=False,
-            negated=True,
-        ),
-        short_answer(what_differs(), f"{everywhere}.", **traced),
-        short_answer(what_there(), f"{here}.", **traced),
-        short_answer(
-            which(),
-            f"{as_sentence(the_one)}.",
-            right=f"names the {name}; its place, if given, is about right ({location}).",
-            wrong=f"names another thing, says that nothing was {done}, or puts the {name} at quite "
-            "another place.",
-        ),
-        choice(rng, places, what_differs(), everywhere, _changes_elsewhere(rng, case)),
-        choice(rng, places, what_there(), here, _changes_there(rng, case)),
-        choice(rng, places, which(), the_one, _things_elsewhere(rng, case)),
-    ]
-
-
-_SHORT = {
-    "move": "moved to another place",
-    "remove": "removed",
-    "add": "added",
-    "replace": "replaced by another thing",
-}
+def ask_tracing(
+    rng: Rng, places: Places, case: Intervention, layout: Layout
+) -> list[WordedQuestion]:
+    """The questions about an alteration."""
+    kind, name, detail = case.kind, traced_name(case), _detail(case)
+    spot = f"in {location_of(case)}"
+    about = Traced(
+        kind=kind,
+        name=name,
+        spot=spot,
+        everywhere=as_sentence(_change(kind, name, spot, detail)),
+        here=as_sentence(_change(kind, name, "there", detail)),
+        by=detail,
+    )
+    return wording.ask_tracing(
+        rng,
+        places,
+        about,
+        partial(_changes_elsewhere, rng, case),
+        partial(_changes_there, rng, case),
+        partial(_things_elsewhere, rng, case),
+        layout,
+    )
 
 
 def _bystanders(rng: Rng, case: Intervention) -> list[Thing]:

@@ -1,19 +1,17 @@
-"""How one question is made: yes/no, short answer, choice; what may be offered as wrong."""
+"""What of a scene may be asked for and what may be offered as wrong: places, colours, things that
+are not there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-import numpy as np
-
-from groundfault.benchmarks.reactbench import LETTERS
 from groundfault.errors import UsageError
+from groundfault.exams.wording import Rng, some_of
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import COLOURS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import count_phrase, matching
-from groundfault.world.sampling import box_of, generator
+from groundfault.world.sampling import box_of
 from groundfault.world.scene import Scene, Thing
 
 PAINTED: dict[str, tuple[str, ...]] = {
@@ -47,22 +45,6 @@ PARTS: dict[str, tuple[str, ...]] = {
 APART = 0.12
 """Share of the picture's side by which two of a kind are "the left" and "the right" one."""
 
-ABSURD_QUALITIES = ("punctual", "bilingual", "left-handed", "polite", "ticklish", "homesick")
-ABSURD_NOUNS = ("half past three", "a lullaby", "a Tuesday", "a handshake", "a rumour")
-NONE = "none of these"
-
-Rng = np.random.Generator
-
-
-class WordedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question before it has its place in the layout."""
-
-    text: str
-    answer: str
-    options: tuple[str, ...] = ()
-    rubric: str = ""
-    polarity: str = ""
-
 
 def region_of(thing: Thing) -> str:
     """Where in the picture the middle of a thing's box is: one of six parts."""
@@ -76,67 +58,6 @@ REGIONS = tuple(
     for row in ("upper", "lower")
     for column in ("left", "middle", "right")
 )
-
-
-def one_of(rng: Rng, *choices: str) -> str:
-    return choices[int(rng.integers(len(choices)))]
-
-
-def some_of(rng: Rng, choices: Sequence[str], count: int) -> list[str]:
-    """Different ones, in random order."""
-    distinct = list(dict.fromkeys(choices))
-    return [distinct[int(k)] for k in rng.permutation(len(distinct))[:count]]
-
-
-def as_sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def yes_no(text: str, *, true: bool, negated: bool = False) -> WordedQuestion:
-    """`true` is about what the text states, with its negation."""
-    return WordedQuestion(
-        text=text, answer="yes" if true else "no", polarity="negated" if negated else "affirmed"
-    )
-
-
-def false_premise(
-    rng: Rng, negated: bool, affirmations: Sequence[str], negations: Sequence[str]
-) -> WordedQuestion:
-    """A yes/no question about something that is not so."""
-    if negated:
-        return yes_no(one_of(rng, *negations), true=True, negated=True)
-    return yes_no(one_of(rng, *affirmations), true=False)
-
-
-def short_answer(text: str, answer: str, *, right: str, wrong: str) -> WordedQuestion:
-    return WordedQuestion(text=text, answer=answer, rubric=f"Right: {right} Wrong: {wrong}")
-
-
-class Places:
-    """Where the right options of one sample stand, question by question.
-
-    Of n samples in turn, a question with n options has the right one in each place once. The order
-    is drawn for every question alone, so no answer of a sample tells another.
-    """
-
-    def __init__(self, seed: int, task: int, turn: int) -> None:
-        self.seed, self.task, self.turn = seed, task, turn
-        self.drawn = 0
-
-    def next(self, n: int) -> int:
-        """Among n options, for the next question."""
-        self.drawn += 1
-        round_, at = divmod(self.turn, n)
-        rng = generator(self.seed, round_, self.task, self.drawn, 4)
-        return int(rng.permutation(n)[at])
-
-
-def choice(rng: Rng, places: Places, text: str, right: str, wrong: Sequence[str]) -> WordedQuestion:
-    options = some_of(rng, [right, *wrong], len(wrong) + 1)
-    place = places.next(len(options))
-    options.remove(right)
-    options.insert(place, right)
-    return WordedQuestion(text=text, answer=LETTERS[place], options=tuple(options))
 
 
 def negated_half(rng: Rng) -> list[bool]:

@@ -6,8 +6,9 @@ import { Stage, noPicture } from "./picture.js";
 import { drawNotes } from "./notes.js";
 import { drawEpisode } from "./episode.js";
 
-const off = new Set();  // runs whose masks are hidden, by name: stays from case to case
-const shown = { target: true, low: false };
+const hidden = (name) => state.has("hide", name);
+const isOn = { target: () => state.one("target") !== "0", low: () => state.one("low") === "1" };
+const set_to = (given) => state.change(given, { keepPage: true, replace: true });
 
 export function startCase(place, current, { next, previous, changed }) {
   let asked = null, turn = 0, before = "";
@@ -22,7 +23,7 @@ export function startCase(place, current, { next, previous, changed }) {
       return;
     }
     const query = new URLSearchParams({ set: state.one("set"), case: name, t: state.one("t"), tau: state.one("tau") }).toString();
-    if (query === asked) return;
+    if (query === asked) { apply(place); return; }
     asked = query;
     const mine = ++turn;
     try {
@@ -77,22 +78,26 @@ function strip(set, found) {
 }
 
 function toggles(place, set, stage) {
-  const flip = (button, change) => { change(); button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true")); apply(place); };
+  const names = set.runs.map((run) => run.name);
+  const flip = (name) => set_to({ hide: hidden(name) ? state.all("hide").filter((each) => each !== name) : [...state.all("hide"), name] });
   return h("div", { class: "toggles", role: "group", "aria-label": "What is drawn" },
-    set.runs.map((run, k) => h("button", { type: "button", class: "run-toggle", data: { run: String(k), name: run.name }, "aria-pressed": String(!off.has(run.name)),
-      onclick: (event) => flip(event.currentTarget, () => off.has(run.name) ? off.delete(run.name) : off.add(run.name)) }, badge(k, run.name), h("span", { class: "run-name" }, run.name))),
-    set.runs.length > 2 ? h("button", { type: "button", class: "plain", onclick: () => { const any = off.size < set.runs.length; for (const run of set.runs) any ? off.add(run.name) : off.delete(run.name); for (const button of place.querySelectorAll(".run-toggle")) button.setAttribute("aria-pressed", String(!any)); apply(place); } }, "all / none") : null,
-    h("button", { type: "button", "aria-pressed": String(shown.target), onclick: (event) => flip(event.currentTarget, () => { shown.target = !shown.target; }) }, "target"),
-    set.has_t ? h("button", { type: "button", "aria-pressed": String(shown.low), title: "Masks whose score is below t, dashed", onclick: (event) => flip(event.currentTarget, () => { shown.low = !shown.low; }) }, "below t") : null,
+    set.runs.map((run, k) => h("button", { type: "button", class: "run-toggle", data: { run: String(k), name: run.name }, "aria-pressed": "true", onclick: () => flip(run.name) }, badge(k, run.name), h("span", { class: "run-name" }, run.name))),
+    set.runs.length > 2 ? h("button", { type: "button", class: "plain", onclick: () => set_to({ hide: names.every(hidden) ? null : names }) }, "all / none") : null,
+    h("button", { type: "button", class: "shows-target", onclick: () => set_to({ target: isOn.target() ? "0" : null }) }, "target"),
+    set.has_t ? h("button", { type: "button", class: "shows-low", title: "Masks whose score is below t, dashed", onclick: () => set_to({ low: isOn.low() ? null : "1" }) }, "below t") : null,
     h("button", { type: "button", class: "plain", onclick: () => stage.reset() }, "whole picture"));
 }
 
+// Draw what the address says is to be drawn.
 function apply(place) {
-  place.classList.toggle("no-target", !shown.target);
-  place.classList.toggle("with-low", shown.low);
+  place.classList.toggle("no-target", !isOn.target());
+  place.classList.toggle("with-low", isOn.low());
+  place.querySelector(".shows-target")?.setAttribute("aria-pressed", String(isOn.target()));
+  place.querySelector(".shows-low")?.setAttribute("aria-pressed", String(isOn.low()));
   for (const button of place.querySelectorAll(".run-toggle")) {
-    for (const mask of place.querySelectorAll(`.mask[data-run="${button.dataset.run}"]`)) mask.classList.toggle("off", off.has(button.dataset.name));
-    for (const row of place.querySelectorAll(`.answer[data-run="${button.dataset.run}"]`)) row.classList.toggle("off", off.has(button.dataset.name));
+    const off = hidden(button.dataset.name);
+    button.setAttribute("aria-pressed", String(!off));
+    for (const drawn of place.querySelectorAll(`.mask[data-run="${button.dataset.run}"], .answer[data-run="${button.dataset.run}"]`)) drawn.classList.toggle("off", off);
   }
 }
 

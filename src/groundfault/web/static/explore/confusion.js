@@ -7,7 +7,7 @@ export function startConfusion(place, current) {
   state.onChange(async () => {
     const set = current();
     if (state.one("tab") !== "confusion" || !set.confusable.length) return;
-    const query = state.query(["case", "tab", "page", "sort", "by", "down"]);
+    const query = state.query([...state.OF_CASE, "tab", "page", "sort", "by", "down"]);
     if (query === asked) return;
     asked = query;
     const mine = ++turn;

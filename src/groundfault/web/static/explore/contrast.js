@@ -2,7 +2,7 @@ import { ask } from "/static/net.js";
 import { h, fill, count, p_words } from "./dom.js";
 import * as state from "./state.js";
 
-const FREE = ["case", "tab", "way", "first", "page", "sort", "by", "down", "ab"];
+const FREE = [...state.OF_CASE, "tab", "way", "first", "page", "sort", "by", "down", "ab"];
 
 // A against B: who is right where, in one click, and whether that can be chance.
 export function startContrast(place, current) {

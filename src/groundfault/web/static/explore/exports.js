@@ -23,7 +23,7 @@ function asking(kind, words, about) {
   const write = async (allow) => {
     fill(said, h("p", { class: "soft" }, "writing …"));
     try {
-      const found = await send("/explore/api/export", { kind, name: name.value, view: state.query(["case", "tab", "page"]), allow });
+      const found = await send("/explore/api/export", { kind, name: name.value, view: state.query([...state.OF_CASE, "tab", "page"]), allow });
       fill(said, done(kind, found));
     } catch (problem) {
       const leaks = problem.said?.leaks;

@@ -20,7 +20,7 @@ function current() {
 }
 
 // What a list depends on: everything but the open case and the tab.
-const LIST_FREE = ["case", "tab", "way", "first"];
+const LIST_FREE = [...state.OF_CASE, "tab", "way", "first"];
 
 async function refresh() {
   const set = current();
@@ -68,6 +68,13 @@ function drawTabs(set) {
   $("tab-confusion").hidden = !possible;
 }
 
+// With the set's name: opened beside other runs it is refused, not misread.
+function link() {
+  const address = new URL(location.href);
+  address.searchParams.set("set", current().key);
+  return address.href;
+}
+
 // The case after or before the open one, in the order of the list.
 export function neighbour(step) {
   const place = names.indexOf(state.one("case"));
@@ -99,7 +106,7 @@ async function start() {
   }
   if (about.unread_notes) say(`${about.unread_notes} lines of ${about.notes} cannot be read and are left out.`);
   $("set").addEventListener("change", (event) => {
-    const none = ["row", "q", "t", "tau", "f", "e", "a", "b", "on", "ab", "tag", "noted", "sort", "by", "down", "page", "case", "tab", "way", "first"];
+    const none = ["row", "q", "t", "tau", "f", "e", "a", "b", "on", "ab", "tag", "noted", "sort", "by", "down", "page", "tab", "way", "first", ...state.OF_CASE];
     state.change({ ...Object.fromEntries(none.map((name) => [name, null])), set: event.target.value });
   });
   const search = $("search");
@@ -113,7 +120,7 @@ async function start() {
     if (!$(`tab-${other}`).hidden) { $(`tab-${other}`).click(); $(`tab-${other}`).focus(); }
   });
   $("copy").addEventListener("click", async () => {
-    try { await navigator.clipboard.writeText(location.href); $("copy").textContent = "Copied"; }
+    try { await navigator.clipboard.writeText(link()); $("copy").textContent = "Copied"; }
     catch { $("copy").textContent = "Copy the address above"; }
     setTimeout(() => { $("copy").textContent = "Copy link"; }, 1500);
   });

@@ -2,7 +2,7 @@ import { ask } from "/static/net.js";
 import { h, fill, badge, count } from "./dom.js";
 import * as state from "./state.js";
 
-const FREE = ["case", "tab", "way", "first", "page", "sort", "by", "down"];
+const FREE = [...state.OF_CASE, "tab", "way", "first", "page", "sort", "by", "down"];
 
 // Rates come twice: at once what the cells give, then everything with intervals.
 export function startRates(place, of, current) {

@@ -1,4 +1,6 @@
 // The view is the query of the address. Everything reads it here and changes it here, so that a link shows what its maker saw.
+// What only the open case depends on.
+export const OF_CASE = ["case", "hide", "target", "low"];
 const listeners = [];
 let params = new URLSearchParams(location.search);
 
