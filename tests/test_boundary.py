@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -222,3 +224,41 @@ def test_what_is_in_a_files_place_is_not_passed_over(run: Command, tmp_path: Pat
     ran = run("score", "cafe", "--config", tmp_path / "config.toml", "--annotations", "a.json",
               "--predictions", "p.json")  # fmt: skip
     assert ran.code == 2 and "config.toml: the file is empty" in ran.err
+
+
+def program(*words: object, **how: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "groundfault.cli", *map(os.fsencode, map(str, words))]
+    return subprocess.run(command, stderr=subprocess.PIPE, timeout=300, check=False, **how)
+
+
+def test_names_that_are_no_text_are_one_message(tmp_path: Path) -> None:
+    odd = os.fsdecode(bytes(tmp_path / "caf") + b"\xe9")
+    try:
+        Path(odd).mkdir()
+    except OSError:
+        pytest.skip("this file system has Unicode names only")
+    write_scores(tmp_path / "a", np.arange(20) % 3 == 0)
+    (Path(odd) / "file.json").write_text("{}")
+    for words in (
+        ("report", tmp_path / "a", "--out", f"{odd}/r.html"),
+        ("inspect", f"{odd}/file.json", "--json"),
+        ("world", "build", "--preset", "cafe", "--n", 1, "--out", f"{odd}/w"),
+    ):
+        ended = program(*words)
+        assert ended.returncode == 2 and b"no UTF-8 text" in ended.stderr, ended
+        assert b"Traceback" not in ended.stderr
+    ended = program("inspect", "file.json", "--json", cwd=odd, stdout=subprocess.PIPE)
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+def test_closed_streams_are_nobodys_business(closed: tuple[int, ...], tmp_path: Path) -> None:
+    """The next file would get their number, and have printed into it what is meant for them."""
+    scores = write_scores(tmp_path / "a", np.arange(20) % 3 == 0)
+    out = tmp_path / "report.html"
+    ended = program(
+        "report", scores, "--out", out, preexec_fn=lambda: [os.close(each) for each in closed]
+    )
+    assert ended.returncode == 0 and b"Traceback" not in ended.stderr
+    assert out.read_text().startswith("<!doctype html>")
+    assert (scores / "cases.parquet").read_bytes().startswith(b"PAR1")

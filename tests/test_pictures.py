@@ -272,3 +272,17 @@ def test_a_picture_far_beyond_its_annotations_is_not_decoded(
     open_picture(tmp_path / "bomb.png", size_px=(0, 0))  # nobody says how large it is
     open_picture(tmp_path / "bomb.png", size_px=(1500, 2000))  # somebody scaled it
     assert len(decoded) == 2
+
+
+def test_a_picture_of_another_size_than_its_annotations_is_not_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty of them decoded ahead would fill the memory, and not one may be asked about."""
+    Image.new("1", (400, 300)).save(tmp_path / "larger.png")
+    decoded: list[object] = []
+    monkeypatch.setattr(Image.Image, "convert", lambda self, *_: decoded.append(self))
+    with pytest.raises(ValueError, match="the picture is 300x400, its annotation 150x200"):
+        open_picture(tmp_path / "larger.png", size_px=(150, 200), exact=True)
+    assert not decoded
+    open_picture(tmp_path / "larger.png", size_px=(300, 400), exact=True)
+    assert len(decoded) == 1

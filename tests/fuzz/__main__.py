@@ -27,6 +27,9 @@ from tests.fuzz.examples import CELLS, Cell, make_examples
 from tests.fuzz.mutations import mutate, restore
 
 HANG_S = 20.0
+"""Of CPU: the machine may be busy with other things."""
+WAIT_S = 120.0
+"""For a command that does nothing at all."""
 MOST_MB = 2048.0
 TOLD = 1000
 """After so many inputs each the number is told."""
@@ -66,7 +69,7 @@ class Worker:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(words) + "\n")
         self.process.stdin.flush()
-        alarm = threading.Timer(HANG_S * 1.5, self.process.kill)
+        alarm = threading.Timer(WAIT_S, self.process.kill)
         alarm.start()
         line = self.process.stdout.readline()
         alarm.cancel()
@@ -79,7 +82,7 @@ class Worker:
                 "out": "",
                 "err": "",
                 "traceback": "",
-                "seconds": HANG_S * 1.5,
+                "seconds": WAIT_S,
                 "peak_mb": 0.0,
                 "died": True,
             }

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.llm.chat_server import ChatServer, Request, Response, answer_to, completion
 
+from groundfault.errors import UsageError
 from groundfault.io import interrupts
 from groundfault.llm.cost import Budget
 from groundfault.llm.gemini import gemini
@@ -142,6 +143,17 @@ def test_a_damaged_page_ends_in_answers_or_in_a_reason(ask: Ask, store: Path, pa
         assert run.outcomes["ok"] == N or "damaged: move it away" in run.stopped
         store.unlink()
         assert ask(server, out="again").outcomes["ok"] == N
+
+
+def test_a_store_whose_schema_is_damaged_is_told_of(store: Path) -> None:
+    """SQLite repeats the damaged bytes in its message, and they are no text."""
+    with ResponseStore(store):
+        pass
+    content = store.read_bytes()
+    assert b"CREATE TABLE responses" in content
+    store.write_bytes(content.replace(b"CREATE TABLE responses", b"CREATE T\xe4BLE respon\xe4es"))
+    with pytest.raises(UsageError, match="responses cannot be kept there"):
+        ResponseStore(store)
 
 
 def test_a_damaged_row_of_a_store_is_none(store: Path) -> None:

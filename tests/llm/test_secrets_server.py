@@ -97,6 +97,8 @@ def test_no_redirect_carries_a_key(
         "http://127.0.0.1:9/v1?api_key=pa55word", "http://127.0.0.1:9/v1?a=1&key=pa55word",
         "http://127.0.0.1:9/v1?access_token=pa55word", "https://127.0.0.1:9/?X-Amz-Signature=pa55word",
         "HTTP://me:pa55word@127.0.0.1:9", "http://127.0.0.1:9/v1#token=pa55word",
+        "http://127.0.0.1:9/v1?accessToken=pa55word", "http://127.0.0.1:9/v1;bearer=pa55word",
+        "http://127.0.0.1:9/v1?x=1;code=pa55word", "http://127.0.0.1:9/sk-pa55word90abcdef12/v1",
     ],
 )  # fmt: skip
 def test_credentials_in_addresses_are_refused_before_anything_has_the_name(

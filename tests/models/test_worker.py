@@ -820,7 +820,14 @@ TELLS_KEYS = """
     def load(options):
         return Model()
 """
-KEYS = ("OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SECRET", "DB_PASSWORD")
+KEYS = (
+    "OPENAI_API_KEY",
+    "HF_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "MY_SECRET",
+    "DB_PASSWORD",
+    "GITHUB_PAT",
+)
 
 
 @pytest.mark.parametrize("variable", ["GROUNDFAULT_WORKER_KEYS", "GROUNDFAULT_WORKER_KEYS_MINE0"])

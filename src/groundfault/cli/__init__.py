@@ -22,6 +22,10 @@ def run(arguments: list[str] | None = None) -> int:
     from groundfault.cli.app import COMMANDS, build_app, build_overview
 
     words = sys.argv[1:] if arguments is None else arguments
+    for word in words:
+        if not _is_text(word):
+            _print_error(f"{word}: holds bytes that are no UTF-8 text; rename the file or folder")
+            return 2
     line = os.environ.get("COMP_WORDS", "").split()[1:] if COMPLETION in os.environ else words
     named = bool(line) and line[0] in COMMANDS
     try:
@@ -35,6 +39,12 @@ def run(arguments: list[str] | None = None) -> int:
         if not str(problem).startswith("Symlink loop"):  # pathlib's; an OSError from 3.13 on
             raise
         _print_error(str(problem))
+    except UnicodeEncodeError as problem:
+        if _is_text(problem.object):
+            raise
+        _print_error(
+            f"{problem.object[:200]}: holds bytes that are no UTF-8 text; rename the file or folder"
+        )
     except MemoryError:
         _print_error("not enough memory for this file")
     except Exception as problem:
@@ -43,6 +53,24 @@ def run(arguments: list[str] | None = None) -> int:
             raise
         _print_error(told)
     return 2
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word, or a path in it, can be written as UTF-8; names on the disk need not be."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
+
+
+def _open_streams() -> None:
+    """Have input and output where they were closed, or the next file would be taken for them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _plug_in_failure(problem: Exception) -> str:
@@ -68,6 +96,7 @@ def main() -> None:
     # Arrow's own allocator, which costs 20 MB.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    _open_streams()
     gc.disable()  # records hold no cycles; looking for them costs a third of the reading time
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # not every terminal has a τ

@@ -31,13 +31,19 @@ WHITE = {"I": 65535.0, "I;16": 65535.0, "I;16B": 65535.0, "I;16L": 65535.0, "I;1
 """The value of white in Pillow's modes of deep grey. 32-bit integers hold 16-bit pictures too."""
 
 
-def read_image(source: Source, *, size_px: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+def read_image(
+    source: Source, *, size_px: tuple[int, int] | None = None, exact: bool = False
+) -> NDArray[np.uint8]:
     """A picture as (height, width, 3) RGB; see `open_picture`."""
-    return np.asarray(open_picture(source, size_px=size_px))
+    return np.asarray(open_picture(source, size_px=size_px, exact=exact))
 
 
 def open_picture(
-    source: Source, *, size_px: tuple[int, int] | None = None, draft_px: int | None = None
+    source: Source,
+    *,
+    size_px: tuple[int, int] | None = None,
+    draft_px: int | None = None,
+    exact: bool = False,
 ) -> Image.Image:
     """A picture from a file or its content, 8-bit RGB, as everybody who looks at it sees it: models
     here and behind servers, reports, exports.
@@ -45,6 +51,7 @@ def open_picture(
     It is upright, as its camera meant it (EXIF). Only where annotations are about the stored pixels
     it stays as it is stored: where `size_px`, (height, width) by the annotations, is the stored
     size and not the upright one. With `draft_px` a JPEG may come smaller, its sides no shorter.
+    A picture of another size than `size_px` is refused before it is decoded if that is `exact`.
     """
     from PIL import Image, ImageOps
 
@@ -65,6 +72,8 @@ def open_picture(
             claim = f"{picture.width}x{picture.height} pixels, {size_px[1]}x{size_px[0]}"
             raise _too_large(name, f"{claim} by the annotations")
         as_stored = size_px is not None and is_about_stored_pixels(picture, size_px)
+        if exact and size_px is not None:
+            _check_size(picture, size_px, as_stored)
         if draft_px is not None:
             picture.draft("RGB", (draft_px, draft_px))
         shown = picture if as_stored else ImageOps.exif_transpose(picture)
@@ -86,6 +95,16 @@ def picture_size(source: Source) -> tuple[int, int]:
     except Image.DecompressionBombError:
         raise _too_large("the picture", f"more than {MAX_PIXELS / 1e6:.0f} megapixels") from None
     return (width_px, height_px) if lying else (height_px, width_px)
+
+
+def _check_size(picture: Image.Image, size_px: tuple[int, int], as_stored: bool) -> None:
+    turned = not as_stored and picture.getexif().get(ORIENTATION, 1) in LYING
+    there = (picture.width, picture.height) if turned else (picture.height, picture.width)
+    if there != size_px:
+        raise ValueError(
+            f"the picture is {there[0]}x{there[1]}, its annotation {size_px[0]}x{size_px[1]} "
+            "(height x width)"
+        )
 
 
 def is_about_stored_pixels(picture: Image.Image, size_px: tuple[int, int]) -> bool:

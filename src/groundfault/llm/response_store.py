@@ -33,6 +33,8 @@ __all__ = ["ResponseStore", "StoredResponse", "default_place", "request_key"]
 
 BUSY_S = 60.0
 LONGEST_S = 1e9
+_BROKEN = (sqlite3.Error, UnicodeDecodeError)
+"""What a damaged file leads to: SQLite repeats its bytes in messages, which need not be text."""
 CHECKPOINT_PAGES = 8000
 """Of 4 kB; each checkpoint waits for the disk."""
 
@@ -103,7 +105,7 @@ class ResponseStore:
                 "latency_s REAL NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
             )
             self._claims = _Claims.of(Path(f"{self.path}.lock"))
-        except (OSError, sqlite3.Error) as problem:
+        except (OSError, *_BROKEN) as problem:
             raise UsageError(
                 f"{self.path}: responses cannot be kept there ({problem}). Remedy: name another "
                 "file in GROUNDFAULT_RESPONSES"
@@ -134,7 +136,7 @@ class ResponseStore:
             ).fetchone()
         except sqlite3.OperationalError as problem:
             raise self._unusable("read", problem) from None
-        except sqlite3.DatabaseError:  # a damaged page
+        except _BROKEN:  # a damaged page
             return None
         match found:
             case (bytes() as body, int() | float() as seconds) if 0 <= seconds < LONGEST_S:
@@ -156,13 +158,13 @@ class ResponseStore:
                 self._database.executemany(
                     "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)", new.values()
                 )
-        except sqlite3.Error as problem:
+        except _BROKEN as problem:
             raise self._unusable("written", problem) from None
         finally:
             for key in answered:
                 self._claims.let_go(_place(key))
 
-    def _unusable(self, how: str, problem: sqlite3.Error) -> GroundfaultError:
+    def _unusable(self, how: str, problem: Exception) -> GroundfaultError:
         full = isinstance(problem, sqlite3.OperationalError)
         remedy = "make room on the disk" if full else "it is damaged: move it away"
         return GroundfaultError(

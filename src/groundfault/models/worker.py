@@ -64,10 +64,21 @@ BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 _WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 """Names that end so are files, not checkpoints of the hub."""
-_KEY = re.compile(r"(?:^|_)(?:API_?KEY|ACCESS_KEY|SECRET_KEY|TOKEN|SECRET|PASSWORD)$", re.I)
+_KEY = re.compile(
+    r"(?:^|_)(?:API_?KEY|ACCESS_KEY|SECRET_KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS)$", re.I
+)
 """Names of variables that hold keys: a worker runs other people's code."""
+_LOGIN = re.compile(r"://[^/\s@]*:[^/\s@]+@")
+"""An address with a password in it, as in DATABASE_URL."""
 _NAMES = ("worker", "model")
 """What a worker says of itself that is no version."""
+
+
+def _is_key(variable: str, value: str) -> bool:
+    """Whether a variable of the environment lets its holder in somewhere; a proxy does not count,
+    without which a worker may reach nobody."""
+    is_proxy = variable.lower().endswith("_proxy")
+    return bool(_KEY.search(variable)) or (not is_proxy and bool(_LOGIN.search(value)))
 
 
 class _Hello(msgspec.Struct, tag="hello"):
@@ -403,7 +414,7 @@ class WorkerSegmenter:
         env = {
             variable: value
             for variable, value in os.environ.items()
-            if variable in self.keys or not _KEY.search(variable)
+            if variable in self.keys or not _is_key(variable, value)
         }
         if self.command[0] != sys.executable:
             for variable in ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"):

@@ -24,7 +24,7 @@ def predict_ahead(
     waiting: deque[tuple[Prepared, int]] = deque()
     waiting_bytes = 0
     for batch in work:
-        size = sum(3 * task.size_px[0] * task.size_px[1] for task in batch)
+        size = predictor.decoded_bytes(batch)
         while waiting and (len(waiting) > AHEAD or waiting_bytes + size > AHEAD_BYTES):
             prepared, gone = waiting.popleft()
             waiting_bytes -= gone

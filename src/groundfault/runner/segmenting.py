@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +36,7 @@ from groundfault.interfaces import (
 )
 from groundfault.io.answers import QUADS, Broken, answers_of, prediction_of
 from groundfault.io.foreign import within
-from groundfault.io.pictures import read_image
+from groundfault.io.pictures import picture_size, read_image
 from groundfault.records import Item, Outcome, Prediction
 from groundfault.runner.work import Batch, Task
 
@@ -148,14 +149,22 @@ class Predictor:
     def _read(self, task: Task) -> Picture:
         assert self.images is not None
         path = within(self.images, task.image, file="the benchmark", record=f"image {task.image}")
-        picture = read_image(path, size_px=task.size_px)
-        height_px, width_px = picture.shape[:2]
-        if (height_px, width_px) != task.size_px and task.items[0].role not in QUADS:
-            raise ValueError(
-                f"the picture is {height_px}x{width_px}, its annotation "
-                f"{task.size_px[0]}x{task.size_px[1]} (height x width)"
-            )
-        return picture
+        return read_image(path, size_px=task.size_px, exact=task.items[0].role not in QUADS)
+
+    def decoded_bytes(self, batch: Batch) -> int:
+        """How much memory the pictures of a batch take; those of quads may have any size."""
+        if self.baseline is not None or self.images is None:
+            return 0
+        return sum(3 * math.prod(self._size_px(task)) for task in batch)
+
+    def _size_px(self, task: Task) -> tuple[int, int]:
+        if task.items[0].role not in QUADS:
+            return task.size_px  # others are refused before they are decoded
+        try:
+            found = picture_size(Path(str(self.images)) / task.image)
+        except Exception:  # reading it says what is wrong
+            return task.size_px
+        return max(task.size_px, found, key=math.prod)
 
     def _segment_all(self, shown: Sequence[_Decoded]) -> list[Prediction]:
         answers: list[Prediction] = []
