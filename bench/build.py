@@ -115,8 +115,8 @@ def _vg_image(image_id: int, rng: np.random.Generator) -> tuple[object, object, 
 
 def mined(paper: str, path: str) -> None:
     """Mine a source in this process, and print how many candidates there were."""
-    from groundfault.build.mining import cafe, halluseg, reactbench
-    from groundfault.build.sources import photographs
+    from groundfault.building.mining import cafe, halluseg, reactbench
+    from groundfault.building.sources import photographs
 
     dropped = 0
 

@@ -26,13 +26,13 @@ import numpy as np
 from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
-from groundfault.build.checks.card import cards
-from groundfault.build.checks.catalogue import CHECKS, measure
-from groundfault.build.checks.check import threshold
-from groundfault.build.checks.settings import VerifySettings
-from groundfault.build.checks.summary import Measured
-from groundfault.build.editing import EditSettings, grown, touchable
-from groundfault.build.records import Candidate, EditedPicture, Proposal
+from groundfault.building.checks.card import cards
+from groundfault.building.checks.catalogue import CHECKS, measure
+from groundfault.building.checks.check import threshold
+from groundfault.building.checks.settings import VerifySettings
+from groundfault.building.checks.summary import Measured
+from groundfault.building.editing import EditSettings, grown, touchable
+from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.world import WorldSettings, render, sample_intervention

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from groundfault.build.review import ReviewItem, read_decisions, write_items
+from groundfault.building.review import ReviewItem, read_decisions, write_items
 from groundfault.io.masks import encode
 
 OBSERVE = """

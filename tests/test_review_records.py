@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from groundfault.build.records import Question
-from groundfault.build.review import (
+from groundfault.building.records import Question
+from groundfault.building.review import (
     ADJUDICATION,
     WARM_UP,
     Decision,
@@ -23,7 +23,7 @@ from groundfault.build.review import (
     write_decisions,
     write_items,
 )
-from groundfault.build.review_rules import (
+from groundfault.building.review_rules import (
     load_protocol,
     load_protocols,
     own_protocols,

@@ -27,6 +27,7 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "build": "groundfault.api.building",
     "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
     "check_model": "groundfault.api.checking",
@@ -60,6 +61,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "build",
     "build_pairs",
     "calibrate",
     "check_model",
@@ -80,7 +82,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from groundfault.api.building import build_pairs
+    from groundfault.api.building import build, build_pairs
     from groundfault.api.calibrating import calibrate
     from groundfault.api.checking import check_model
     from groundfault.api.comparing import compare

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from groundfault.build.records import Question
-from groundfault.build.review import Decision, ReviewItem, write_items
+from groundfault.building.records import Question
+from groundfault.building.review import Decision, ReviewItem, write_items
 from groundfault.io.masks import encode
 from groundfault.web.doors import Person
 from groundfault.web.review.assignments import Said, Shown, TakenBack

@@ -14,7 +14,7 @@ from tests.desk.parts import Hand, decisions_of, make_item, make_review
 
 pytest.importorskip("starlette")
 
-from groundfault.build.review import ADJUDICATION, WARM_UP, Decision, settle, write_items
+from groundfault.building.review import ADJUDICATION, WARM_UP, Decision, settle, write_items
 from groundfault.errors import DataError, UsageError
 from groundfault.web.review.assignments import Refusal
 from groundfault.web.review.database import Unavailable
@@ -387,7 +387,7 @@ def test_what_is_exported_settles_as_the_desk_did(
 
     while sum(Hand(desk, name).work(1, verdict) for name in "abc"):
         pass
-    from groundfault.build.review import read_decisions
+    from groundfault.building.review import read_decisions
 
     for name in ("d.jsonl", "d.parquet"):
         n = export(tmp_path / "build", tmp_path / name, database=database)

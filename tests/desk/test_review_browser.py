@@ -20,8 +20,8 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from groundfault.build.review import Decision, read_decisions, settle, write_items
-from groundfault.build.review_rules import load_protocols
+from groundfault.building.review import Decision, read_decisions, settle, write_items
+from groundfault.building.review_rules import load_protocols
 from groundfault.io.masks import decode, encode
 from groundfault.web.review.desk import export, open_desk
 
@@ -142,11 +142,11 @@ def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
 
 
 def test_from_a_build_over_keys_to_its_release(browser: Any, tmp_path: Path) -> None:
-    from tests.build.photographs import write_set
+    from tests.building.photographs import write_set
 
     import groundfault as gf
-    from groundfault.build.pipeline import build
-    from groundfault.build.recipe import Recipe, ReviewSettings, SourceSettings
+    from groundfault.building.pipeline import build
+    from groundfault.building.recipe import Recipe, ReviewSettings, SourceSettings
 
     annotations, images = write_set(tmp_path / "set")
     source = SourceSettings(annotations=str(annotations), images=str(images))

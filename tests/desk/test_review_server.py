@@ -23,7 +23,7 @@ from tests.desk.parts import OPEN, Client, Served, make_review, served
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from groundfault.build.review import Decision, read_decisions
+from groundfault.building.review import Decision, read_decisions
 from groundfault.web.review.database import open_database
 from groundfault.web.review.desk import export
 from groundfault.web.review.ledger import all_decisions

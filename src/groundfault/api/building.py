@@ -9,11 +9,11 @@ from typing import Any, Unpack
 
 from groundfault.api.grading import Agree, is_local, names_thinking
 from groundfault.api.options import EvaluateOptions, Options
-from groundfault.build.pairs import PairSettings, make_pairs
-from groundfault.build.pipeline import Built, Services
-from groundfault.build.pipeline import build as run_build
-from groundfault.build.recipe import Recipe, read_recipe
-from groundfault.build.stages import Count
+from groundfault.building.pairs import PairSettings, make_pairs
+from groundfault.building.pipeline import Built, Services
+from groundfault.building.pipeline import build as run_build
+from groundfault.building.recipe import Recipe, read_recipe
+from groundfault.building.stages import Count
 from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.convert import write_any

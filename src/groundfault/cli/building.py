@@ -29,7 +29,7 @@ from groundfault.cli.options import (
 from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
-    from groundfault.build.recipe import Recipe
+    from groundfault.building.recipe import Recipe
 
 
 class Negatives(StrEnum):
@@ -233,7 +233,7 @@ def _from_benchmark(benchmark: str, about: str) -> Command:
         work: Work,
         seed: SeedOption = None,
     ) -> None:
-        from groundfault.build.recipe import Recipe
+        from groundfault.building.recipe import Recipe
 
         if not sources.images:
             raise UsageError("say where the photographs are with --images DIR")
@@ -255,7 +255,7 @@ def _from_recipe(path: str) -> Command:
         work: Work,
         seed: SeedOption = None,
     ) -> None:
-        from groundfault.build.recipe import read_recipe
+        from groundfault.building.recipe import read_recipe
 
         _build(_changed(read_recipe(path), sources, makers, seed), out, asked, work)
 
@@ -268,7 +268,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """The funnel of a build, also while it goes on."""
-    from groundfault.build.funnel import read_funnel
+    from groundfault.building.funnel import read_funnel
     from groundfault.reports.funnels import funnel_table
     from groundfault.reports.tables import show
 
@@ -311,8 +311,8 @@ def check_card(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """How often each automatic check is wrong, by labels that people gave."""
-    from groundfault.build.checks.card import check_cards, read_labels
-    from groundfault.build.recipe import read_recipe
+    from groundfault.building.checks.card import check_cards, read_labels
+    from groundfault.building.recipe import read_recipe
     from groundfault.reports.check_cards import card_table
     from groundfault.reports.tables import show
 
@@ -329,7 +329,7 @@ def restore(
     images: Annotated[list[Path], typer.Option("--images", help="Its photographs; repeat.")],
 ) -> None:
     """Make a release's pictures again from the photographs, byte by byte."""
-    from groundfault.build.patches import restore as made_again
+    from groundfault.building.patches import restore as made_again
 
     print(f"{made_again(release, images)} pictures written: {release / 'images'}")
 

@@ -27,7 +27,7 @@ class EditorOptions(ModelOptions, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     """What this editor takes besides, as a recipe's `[edit.options]` says."""
     donors: str = ""
-    """A list of photographs whose things may be put into others (build/donors.py); "" if none."""
+    """Photographs whose things may be put into others, a file of building/donors.py; "" if none."""
     images: tuple[str, ...] = ()
     """The folders of the photographs in that list."""
     concurrency: int = 8

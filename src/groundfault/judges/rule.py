@@ -221,8 +221,11 @@ def _erasure(facts: dict[str, str], number: int, rubric: str, text: str) -> Verd
 
 def _erasure_twin(facts: dict[str, str], number: int, rubric: str, text: str) -> Verdict | None:
     present = [name for name in facts.get("present", "").split(", ") if name]
+    if number == 7 and facts.get("colour", "") in _SHADES:
+        return _by_colour(text, facts["colour"])
     if number == 7:
-        return _by_colour(text, facts["colour"]) if facts.get("colour", "") in _SHADES else None
+        told = facts.get("value", "")
+        return "right" if told and asserts(text, _told(told)) else None
     return "right" if asserts(text, _named(facts["erased"], present)) else "wrong"
 
 

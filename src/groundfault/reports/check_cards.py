@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundfault.build.checks.card import CheckCard
+from groundfault.building.checks.card import CheckCard
 from groundfault.records import Estimate
 from groundfault.reports.tables import Table
 

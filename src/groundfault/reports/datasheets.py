@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from groundfault.analysis.composition import composition
-from groundfault.build.funnel import read_funnel
-from groundfault.build.records import Candidate
-from groundfault.build.stages import kept_candidates
+from groundfault.building.funnel import read_funnel
+from groundfault.building.records import Candidate
+from groundfault.building.stages import kept_candidates
 from groundfault.io.masks import RLEMask
 from groundfault.io.sources import load
 from groundfault.io.store import write_bytes

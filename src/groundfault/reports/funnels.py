@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundfault.build.funnel import Funnel, read_funnel
-from groundfault.build.records import Candidate
-from groundfault.build.sheet import sheet
-from groundfault.build.stages import Count, read_records, stage_file
+from groundfault.building.funnel import Funnel, read_funnel
+from groundfault.building.records import Candidate
+from groundfault.building.sheet import sheet
+from groundfault.building.stages import Count, read_records, stage_file
 from groundfault.errors import UsageError
 from groundfault.io.store import write_bytes
 from groundfault.reports.tables import Table

@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from groundfault.build.records import Question
-from groundfault.build.review import (
+from groundfault.building.records import Question
+from groundfault.building.review import (
     ADJUDICATION,
     WARM_UP,
     Decision,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from groundfault.build.review import ADJUDICATION, Decision, Settled, write_decisions
-from groundfault.build.review_rules import load_protocols, own_protocols, write_rules
+from groundfault.building.review import ADJUDICATION, Decision, Settled, write_decisions
+from groundfault.building.review_rules import load_protocols, own_protocols, write_rules
 from groundfault.errors import UsageError
 from groundfault.io.foreign import decode_json
 from groundfault.web.review import statistics

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from groundfault.build.review import ReviewItem, items_file, read_items
+from groundfault.building.review import ReviewItem, items_file, read_items
 from groundfault.errors import DataError
 from groundfault.io.foreign import decode_json, within
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from groundfault.build.review import Decision, Settled, settle
-from groundfault.build.review_rules import ReviewProtocol
+from groundfault.building.review import Decision, Settled, settle
+from groundfault.building.review_rules import ReviewProtocol
 from groundfault.errors import UsageError
 from groundfault.io.foreign import decode_json
 from groundfault.web.review.database import Database, Rows

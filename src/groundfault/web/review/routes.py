@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundfault.build.records import Question
-from groundfault.build.review import question_problems
+from groundfault.building.records import Question
+from groundfault.building.review import question_problems
 from groundfault.web.app import body_of, guarded, json_response, page, refuse
 from groundfault.web.doors import NoEntry, Person, Role
 from groundfault.web.pictures import picture_response

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from groundfault.analysis.agreement import agreement_estimate
-from groundfault.build.review import ADJUDICATION, WARM_UP
+from groundfault.building.review import ADJUDICATION, WARM_UP
 from groundfault.records import Estimate
 from groundfault.web.review.database import Rows
 from groundfault.web.review.items import Items

@@ -1,0 +1,73 @@
+"""Is the old thing gone?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groundfault.building.checks.check import Check, Seen, brightness
+from groundfault.building.editing import shrunk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["OUTLINE", "REMAINS"]
+
+FLAT = 0.5
+"""Standard deviation of detail, in levels, below which there is nothing to recognise."""
+
+
+def _remains(seen: Seen) -> float | None:
+    where = shrunk(seen.region, 2)
+    if where.sum() < 64:
+        return None
+    old, new = (_detail(image)[where] for image in (seen.before, seen.after))
+    if old.std() < FLAT:
+        return None
+    if new.std() < FLAT:
+        return 0.0
+    return float(np.corrcoef(old, new)[0, 1])
+
+
+def _detail(image: NDArray[np.uint8]) -> Floats:
+    from scipy.ndimage import gaussian_filter
+
+    light = brightness(image)
+    return np.asarray(light - gaussian_filter(light, 2.0))
+
+
+def _outline(seen: Seen) -> float | None:
+    from scipy.ndimage import distance_transform_edt, gaussian_gradient_magnitude
+
+    inside, outside = (distance_transform_edt(m) for m in (seen.region, ~seen.region))
+    edge = (inside <= 1.5) & (outside <= 1.5)
+    old, new = (
+        float(gaussian_gradient_magnitude(brightness(image), 1.5)[edge].mean()) if edge.any() else 0
+        for image in (seen.before, seen.after)
+    )
+    return new / old if old > FLAT else None
+
+
+REMAINS = Check(
+    "remains",
+    "Nothing of the old thing's look is left where it was.",
+    "correlation of fine detail (brightness less its blur of 2 px) before and after in its mask",
+    _remains,
+    kinds=("erase", "replace"),
+    setting="max_remains",
+    wants="most",
+    reason="old thing left",
+)
+OUTLINE = Check(
+    "outline",
+    "The old thing's silhouette does not show in what fills its place.",
+    "brightness gradient along its outline after, by that before",
+    _outline,
+    kinds=("erase",),
+    setting="max_outline",
+    wants="most",
+    reason="outline left",
+)

@@ -1,0 +1,154 @@
+"""Candidates for HalluSegBench: one thing, and words that denote it and nothing else.
+
+Referring: the words are one of its expressions (RefCOCO) or, where a source has none, its category,
+which then must be the only one of its kind in the photograph. Reasoning: the words are a question
+(ReasonSeg). The papers leave open which of several sentences is taken, how large things may be and
+how near to the edge: settings, recorded with the build. Every photograph of a val or test split of
+any set can be kept out (`exclusions.files`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from groundfault.building.denied import denied_word
+from groundfault.building.mining.selection import (
+    Common,
+    OnDrop,
+    Targets,
+    candidate_id,
+    draw,
+    measure,
+    trouble_with,
+)
+from groundfault.building.records import Candidate, Dropped
+from groundfault.io.photographs import Photograph, Thing, spoken
+
+__all__ = ["SETTINGS", "HallusegSettings", "mine"]
+
+
+class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How candidates for HalluSegBench are selected."""
+
+    min_area_share: float = 0.005
+
+    expression: Literal["longest", "first", "drawn"] = "longest"
+    """Which of several sentences is taken, of those with at least `min_words`."""
+    min_words: int = 2
+    """Of an expression, unless none has so many; "yep" says nothing."""
+    bare_categories: bool = True
+    """Take things without an expression by their category."""
+    splits: tuple[str, ...] = ()
+    """Photographs of these splits alone; () takes all. One that is in two has to have both here."""
+
+
+SETTINGS = HallusegSettings
+
+
+def mine(
+    photographs: Iterable[Photograph], settings: HallusegSettings, on_drop: OnDrop
+) -> Iterator[Candidate]:
+    """Candidates, photograph by photograph in their order. `facts` has `kind` ("referring" or
+    "reasoning"), the chosen `expression` or `question`, and what was measured of the target."""
+    targets = Targets(settings, on_drop)
+    for photograph in photographs:
+        if targets.complete:
+            return
+        yield from _of_photograph(photograph, targets)
+
+
+def _of_photograph(
+    photograph: Photograph, targets: Targets[HallusegSettings]
+) -> Iterator[Candidate]:
+    settings = targets.settings
+    unused = _of_other_split(photograph, settings)
+    if unused is None and photograph.things:
+        unused = targets.unused(photograph)
+    said = Counter(words for thing in photograph.things for words in {*map(_folded, _words(thing))})
+    taken = 0
+    for thing in targets.shuffled(photograph, photograph.things):
+        decent = _decent(thing, settings)
+        enough = settings.per_image is not None and taken >= settings.per_image
+        facts, wordless = _facts(photograph, decent, said, settings)
+        target = measure(photograph, decent)
+        why = (
+            unused
+            or trouble_with(target, _singled_out(decent, settings))
+            or wordless
+            or (Dropped(reason="enough of its photograph") if enough else None)
+            or targets.capped(thing.category)
+        )
+        if why:
+            targets.drop([candidate_id(photograph, thing.id, "replacement")], why)
+            continue
+        taken += 1
+        told = _with_words_first(decent, facts)
+        yield from targets.give(photograph, told, "replacement", {**target.facts, **facts})
+
+
+def _with_words_first(thing: Thing, facts: dict[str, str]) -> Thing:
+    """A thing whose chosen words are the first of their kind."""
+    question, expression = facts.get("question", ""), facts.get("expression", "")
+    questions = sorted(thing.questions, key=lambda each: each != question)
+    phrases = sorted(thing.phrases, key=lambda each: each != expression)
+    return msgspec.structs.replace(thing, phrases=tuple(phrases), questions=tuple(questions))
+
+
+def _of_other_split(photograph: Photograph, settings: HallusegSettings) -> Dropped | None:
+    own = set(filter(None, photograph.split.split("+")))
+    if not settings.splits or (own and own <= set(settings.splits)):
+        return None
+    return Dropped(reason="of another split", details=photograph.split)
+
+
+def _words(thing: Thing) -> Sequence[str]:
+    return (*thing.phrases, *thing.questions)
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.casefold().split()).rstrip(".?! ")
+
+
+def _decent(thing: Thing, settings: HallusegSettings) -> Thing:
+    """A thing without those of its sentences that have a denied word, unless all have one."""
+    phrases = tuple(each for each in thing.phrases if not denied_word(each, settings.denied))
+    questions = tuple(each for each in thing.questions if not denied_word(each, settings.denied))
+    if not (phrases or questions):
+        return thing
+    return msgspec.structs.replace(thing, phrases=phrases, questions=questions)
+
+
+def _singled_out(thing: Thing, settings: HallusegSettings) -> HallusegSettings:
+    """Things with words of their own may have others of their category beside them."""
+    return msgspec.structs.replace(settings, several=True) if _words(thing) else settings
+
+
+def _facts(
+    photograph: Photograph, thing: Thing, said: Counter[str], settings: HallusegSettings
+) -> tuple[dict[str, str], Dropped | None]:
+    """The words that are taken, or why there are none."""
+    words = _words(thing)
+    if not words:
+        if not (settings.bare_categories and thing.category):
+            return {}, Dropped(reason="no expression")
+        return {"kind": "referring", "expression": spoken(thing.category)}, None
+    single = [each for each in words if said[_folded(each)] == 1]
+    if not single:
+        return {}, Dropped(reason="ambiguous expression", details=words[0])
+    kind = "reasoning" if thing.questions else "referring"
+    name = candidate_id(photograph, thing.id, "replacement")
+    key = "question" if kind == "reasoning" else "expression"
+    return {"kind": kind, key: _chosen(single, name, settings)}, None
+
+
+def _chosen(words: Sequence[str], name: str, settings: HallusegSettings) -> str:
+    telling = [each for each in words if len(each.split()) >= settings.min_words] or list(words)
+    if settings.expression == "first":
+        return telling[0]
+    if settings.expression == "drawn":
+        return telling[draw(name, settings.seed, "expression") % len(telling)]
+    return max(telling, key=lambda each: (len(each.split()), len(each)))

@@ -1,0 +1,97 @@
+"""The files that the papers' own scripts read.
+
+CAFE: annotations.json with one file per subset (_SM, _CC, _OC) and images/.
+HalluSegBench: data.json with factual_images/, factual_masks/, counterfactual_images/ and
+counterfactual_masks/, named {stem}_{ann_id}_mask.png, …_edited.png and …_newmask.png.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from groundfault.benchmarks import cafe
+from groundfault.building.records import Candidate
+from groundfault.io.masks import decode
+from groundfault.io.store import write_json
+from groundfault.records import Benchmark, Rle, Role
+
+__all__ = ["write_cafe", "write_halluseg"]
+
+
+def write_cafe(
+    made: Benchmark, candidates: Sequence[Candidate], place: Path, pictures: Path
+) -> None:
+    """CAFE's four JSON files and the edited pictures."""
+    place.mkdir()
+    cafe.write(made, place / "annotations.json", split=True)
+    shutil.copytree(pictures, place / "images")
+
+
+FOLDERS = ("factual_images", "factual_masks", "counterfactual_images", "counterfactual_masks")
+
+
+def write_halluseg(
+    made: Benchmark, candidates: Sequence[Candidate], place: Path, pictures: Path
+) -> None:
+    """HalluSegBench's data.json with its four folders."""
+    for name in FOLDERS:
+        (place / name).mkdir(parents=True)
+    shown = {(item.case_id, item.role): item for item in made.items}
+    taken: set[str] = set()
+    records = []
+    for number, candidate in enumerate(candidates, start=1):
+        proposal, edited = candidate.proposal, candidate.edited
+        assert proposal is not None and edited is not None and candidate.target.mask is not None
+        factual = shown[candidate.id, Role.FACTUAL]
+        counterfactual = shown[candidate.id, Role.COUNTERFACTUAL]
+        ann_id = _ann_id(candidate, number)
+        stem = Path(candidate.photograph.file).stem
+        name = f"{stem}_{ann_id}"
+        if name in taken:  # one thing, replaced twice
+            ann_id = number
+            name = f"{stem}_{candidate.id}"
+        taken.add(name)
+        paths = {
+            "factual_image_path": f"factual_images/{stem}{Path(factual.image).suffix}",
+            "factual_mask_path": f"factual_masks/{name}_mask.png",
+            "counterfactual_image_path": f"counterfactual_images/{name}_edited.png",
+            "counterfactual_mask_path": f"counterfactual_masks/{name}_newmask.png",
+        }
+        shutil.copyfile(pictures / factual.image, place / paths["factual_image_path"])
+        shutil.copyfile(pictures / counterfactual.image, place / paths["counterfactual_image_path"])
+        _write_mask(place / paths["factual_mask_path"], candidate.target.mask)
+        new = edited.mask or candidate.target.mask
+        _write_mask(place / paths["counterfactual_mask_path"], new)
+        record: dict[str, object] = {
+            **paths,
+            "label": candidate.target.category,
+            "ann_id": ann_id,
+            "gpt_instruction": proposal.instruction,
+            "factual_label": proposal.positive,
+            "counterfactual_label": proposal.negative,
+        }
+        question = proposal.fields.get("question", "")
+        if question:
+            record["question"] = question
+            record["counterfactual_question"] = proposal.fields["counterfactual_question"]
+        records.append(record)
+    write_json(place / "data.json", records)
+
+
+def _ann_id(candidate: Candidate, number: int) -> int:
+    """The annotation's own number, where it is one."""
+    return (
+        int(candidate.target.id)
+        if candidate.target.id.isascii() and (candidate.target.id.isdigit())
+        else number
+    )
+
+
+def _write_mask(path: Path, mask: Rle) -> None:
+    from PIL import Image
+
+    Image.fromarray(np.asarray(decode(mask), np.uint8) * 255).save(path)

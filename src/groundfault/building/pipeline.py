@@ -1,0 +1,376 @@
+"""A build from its recipe to its release, stage by stage.
+
+    mine → propose → edit → verify → (questions) → review → release
+
+One process at a time works on a build. Whatever ends it, the same command goes on where it ended:
+each stage has kept its results (`stages`), and asks nobody twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from groundfault.building.checking import VerifyStage
+from groundfault.building.checks.summary import SUMMARY, summary
+from groundfault.building.donors import categories, write_donors
+from groundfault.building.editing import EditStage
+from groundfault.building.funnel import Funnel, FunnelWriter
+from groundfault.building.proposals.chat import ChatProposer, ChatSettings
+from groundfault.building.proposals.critic import CriticisedProposer
+from groundfault.building.proposals.linter import check_ids
+from groundfault.building.proposals.proposer import Proposer
+from groundfault.building.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
+from groundfault.building.proposals.scripted import ScriptedProposer
+from groundfault.building.proposing import ProposeStage
+from groundfault.building.questions.stage import QuestionStage
+from groundfault.building.recipe import Recipe
+from groundfault.building.records import Candidate, Dropped
+from groundfault.building.releasing import release
+from groundfault.building.reviewing import ReviewStage
+from groundfault.building.sheet import SHEET, write_sheet
+from groundfault.building.sources import photographs
+from groundfault.building.stages import (
+    Agree,
+    Count,
+    Record,
+    Stage,
+    kept_candidates,
+    run_stage,
+    stage_file,
+    unasked,
+)
+from groundfault.config import convert_settings
+from groundfault.editors.loading import EditorOptions
+from groundfault.errors import UnknownName, UsageError
+from groundfault.io.foreign import sha256
+from groundfault.io.photographs import Photograph
+from groundfault.io.store import atomic_file, locked, read_json, write_json
+from groundfault.llm.batching import BatchedChatModel
+from groundfault.llm.client import ChatClient
+from groundfault.runner.work import Plan
+
+__all__ = ["Built", "Services", "Watcher", "build", "stage_names"]
+
+MADE = "build.json"
+
+
+def stage_names(benchmark: str) -> tuple[str, ...]:
+    """The stages of a build, in order."""
+    asks = ("questions",) if benchmark == "reactbench" else ()
+    return ("mine", "propose", "edit", "verify", *asks, "review", "release")
+
+
+class Built(NamedTuple):
+    """What a build has come to."""
+
+    folder: Path
+    funnel: Funnel
+    stopped: str = ""
+    """Why it ended before its release; "" if it did not."""
+    released: int = 0
+    """Cases of the release."""
+
+
+class Services(NamedTuple):
+    """What stages need that ask somebody else."""
+
+    editor: EditorOptions = EditorOptions()
+    chat: ChatClient | BatchedChatModel | None = None
+    """The model that proposes."""
+    critic: ChatClient | BatchedChatModel | None = None
+    """The model that criticises proposals."""
+    vlm: ChatClient | BatchedChatModel | None = None
+    second_vlm: ChatClient | BatchedChatModel | None = None
+    """Models that check edits."""
+    agree: Agree = unasked
+
+
+class Watcher(Protocol):
+    """Hears how far a build is."""
+
+    def progress(self, name: str, count: Count) -> None:
+        """A stage has come so far."""
+        ...
+
+
+class _Nobody:
+    def progress(self, name: str, count: Count) -> None:
+        pass
+
+
+def build(
+    recipe: Recipe,
+    folder: str | PathLike[str],
+    *,
+    until: str = "release",
+    plan: Plan | None = None,
+    retry: bool = False,
+    watcher: Watcher | None = None,
+    services: Services | None = None,
+) -> Built:
+    """Do what is left of a build. `until` is the last stage; `retry` asks again for what failed;
+    `services` are what stages that ask others need (a chat model, options of the editor)."""
+    names = stage_names(recipe.benchmark)
+    if until not in names:
+        raise UnknownName("stage", until, names)
+    place = Path(folder)
+    with locked(place):
+        _check_folder(place, recipe)
+        pipeline = _Pipeline(recipe, place, plan or Plan(), retry, watcher or _Nobody(), services)
+        return pipeline.run(names[: names.index(until) + 1])
+
+
+def _check_folder(place: Path, recipe: Recipe) -> None:
+    """A folder holds one build: of one benchmark, from one source."""
+    made = {"benchmark": recipe.benchmark, "source": recipe.source.name}
+    path = place / MADE
+    if path.is_file():
+        there = read_json(path, dict[str, str])
+        for name, value in made.items():
+            if there.get(name) != value:
+                raise UsageError(
+                    f"{place}: holds a build with another {name} ({there.get(name)}); give "
+                    "another --out"
+                )
+        return
+    others = [entry for entry in place.iterdir() if not entry.name.startswith(".")]
+    if others:
+        raise UsageError(f"{place}: exists and is no build; give a new --out")
+    write_json(path, made)
+
+
+class _Pipeline:
+    def __init__(
+        self,
+        recipe: Recipe,
+        folder: Path,
+        plan: Plan,
+        retry: bool,
+        watcher: Watcher,
+        services: Services | None,
+    ) -> None:
+        self.recipe, self.folder, self.plan = recipe, folder, plan
+        self.retry, self.watcher, self.services = retry, watcher, services or Services()
+        self.writer = FunnelWriter(folder, recipe.benchmark)
+        self.images = [Path(path) for path in _several(recipe.source.images)]
+
+    def run(self, names: Sequence[str]) -> Built:
+        """Run stages in order; one that could not finish is the last."""
+        stopped, released = "", 0
+        for before, name in zip(("", *names), names, strict=False):
+            if name == "mine":
+                count = self._mine()
+            elif name == "release":
+                count = self._release(before)
+                released = count.kept
+            else:
+                count, stopped = self._stage(name, before)
+            self.writer.update(count, done=True)
+            if stopped:
+                break
+        funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
+        return Built(self.folder, funnel, stopped, released)
+
+    def _stage(self, name: str, before: str) -> tuple[Count, str]:
+        stage = self._made(name, before)
+
+        def progress(count: Count) -> None:
+            self.writer.update(count)
+            self.watcher.progress(name, count)
+
+        def candidates() -> Iterator[Candidate]:
+            return kept_candidates(self.folder, before)
+
+        found = run_stage(stage, self.folder, candidates, retry=self.retry, on_progress=progress)
+        if name == "verify":
+            write_json(self.folder / SUMMARY, summary(self.folder, self.recipe.verify))
+        return found
+
+    def _made(self, name: str, before: str) -> Stage:
+        """The stage of a name, with what it needs."""
+        recipe, folder = self.recipe, self.folder
+        if name == "propose":
+            return ProposeStage(self._proposer(), by=recipe.propose.by, agree=self.services.agree)
+        if name == "edit":
+            return EditStage(
+                folder,
+                self.images,
+                recipe.edit,
+                plan=self.plan,
+                donors=self._donors,
+                options=self.services.editor,
+                agree=self.services.agree,
+            )
+        if name == "verify":
+            return VerifyStage(
+                folder,
+                recipe.verify,
+                vlm=self.services.vlm,
+                second_vlm=self.services.second_vlm,
+                options=self.services.editor,
+                agree=self.services.agree,
+            )
+        if name == "questions":
+            chat = self.services.chat
+            teller = None if chat is None else self._asked(recipe.propose.by, chat)
+            asking = QuestionStage(folder, recipe.questions, teller=teller)
+            asking.offer(kept_candidates(folder, before))
+            return asking
+        stage = ReviewStage(
+            folder, recipe.benchmark, recipe.review.decisions, recipe.review.protocol
+        )
+        stage.offer(kept_candidates(folder, before))
+        return stage
+
+    def _proposer(self) -> Proposer:
+        settings, chat = self.recipe.propose, self.services.chat
+        check_ids(settings.unchecked)
+        name, _, argument = settings.by.partition(":")
+        found: Proposer
+        if name == "rules":
+            found = RulesProposer(self._repertoire())
+        elif name == "scripted":
+            found = ScriptedProposer(argument, settings.unchecked)
+        else:
+            found = self._asked(settings.by, chat)
+        if not settings.critic:
+            return found
+        return CriticisedProposer(found, self._asked(settings.critic, self.services.critic))
+
+    def _asked(self, spec: str, model: ChatClient | BatchedChatModel | None) -> ChatProposer:
+        """A chat model that is shown this build's photographs."""
+        settings = self.recipe.propose
+        if model is None:
+            raise UsageError(f"{spec}: no chat model was given that could propose")
+        given = {
+            "repairs": settings.repairs,
+            "unchecked": settings.unchecked,
+            **settings.options,
+        }
+        shown = convert_settings(given, ChatSettings)
+        return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
+
+    def _repertoire(self) -> Repertoire:
+        """What the editor can do, where that is known."""
+        found = Repertoire()
+        if self.recipe.edit.by.partition(":")[0] == "procedural":
+            found = procedural_repertoire(categories(self._donors))
+        return msgspec.structs.replace(found, unchecked=self.recipe.propose.unchecked)
+
+    # ── mining ──────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _donors(self) -> Path:
+        return self.folder / "stages" / "donors.jsonl"
+
+    def _mine(self) -> Count:
+        """Candidates from photographs; done once, unless the source or a setting changed."""
+        path = stage_file(self.folder, "mine")
+        key = self._mining_key()
+        noted = path.with_suffix(".json")
+        if path.is_file() and noted.is_file():
+            there = read_json(noted, _Mined)
+            if there.key == key:
+                return there.count
+        mine, settings = self._miner()
+        kept, dropped = 0, dict[str, int]()
+
+        def drop(_: str, why: Dropped) -> None:
+            dropped[why.reason] = dropped.get(why.reason, 0) + 1
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            write_donors(self._donors, self._photographs()) as passing,
+            atomic_file(path) as temporary,
+            temporary.open("wb") as file,
+        ):
+            for candidate in mine(passing, settings, drop):
+                file.write(msgspec.json.encode(Record(id=candidate.id, candidate=candidate)))
+                file.write(b"\n")
+                kept += 1
+        count = Count.of("mine", kept + sum(dropped.values()), kept, dropped)
+        write_json(noted, _Mined(key=key, count=count))
+        return count
+
+    def _miner(self) -> tuple[Any, Any]:
+        """The function that mines for this benchmark, and its settings."""
+        name = self.recipe.benchmark
+        module = import_module(f"groundfault.building.mining.{name}")
+        given = {"seed": self.recipe.seed, "limit": self.recipe.limit, **self.recipe.mine}
+        return module.mine, convert_settings(given, module.SETTINGS)
+
+    def _photographs(self) -> Iterator[Photograph]:
+        """Every photograph of the source; parts of a set may have a folder each."""
+        source = self.recipe.source
+        files, folders = _several(source.annotations), _several(source.images)
+        if len(files) == len(folders) and len(files) > 1:
+            parts = [([file], folder) for file, folder in zip(files, folders, strict=True)]
+        elif len(folders) > 1:
+            raise UsageError(
+                f"{len(files)} files of annotations and {len(folders)} folders of pictures: give "
+                "one folder, or one for each file"
+            )
+        else:
+            parts = [(files, folders[0] if folders else "")]
+        for part, folder in parts:
+            yield from photographs(
+                source.name, annotations=part, images=folder or None, **source.options
+            )
+
+    def _mining_key(self) -> str:
+        """What candidates depend on: the annotations' content and every setting."""
+        recipe = self.recipe
+        digest = hashlib.sha256()
+        for path in _several(recipe.source.annotations):
+            digest.update(sha256(path).encode() if Path(path).is_file() else path.encode())
+        plain = msgspec.structs.replace(recipe.source, annotations=(), images=())
+        settings = (recipe.benchmark, recipe.seed, recipe.limit, plain, recipe.mine, MINING)
+        digest.update(msgspec.json.encode(settings, order="sorted"))
+        return digest.hexdigest()
+
+    # ── release ─────────────────────────────────────────────────────────────────────────────────
+
+    def _release(self, before: str) -> Count:
+        candidates = list(kept_candidates(self.folder, before))
+        count = Count.of("release", len(candidates), len(candidates), {})
+        if not candidates:
+            return count
+        release(
+            candidates,
+            self.folder,
+            self.recipe.benchmark,
+            self.recipe.release,
+            about=self._about(),
+            source=f"photographs of {self.recipe.source.name}, edited by {self.recipe.edit.by}, "
+            f"proposed by {self.recipe.propose.by}, seed {self.recipe.seed}; built by groundfault",
+        )
+        write_sheet(self.folder / SHEET, candidates, self.folder)
+        return count
+
+    def _about(self) -> str:
+        reviewed = self.recipe.review.decisions != "none"
+        return (
+            "Photographs that were edited on purpose"
+            + (" and reviewed by people. " if reviewed else "; nobody has reviewed them. ")
+            + "Numbers on them do not compare with those on the published set."
+        )
+
+
+MINING = 1
+"""The version of mining; another one makes earlier candidates stale."""
+
+
+class _Mined(msgspec.Struct, frozen=True):
+    key: str
+    count: Count
+
+
+def _several(paths: str | Sequence[str]) -> list[str]:
+    return [paths] if isinstance(paths, str) else list(paths)

@@ -1,0 +1,399 @@
+"""Proposals without a model: drawn from tables of what is typical, usual and look-alike.
+
+What is drawn depends on the candidate's seed and id alone. Whatever the linter has an error about
+is not proposed; where nothing is left, the candidate is dropped with the reason "None", as a model
+would say.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+import msgspec
+
+from groundfault.building.denied import Denied
+from groundfault.building.proposals.exam_fields import (
+    attribute_fields,
+    erasure_fields,
+    neighbours,
+    tracing_fields,
+)
+from groundfault.building.proposals.exam_rules import OPERATIONS, assigned_operations
+from groundfault.building.proposals.kinds import NOBODY, kin, named_denied
+from groundfault.building.proposals.layout import locative, room_beside, told_apart
+from groundfault.building.proposals.linter import errors, lint
+from groundfault.building.proposals.proposer import Keep
+from groundfault.building.proposals.tables import (
+    BECOMES,
+    COLOURS,
+    MATERIALS,
+    MODIFIERS,
+    PLACES,
+    STILL_ITSELF,
+    SURFACES,
+    Usual,
+    is_usual,
+    usual,
+)
+from groundfault.building.proposals.words import joined, with_article
+from groundfault.building.records import Candidate, Dropped, Proposal
+
+__all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
+
+NAME = "rules"
+VERSION = 2
+"""Of what is drawn; another one is another proposer."""
+FIXED_COLOURS = frozenset({"stop sign"})
+"""Things people make, in one colour only: for others no colour is a surprise."""
+FIXED = frozenset({"fixture", "street", "appliance"})
+"""Natures of what nobody moves."""
+TRIED = 12
+ALTERNATIVES = 5
+"""Other things that a thing may be replaced by, if there is no donor of the first."""
+
+
+class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
+    """What the editor can do: names of the tables; None means: whatever they have."""
+
+    surfaces: tuple[str, ...] | None = None
+    materials: tuple[str, ...] | None = None
+    places: tuple[str, ...] | None = None
+    colours: tuple[str, ...] | None = None
+    replacements: tuple[str, ...] | None = None
+    """Categories that there are donors of."""
+    denied: Denied = NOBODY
+    """What nothing is proposed about."""
+    unchecked: tuple[str, ...] = ()
+    """Ids of the linter's rules that are not checked."""
+
+
+ANYTHING = Repertoire()
+
+
+def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
+    """What the procedural editor can do, with things to put in from these categories."""
+    from groundfault.editors.procedural import repertoire as known
+
+    return Repertoire(
+        surfaces=known.SURFACES,
+        materials=known.MATERIALS,
+        places=known.PLACES,
+        colours=known.COLOURS,
+        replacements=None if donors is None else tuple(sorted(donors)),
+    )
+
+
+class RulesProposer:
+    """Proposals from the tables, for an editor that can do what `repertoire` says."""
+
+    stopped_because = ""
+
+    def __init__(self, repertoire: Repertoire | None = None) -> None:
+        self.repertoire = repertoire or ANYTHING
+
+    @property
+    def identity(self) -> str:
+        """The version of tables and rules, and what the editor can do."""
+        can = msgspec.json.encode(self.repertoire, order="sorted").decode()
+        return f"rules {VERSION} {can}"
+
+    def propose_many(self, candidates: Iterable[Candidate], keep: Keep) -> None:
+        """`keep` gets each candidate with its proposal, or with why there is none."""
+        for candidate in candidates:
+            keep(candidate, propose(candidate, self.repertoire))
+
+
+def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal | Dropped:
+    """What to change in a candidate, or why there is nothing."""
+    category = candidate.target.category
+    if named_denied(category, repertoire.denied):
+        return Dropped(reason="denied", details=category)
+    if candidate.task == "counting":
+        return _counting(candidate)
+    of = usual(category)
+    if of is None:
+        return Dropped(reason="None", details=f"nothing is known of '{category}'")
+    rng = random.Random(f"{candidate.seed} {candidate.id}")
+    broken, found = "", list[Proposal]()
+    drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
+    for proposal in itertools.islice(drawn, TRIED):
+        wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
+        if wrong:
+            broken = f"{wrong[0].rule}: {wrong[0].found}"
+            continue
+        found.append(proposal)
+        if proposal.kind != "replace" or len(found) > ALTERNATIVES:
+            break
+    if found:
+        others = tuple(each for each in found[1:] if each.kind == found[0].kind)
+        return msgspec.structs.replace(found[0], alternatives=others)
+    return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
+
+
+def _shuffled(names: Iterable[str], known: Collection[str] | None, rng: random.Random) -> list[str]:
+    kept = [name for name in names if known is None or name in known]
+    rng.shuffle(kept)
+    return kept
+
+
+def _mimicry(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    name = candidate.target.category
+    for key in _shuffled(SURFACES, can.surfaces, rng):
+        surface = SURFACES[key]
+        if any(kin(name, other) in ("same", "synonym", "hyponym") for other in surface.unlike):
+            continue
+        yield Proposal(
+            kind="surface",
+            value=key,
+            instruction=f"Cover the entire visible surface of the {_said(candidate)} uniformly "
+            f"with {surface.words}, like a thin print, and keep its shape, its pose, the lighting "
+            "and everything around it unchanged.",
+            positive=name,
+            negative=surface.typical_of,
+            rationale=f"The pattern is known from one thing, {with_article(surface.typical_of)}, "
+            f"while shape and parts are still those of {with_article(name)}.",
+            by=NAME,
+        )
+
+
+def _ontology(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    name = candidate.target.category
+    if of.nature not in BECOMES or of.name in STILL_ITSELF:
+        return
+    for key in _shuffled(MATERIALS, can.materials, rng):
+        material = MATERIALS[key]
+        if (material.natures and of.nature not in material.natures) or key in of.materials:
+            continue
+        modifier = MODIFIERS[of.nature]
+        yield Proposal(
+            kind="material",
+            value=key,
+            instruction=f"Turn the {_said(candidate)} as a whole into {material.words}, "
+            "every part alike, and keep its outline, its pose and everything around it unchanged.",
+            positive=material.identity,
+            negative=f"{modifier} {name}",
+            rationale=f"Of that substance it is no {modifier} {name} any more, but "
+            f"{with_article(material.identity)} in the shape of one.",
+            by=NAME,
+        )
+
+
+def _conflict(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    name = candidate.target.category
+    for key in _shuffled(PLACES, can.places, rng):
+        place = PLACES[key]
+        if is_usual(key, name):
+            continue
+        likely = [thing for nature, thing in place.like if nature == of.nature]
+        for negative in (*likely, *rng.sample(place.at_home, len(place.at_home))):
+            yield Proposal(
+                kind="context",
+                value=key,
+                instruction=f"Replace everything around the {_said(candidate)} so that it is "
+                f"{place.words}, seen from the same viewpoint, and leave every pixel of the {name} "
+                "itself unchanged.",
+                positive=name,
+                negative=negative,
+                rationale=f"{with_article(name).capitalize()} is hardly ever found {place.words}; "
+                f"{with_article(negative)} would be.",
+                by=NAME,
+            )
+
+
+def _replacement(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    phrases = candidate.target.phrases
+    first = phrases[0].strip().rstrip(".") if phrases else told_apart(candidate)
+    if not first:
+        return
+    for name in of.replacements:
+        if can.replacements is not None and name not in can.replacements:
+            continue
+        yield Proposal(
+            kind="replace",
+            value=name,
+            instruction=f"Change {first} to {name}.",
+            positive=first,
+            negative=name,
+            rationale=f"{with_article(name).capitalize()} has about the size and shape of "
+            f"{with_article(of.name)} and may well be in its place.",
+            fields={"category": candidate.target.category},
+            by=NAME,
+        )
+
+
+def _said(candidate: Candidate) -> str:
+    """The target as an instruction names it: with its place, where it is not the only one."""
+    name = candidate.target.category
+    phrase = told_apart(candidate)
+    return phrase or f"{name} {locative(candidate)}"
+
+
+def _erasure(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    yield Proposal(
+        kind="erase",
+        value="",
+        instruction=f"Remove the {_said(candidate)} completely, fill in what is behind it, and "
+        f"{_preserve(candidate)}",
+        positive=candidate.target.category,
+        fields=erasure_fields(candidate, rng),
+        by=NAME,
+    )
+
+
+def _preserve(candidate: Candidate) -> str:
+    """The sentence about what must stay, with the real neighbours."""
+    near = [*neighbours(candidate), "other surrounding objects in the image"]
+    return (
+        f"preserve {joined(near)} unchanged; do not alter the background of the image under any "
+        "circumstances."
+    )
+
+
+def _attribute(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    """Counterfactual attributes, of two directions; `facts["variant"]`, "B" for the second, says
+    which of them comes first."""
+    directions = [found for kind in _directions(of) if (found := _values(kind, of, can, rng))]
+    if candidate.facts.get("variant") == "B":
+        directions = directions[1:] or []
+    for kind, values in directions:
+        for value in values:
+            yield _with_attribute(candidate, kind, value, rng)
+
+
+def _directions(of: Usual) -> tuple[str, ...]:
+    """The directions that an editor can compute, in the paper's order of priority."""
+    if of.nature in ("food", "plant", "animal"):
+        return ("recolour", "surface", "material")
+    return ("material", "recolour", "surface")
+
+
+def _values(
+    kind: str, of: Usual, can: Repertoire, rng: random.Random
+) -> tuple[str, list[str]] | None:
+    living = of.nature in ("animal", "food", "plant")
+    if kind == "recolour":
+        fitting = living or of.name in FIXED_COLOURS
+        names = [c for c in COLOURS if c not in of.colours and "any" not in of.colours]
+        names = _shuffled(names, can.colours, rng) if fitting else []
+    elif kind == "material":
+        other = ["wood", "marble", "granite", "terracotta", "chocolate"]
+        other += [] if "metal" in of.materials else ["gold", "bronze"]
+        names = [m for m in other if m not in of.materials and "any" not in of.materials]
+        names = _shuffled(names, can.materials, rng) if of.nature not in ("animal", "plant") else []
+    else:
+        patterns = ("zebra", "watermelon", "giraffe", "leopard", "brick wall", "ladybug", "cow")
+        unlike = [p for p in patterns if not any(kin(of.name, o) for o in SURFACES[p].unlike)]
+        names = _shuffled(unlike, can.surfaces, rng)
+    return (kind, names) if names else None
+
+
+def _with_attribute(candidate: Candidate, kind: str, value: str, rng: random.Random) -> Proposal:
+    name = _said(candidate)
+    told = {
+        "recolour": f"Change the colour of the {name} to a muted, natural-looking {value}",
+        "material": f"Change the material of the {name} to {value}, with its structure kept",
+        "surface": f"Give the whole {name} the look of "
+        f"{SURFACES[value].words if kind == 'surface' else ''}",
+    }[kind]
+    ending = _preserve(candidate)
+    return Proposal(
+        kind=kind,
+        value=value,
+        instruction=f"{told}. {ending[0].upper()}{ending[1:]}",
+        positive=candidate.target.category,
+        fields=attribute_fields(candidate, kind, value, rng),
+        by=NAME,
+    )
+
+
+def _tracing(
+    candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
+) -> Iterator[Proposal]:
+    """The assigned operation, then its fallbacks: `facts["operation"]` and `facts["fallbacks"]`,
+    names with commas; drawn where mining has assigned none."""
+    for operation in _operations(candidate, rng):
+        for value in _ways(operation, candidate, of, can):
+            yield _altered(candidate, operation, value, rng)
+
+
+def _operations(candidate: Candidate, rng: random.Random) -> list[str]:
+    drawn = rng.sample(list(OPERATIONS), len(OPERATIONS))
+    return assigned_operations(candidate) or drawn
+
+
+def _ways(operation: str, candidate: Candidate, of: Usual, can: Repertoire) -> list[str]:
+    """The values of an operation that is possible here; none where it is not."""
+    name = candidate.target.category
+    alone = all(
+        t.id == candidate.target.id or t.category != name for t in candidate.photograph.things
+    )
+    side = room_beside(candidate)
+    if operation == "delete":
+        return [] if alone else [""]
+    if operation == "add":
+        return [name] if side and of.nature not in FIXED else []
+    if operation == "move":
+        return [side] if side and of.nature not in FIXED else []
+    there = {thing.category for thing in candidate.photograph.things}
+    usable = of.replacements if can.replacements is None else can.replacements
+    return [new for new in of.replacements if new in usable and new not in there]
+
+
+def _altered(candidate: Candidate, operation: str, value: str, rng: random.Random) -> Proposal:
+    name, kind = _said(candidate), OPERATIONS[operation]
+    told = {
+        "delete": f"Remove the {name}",
+        "add": f"Add another {candidate.target.category} right beside the {name}, resting as it "
+        "does",
+        "replace": f"Replace the {name} with {with_article(value)} of the same size",
+        "move": f"Move the {name} a little to the {value}, on the same surface",
+    }[operation]
+    return Proposal(
+        kind=kind,
+        value=value,
+        instruction=f"{told}, and {_preserve(candidate)}",
+        positive=candidate.target.category,
+        fields=tracing_fields(candidate, kind, value, rng),
+        by=NAME,
+    )
+
+
+def _counting(candidate: Candidate) -> Proposal | Dropped:
+    """Nothing is edited: the count is asked for. Whether it is ambiguous, only a model can see."""
+    name = candidate.target.category
+    count = candidate.photograph.counts.get(name)
+    if count is None:
+        return Dropped(reason="None", details=f"nobody counted '{name}'")
+    return Proposal(
+        kind="none",
+        value="",
+        instruction="Leave the picture as it is.",
+        positive=name,
+        fields={"object": name, "count": str(count), "has_ambiguity": "unknown"},
+        by=NAME,
+    )
+
+
+_DRAWN: dict[str, Callable[[Candidate, Usual, Repertoire, random.Random], Iterator[Proposal]]] = {
+    "SM": _mimicry,
+    "OC": _ontology,
+    "CC": _conflict,
+    "replacement": _replacement,
+    "erasure": _erasure,
+    "attribute": _attribute,
+    "tracing": _tracing,
+}

@@ -1,0 +1,109 @@
+"""A build as one TOML file: what it is made from, and how each stage works.
+
+    benchmark = "cafe"            # cafe, halluseg or reactbench
+    seed = 0
+    [source]
+    name = "coco"
+    annotations = "instances_val2017.json"
+    images = "val2017"
+    [mine]                        # settings of that benchmark's miner
+    [propose]
+    by = "rules"
+    [edit]
+    by = "procedural"
+    [questions]                   # of an exam: layout = "twins" or "paper"
+    [review]
+    decisions = "decisions.jsonl"
+
+Paths are as seen from the recipe's folder. Unknown names are refused.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from groundfault.building.checking import VerifySettings
+from groundfault.building.editing import EditSettings
+from groundfault.building.proposing import ProposeSettings
+from groundfault.building.questions.stage import QuestionSettings
+from groundfault.building.releasing import ReleaseSettings
+from groundfault.config import load_toml
+from groundfault.errors import UnknownName
+
+__all__ = ["BENCHMARKS", "Recipe", "ReviewSettings", "SourceSettings", "read_recipe"]
+
+BENCHMARKS = ("cafe", "halluseg", "reactbench")
+Paths = str | tuple[str, ...]
+
+
+class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where photographs come from."""
+
+    name: str = "coco"
+    annotations: Paths = ()
+    """One file, or several parts of one set."""
+    images: Paths = ()
+    """Their folder or folders."""
+    options: dict[str, Any] = {}
+    """What the source takes besides: splits, refs, a segmenter for a plain folder."""
+
+
+class ReviewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who decides."""
+
+    decisions: str = "none"
+    """decisions.jsonl or decisions.parquet; "none" lets everything through unseen."""
+    protocol: str = ""
+    """A review protocol of one's own; "" is that of the benchmark."""
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that a build depends on."""
+
+    benchmark: Literal["cafe", "halluseg", "reactbench"]
+    seed: int = 0
+    limit: int | None = None
+    """Candidates at most; None for all."""
+    source: SourceSettings = SourceSettings()
+    mine: dict[str, Any] = {}
+    propose: ProposeSettings = ProposeSettings()
+    edit: EditSettings = EditSettings()
+    verify: VerifySettings = VerifySettings()
+    questions: QuestionSettings = QuestionSettings()
+    review: ReviewSettings = ReviewSettings()
+    release: ReleaseSettings = ReleaseSettings()
+
+
+def read_recipe(path: str | PathLike[str]) -> Recipe:
+    """Read a recipe; its paths become those seen from here."""
+    place = Path(path)
+    found = load_toml(place, Recipe)
+    change = msgspec.structs.replace
+    source = change(
+        found.source,
+        annotations=_from(place, found.source.annotations),
+        images=_from(place, found.source.images),
+    )
+    review = found.review
+    if review.decisions != "none":
+        review = change(review, decisions=str(place.parent / review.decisions))
+    propose = found.propose
+    if propose.by.startswith("scripted:"):
+        file = propose.by.removeprefix("scripted:")
+        propose = change(propose, by=f"scripted:{place.parent / file}")
+    return change(found, source=source, review=review, propose=propose)
+
+
+def _from(place: Path, paths: Paths) -> tuple[str, ...]:
+    given = (paths,) if isinstance(paths, str) else paths
+    return tuple(str(place.parent / path) for path in given)
+
+
+def check_benchmark(name: str) -> None:
+    """Refuse a benchmark that cannot be built."""
+    if name not in BENCHMARKS:
+        raise UnknownName("benchmark to build", name, BENCHMARKS)

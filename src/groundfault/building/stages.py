@@ -1,0 +1,273 @@
+"""A stage of a build: candidates in, candidates or reasons out, each result kept as it comes.
+
+    DIR/stages/NAME.journal   every result so far, by what it depends on; survives kill -9
+    DIR/stages/NAME.jsonl     what became of each candidate, in order, once the stage is through
+
+A result depends on the candidate as it came in and on the stage's identity (its settings, prompts,
+model), and on nothing else. What has one already is not done, asked or paid for again; whoever
+changes a setting redoes what depends on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from groundfault.building.records import Candidate, Dropped
+from groundfault.io.foreign import decode_json, open_file
+from groundfault.io.store import atomic_file
+from groundfault.llm.cost import CostEstimate
+from groundfault.runs.journal import HEAD_BYTES, Journal
+
+__all__ = [
+    "FAILED",
+    "STAGES",
+    "Agree",
+    "Count",
+    "Keep",
+    "Ledger",
+    "Record",
+    "Stage",
+    "encoded",
+    "kept_candidates",
+    "read_records",
+    "run_stage",
+    "stage_file",
+    "unasked",
+]
+
+AnyPath = str | PathLike[str]
+Result = Candidate | Dropped
+Keep = Callable[[Candidate, Result], None]
+"""Takes what became of a candidate, as soon as it is known."""
+Agree = Callable[[str, CostEstimate], None]
+"""Asked before somebody pays: who is to be asked, and what that will likely cost; raises to call it
+off."""
+STAGES = "stages"
+FAILED = "failed"
+"""The reason of what may go better next time: asked again if that is wanted."""
+
+
+def unasked(about: str, guess: CostEstimate) -> None:
+    """Nobody pays, or whoever does has agreed."""
+
+
+class Stage(Protocol):
+    """One step of the pipeline."""
+
+    name: str
+
+    def identity(self) -> Mapping[str, str]:
+        """What results depend on besides the candidate."""
+        ...
+
+    def depends(self, candidate: Candidate) -> str:
+        """What of this candidate's files a result depends on; "" where on none."""
+        ...
+
+    def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
+        """Give `keep` what becomes of each candidate, in any order. Returns why it ended before
+        all were done (a budget, a server that is down); "" if it did not."""
+        ...
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one candidate in one stage: a line of NAME.jsonl."""
+
+    id: str
+    candidate: Candidate | None = None
+    """As it goes on; None where it was dropped."""
+    reason: str = ""
+    details: str = ""
+
+
+class Count(msgspec.Struct, frozen=True, kw_only=True):
+    """How many candidates came into a stage and what became of them. The numbers add up:
+    entered = kept + dropped + waiting."""
+
+    name: str
+    entered: int = msgspec.field(name="in")
+    kept: int = msgspec.field(name="out")
+    dropped: dict[str, int] = {}
+    """Reason → how many, most frequent first."""
+    waiting: int = 0
+    """Those that the stage has not come to."""
+
+    @classmethod
+    def of(cls, name: str, entered: int, kept: int, dropped: Mapping[str, int]) -> Count:
+        """A count with its reasons in order; what is not accounted for is waiting."""
+        there = ((reason, n) for reason, n in dropped.items() if n)
+        ordered = dict(sorted(there, key=lambda pair: (-pair[1], pair[0])))
+        waiting = entered - kept - sum(ordered.values())
+        return cls(name=name, entered=entered, kept=kept, dropped=ordered, waiting=waiting)
+
+
+class Ledger:
+    """The results of one stage on disk."""
+
+    def __init__(self, folder: AnyPath, stage: Stage) -> None:
+        place = Path(folder) / STAGES
+        place.mkdir(parents=True, exist_ok=True)
+        self.stage = stage
+        self._identity = msgspec.json.encode(dict(sorted(stage.identity().items())))
+        self._journal = Journal(place / f"{stage.name}.journal")
+        self._journal.mend()
+        self._places: dict[bytes, tuple[int, int]] = {}
+        """Key → where its result stands in the journal, and how long it is."""
+        self._failed: set[bytes] = set()
+        self._size = 0
+        if self._journal.path.exists():
+            self._index()
+
+    def _index(self) -> None:
+        for end, content in self._journal.scan():
+            key, result = msgspec.msgpack.decode(content, type=tuple[bytes, msgspec.Raw])
+            self._note(key, end, len(content), msgspec.msgpack.decode(result, type=Record))
+
+    def _note(self, key: bytes, end: int, length: int, record: Record) -> None:
+        self._places[key] = end - length, length
+        (self._failed.add if record.reason == FAILED else self._failed.discard)(key)
+        self._size = end
+
+    def key(self, candidate: Candidate) -> bytes:
+        """What the result of a candidate is found under."""
+        digest = hashlib.sha256(self._identity)
+        digest.update(msgspec.msgpack.encode(candidate))
+        digest.update(self.stage.depends(candidate).encode())
+        return digest.digest()[:16]
+
+    def add(self, candidate: Candidate, result: Result) -> None:
+        """Keep what became of a candidate."""
+        if isinstance(result, Dropped):
+            record = Record(id=candidate.id, reason=result.reason, details=result.details)
+        else:
+            record = Record(id=candidate.id, candidate=result)
+        key = self.key(candidate)
+        length = self._journal.append((key, record))
+        self._note(key, self._size + HEAD_BYTES + length, length, record)
+
+    def has(self, candidate: Candidate, *, retry: bool = False) -> bool:
+        """Whether it is known what became of it; with `retry` a failure is not known."""
+        key = self.key(candidate)
+        return key in self._places and not (retry and key in self._failed)
+
+    def records(self, candidates: Iterable[Candidate]) -> Iterator[Record | None]:
+        """What became of each candidate, in order; None where that is not known yet."""
+        if not self._places:
+            yield from (None for _ in candidates)
+            return
+        with self._journal.path.open("rb") as file:
+            for candidate in candidates:
+                place = self._places.get(self.key(candidate))
+                if place is None:
+                    yield None
+                    continue
+                file.seek(place[0])
+                yield msgspec.msgpack.decode(file.read(place[1]), type=tuple[bytes, Record])[1]
+
+    def close(self) -> None:
+        """Have everything on disk."""
+        self._journal.flush()
+        self._journal.close()
+
+
+def run_stage(
+    stage: Stage,
+    folder: AnyPath,
+    candidates: Callable[[], Iterator[Candidate]],
+    *,
+    retry: bool = False,
+    on_progress: Callable[[Count], None] | None = None,
+) -> tuple[Count, str]:
+    """Do what is left of a stage and write its NAME.jsonl. Returns how many went where, and why it
+    ended before all were done, if it did."""
+    ledger = Ledger(folder, stage)
+    tally = _Tally(stage.name, ledger, candidates(), on_progress)
+    try:
+        pending = (each for each in candidates() if not ledger.has(each, retry=retry))
+        stopped = stage.run(pending, tally.keep)
+    finally:
+        ledger.close()
+    return _write(stage_file(folder, stage.name), stage.name, ledger, candidates()), stopped
+
+
+class _Tally:
+    """Counts while a stage runs, so that others can watch it."""
+
+    def __init__(
+        self,
+        name: str,
+        ledger: Ledger,
+        candidates: Iterator[Candidate],
+        on_progress: Callable[[Count], None] | None,
+    ) -> None:
+        self.name, self.ledger, self.on_progress = name, ledger, on_progress
+        self.entered = self.kept = 0
+        self.dropped: dict[str, int] = {}
+        for record in ledger.records(candidates):
+            self.add(record)
+
+    def add(self, record: Record | None) -> None:
+        """Count a candidate, and what became of it if that is known."""
+        self.entered += 1
+        if record is not None:
+            self._count(record.reason, 1)
+
+    def count(self) -> Count:
+        """How far the stage is."""
+        return Count.of(self.name, self.entered, self.kept, self.dropped)
+
+    def _count(self, reason: str, by: int) -> None:
+        if reason:
+            self.dropped[reason] = self.dropped.get(reason, 0) + by
+        else:
+            self.kept += by
+
+    def keep(self, candidate: Candidate, result: Result) -> None:
+        """Keep a result on disk and tell whoever watches."""
+        if self.ledger.has(candidate):  # it failed before
+            self._count(FAILED, -1)
+        self.ledger.add(candidate, result)
+        self._count(result.reason if isinstance(result, Dropped) else "", 1)
+        if self.on_progress is not None:
+            self.on_progress(self.count())
+
+
+def _write(path: Path, name: str, ledger: Ledger, candidates: Iterator[Candidate]) -> Count:
+    """Write what became of each candidate, in order, and count it."""
+    with atomic_file(path) as temporary, temporary.open("wb") as file:
+        tally = _Tally(name, ledger, iter(()), None)
+        for record in ledger.records(candidates):
+            tally.add(record)
+            if record is not None:
+                file.write(msgspec.json.encode(record) + b"\n")
+    return tally.count()
+
+
+def stage_file(folder: AnyPath, name: str) -> Path:
+    """Where a stage says what became of its candidates."""
+    return Path(folder) / STAGES / f"{name}.jsonl"
+
+
+def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
+    """What became of each candidate in a stage, line by line."""
+    with open_file(stage_file(folder, name)) as file:
+        for line in file:
+            yield decode_json(line, Record)
+
+
+def kept_candidates(folder: AnyPath, name: str) -> Iterator[Candidate]:
+    """The candidates that a stage let through, as they go on."""
+    for record in read_records(folder, name):
+        if record.candidate is not None:
+            yield record.candidate
+
+
+def encoded(settings: Any) -> str:
+    """Settings as a part of a stage's identity."""
+    return msgspec.json.encode(settings, order="sorted").decode()
