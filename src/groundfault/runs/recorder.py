@@ -36,6 +36,7 @@ __all__ = [
     "clear",
     "has_answers",
     "journals",
+    "read_journal",
     "read_predictions",
     "replace_predictions",
     "settle",
@@ -96,7 +97,7 @@ def journals(folder: AnyPath) -> list[Journal]:
     return [Journal(path) for path in found if not _has_shard(path)]
 
 
-def _read(journal: Journal) -> Iterator[Prediction]:
+def read_journal(journal: Journal) -> Iterator[Prediction]:
     """The predictions of all whole records; those of version 0.1.0 hold one each."""
     for record in journal.read():
         for row in record if isinstance(record, list) else [record]:
@@ -117,7 +118,7 @@ def read_predictions(folder: AnyPath) -> Iterator[Prediction]:
     for path in shards(folder):
         yield from read_shard(path)
     for journal in journals(folder):
-        yield from _read(journal)
+        yield from read_journal(journal)
 
 
 def replace_predictions(folder: AnyPath, predictions: Iterable[Prediction]) -> None:
@@ -159,7 +160,7 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
     _rewrite(folder, answered, only="" if again else Outcome.FAILED.value)
     known = {found.key for path in shards(folder) for found in read_outcomes(path)}
     for journal in journals(folder):
-        kept = [each for each in answered(_read(journal)) if each.key not in known]
+        kept = [each for each in answered(read_journal(journal)) if each.key not in known]
         if kept:
             _finish_shard(folder, shard_number(journal.path), kept)
     left = ("answers-*.parquet", "answers-*.journal", "predictions-*.journal")
@@ -171,7 +172,7 @@ def settle(folder: AnyPath, again: Collection[str] = ()) -> None:
 def has_answers(folder: AnyPath) -> bool:
     """Whether any stored prediction is an answer: not everything failed."""
     stored = (found.outcome for path in shards(folder) for found in read_outcomes(path))
-    begun = (found.outcome for journal in journals(folder) for found in _read(journal))
+    begun = (found.outcome for journal in journals(folder) for found in read_journal(journal))
     return any(outcome is not Outcome.FAILED for outcome in itertools.chain(stored, begun))
 
 

@@ -13,7 +13,7 @@ from groundfault.io.store import read_table
 from groundfault.records import Prediction
 from groundfault.reports.page.inputs import RunData
 from groundfault.reports.page.sources import Sources, dumped
-from groundfault.runs.recorder import journals
+from groundfault.runs.recorder import journals, read_journal
 from groundfault.runs.shards import prediction_of, shards
 
 __all__ = ["Answers"]
@@ -71,7 +71,7 @@ class Answers:
         if self._loose is None:
             self._loose = {}
             for journal in journals(self.run.folder):
-                for each in journal.read():
+                for each in read_journal(journal):
                     self._loose.setdefault(each.item_id, []).append(each)
             if not self._loose and not self._ids:
                 for each in dumped(self.run, self.sources.of(self.run)):

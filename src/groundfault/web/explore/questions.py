@@ -21,7 +21,7 @@ from groundfault.parsing.yes_no import parse_yes_no_as_pope
 from groundfault.protocols.words import expected
 from groundfault.records import MODES, Benchmark, Item
 from groundfault.reports.page.inputs import RunData
-from groundfault.runs.recorder import journals
+from groundfault.runs.recorder import journals, read_journal
 from groundfault.runs.shards import shards
 from groundfault.web.explore.board import (
     FAILED,
@@ -243,7 +243,7 @@ def _answers(run: RunData) -> Any:
     for journal in journals(run.folder):
         rows = [
             {name: getattr(each, name) for name in READ} | {"outcome": each.outcome.value}
-            for each in journal.read()
+            for each in read_journal(journal)
         ]
         parts.append(pa.Table.from_pylist(rows, schema))
     return pa.concat_tables(parts) if parts else schema.empty_table()
