@@ -27,6 +27,7 @@ from groundfault.building.checks.summary import Measured, measured
 from groundfault.building.review import WARM_UP, Decision, read_decisions
 from groundfault.building.stages import kept_candidates
 from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.records import Estimate
 
 __all__ = ["CheckCard", "auc", "cards", "check_cards", "read_labels"]
@@ -68,7 +69,7 @@ def read_labels(path: AnyPath) -> dict[str, bool]:
         if not line.strip():
             continue
         try:
-            label = msgspec.json.decode(line, type=_Label)
+            label = decode_json(line, _Label)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             remedy = 'write {"id": …, "verdict": "accept"} or "reject"'
             raise DataError(
