@@ -70,7 +70,7 @@ def read_labels(path: AnyPath) -> dict[str, bool]:
             continue
         try:
             label = decode_json(line, _Label)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             remedy = 'write {"id": …, "verdict": "accept"} or "reject"'
             raise DataError(
                 path, f"no label ({problem})", record=f"line {number}", remedy=remedy
