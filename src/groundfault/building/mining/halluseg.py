@@ -35,7 +35,7 @@ class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=
     """How candidates for HalluSegBench are selected."""
 
     min_area_share: float = 0.005
-
+    per_image: int | None = 5
     expression: Literal["longest", "first", "drawn"] = "longest"
     """Which of several sentences is taken, of those with at least `min_words`."""
     min_words: int = 2
