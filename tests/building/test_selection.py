@@ -67,7 +67,7 @@ def test_one_kind_is_drawn_where_one_is_asked_for() -> None:
     assert min(Counter(each.task for each in found).values()) > 8
 
 
-SMALL = thing(1, "dog", (10, 10, 9, 10))  # 90 of 4,800 pixels
+SMALL = thing(1, "dog", (10, 10, 9, 5))  # 45 of 4,800 pixels
 WHOLE = thing(1, "dog", (4, 4, 70, 50))
 EDGES = thing(1, "dog", (0, 20, 80, 15))
 PARTS = np.zeros((HEIGHT, WIDTH), bool)
@@ -78,7 +78,7 @@ IN_PIECES = Thing(id="1", category="dog", mask=encode(PARTS))
 @pytest.mark.parametrize(
     ("given", "reason", "setting"),
     [
-        (photo(SMALL), "too small", {"min_area_share": 90 / 4800}),
+        (photo(SMALL), "too small", {"min_area_share": 45 / 4800}),
         (photo(WHOLE), "too large", {"max_area_share": 1.0}),
         (photo(EDGES), "cut by the edge", {"max_edges": 2}),
         (photo(IN_PIECES), "in pieces", {"min_whole_share": 0.5}),

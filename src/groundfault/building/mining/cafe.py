@@ -36,6 +36,7 @@ TASKS: tuple[Task, ...] = ("SM", "CC", "OC")
 class CafeSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How candidates for CAFE are selected."""
 
+    min_area_share: float = 0.01
     tasks: tuple[Literal["SM", "CC", "OC"], ...] = ("SM", "CC", "OC")
     kinds: Literal["all", "one"] = "all"
     """Every kind of edit for every instance, or one that is drawn for it."""
