@@ -123,7 +123,7 @@ class ProceduralEditor:
         problem = fitness.objection(request.kind, request.category, found)
         on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
         problem = problem or fitness.objection_to_contact(
-            request.kind, contact_with(region, request.others, on=on)
+            request.kind, request.category, contact_with(region, request.others, on=on)
         )
         if not problem and request.kind in FILLING and not self.migan:
             return fitness.objection_to_patches(found)

@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 SMALLEST_PX = 400
+UPRIGHT = ("bottle", "cup")
+"""What stands on a table: of flat things others hide less."""
 MOST_RISE = 0.4
 """Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 LARGEST_SHARE = 0.6
@@ -242,6 +244,8 @@ def objection(kind: str, category: str, found: Measures) -> str:
         return "occluded"
     if kind == "context" and category in BOXES and found.rise > MOST_RISE:
         return "seen from above"
+    if kind == "context" and category == "potted plant" and found.unrest > 2.1:
+        return "seen through"
     if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
         return "does not fly"
     return {
@@ -263,13 +267,18 @@ def is_whole(category: str, solidity: float, tallness: float) -> bool:
     return least <= solidity <= MOST_SOLID.get(category, 1.0) and low <= tallness <= high
 
 
-def objection_to_contact(kind: str, found: Contact) -> str:
+def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
     if kind != "context":
         return ""
-    if found.front > 0.03 or found.people > 0.03 or found.low > 0.12:
+    if found.people > 0.03:
         return "occluded"
-    return "touches others" if found.any > 0.15 else ""
+    if STANCES.get(category) == "lying":
+        most = 0.12 if category in UPRIGHT else 0.25
+        return "touches others" if found.any > most else ""
+    if found.front > 0.03 or found.low > 0.12:
+        return "occluded"
+    return "touches others" if found.any > 0.18 else ""
 
 
 def _general(found: Measures) -> str:
@@ -317,9 +326,9 @@ def _to_relocate(found: Measures) -> str:
         return "too thin"
     if found.blur_px > 2.2:
         return "blurred"
-    if found.brightness < 0.12:
+    if found.brightness < 0.07:
         return "too dark"
-    if found.contrast < 0.66:
+    if found.contrast < 0.55:
         return "outline unclear"
     return ""
 

@@ -149,10 +149,11 @@ _STANDING = (
     *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
     *("bus", "car", "motorcycle", "train", "truck"),
     *("bed", "bench", "chair", "couch", "oven", "refrigerator", "toilet"),
-    *("fire hydrant", "microwave", "parking meter", "suitcase", "toaster", "vase"),
+    *("fire hydrant", "parking meter", "potted plant", "suitcase", "vase"),
 )
 _LYING = (
-    *("apple", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
+    *("apple", "banana", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
+    *("microwave", "toaster"),
     *("book", "cell phone", "keyboard", "laptop", "mouse", "remote", "tv"),
     *("backpack", "bottle", "clock", "frisbee", "handbag", "scissors", "skateboard", "snowboard"),
     *("stop sign", "surfboard", "teddy bear", "tie", "toothbrush"),
@@ -174,6 +175,7 @@ TABLEWARE_M = 0.4
 LENGTHS_M = {
     "apple": 0.08,
     "backpack": 0.5,
+    "banana": 0.22,
     "book": 0.22,
     "bottle": 0.27,
     "bowl": 0.2,
@@ -187,6 +189,7 @@ LENGTHS_M = {
     "hot dog": 0.18,
     "keyboard": 0.45,
     "laptop": 0.36,
+    "microwave": 0.5,
     "mouse": 0.11,
     "orange": 0.08,
     "pizza": 0.32,
@@ -199,6 +202,7 @@ LENGTHS_M = {
     "surfboard": 2.1,
     "teddy bear": 0.4,
     "tie": 0.9,
+    "toaster": 0.3,
     "toothbrush": 0.18,
     "tv": 0.8,
 }
@@ -279,7 +283,7 @@ PROPORTIONS = {
     ),
     **dict.fromkeys(("car", "bus", "train", "truck"), (0.84, 0.25, 1.7)),
     **dict.fromkeys(("book", "cake", "clock", "suitcase", "toaster", "bottle", "vase"), _BOX),
-    **dict.fromkeys(("apple", "orange", "sports ball"), (0.95, 0.80, 1.25)),
+    **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
     **dict.fromkeys(("cup", "handbag", "backpack"), (0.82, 0.3, 2.5)),
     **dict.fromkeys(("bowl", "donut", "pizza"), (0.88, 0.3, 1.5)),
     **dict.fromkeys(("airplane", "bird", "kite"), (0.25, 0.1, 4.0)),
@@ -288,9 +292,9 @@ PROPORTIONS = {
     "parking meter": (0.6, 3.0, 12.0),
     "fire hydrant": (0.75, 1.0, 3.5),
     "giraffe": (0.40, 1.0, 5.0),
-    "refrigerator": (0.86, 1.2, 4.0),
+    "refrigerator": (0.93, 1.2, 4.0),
     "stop sign": (0.90, 0.8, 1.25),
-    "toilet": (0.82, 0.6, 2.3),
+    "toilet": (0.82, 0.9, 2.3),
 }
 """The least share of its convex hull, and the least and greatest height over width, that a whole
 thing of a category has in photographs."""
