@@ -59,6 +59,8 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     """The name is a plural."""
     area: bool = False
     """The place is an area in which other things may be, and were."""
+    part: bool = False
+    """It is a part of what remains, or in or on it: asked for as such."""
 
 
 def ask_erasure(
@@ -92,6 +94,8 @@ def ask_erasure(
             return one_of(
                 rng, f"Which things can be seen {place}?", f"What does the picture show {place}?"
             )
+        if about.part:
+            return one_of(rng, f"What is there {place}?", f"What can be seen {place}?")
         return one_of(rng, f"What is {place}?", f"What can be seen {place}?")
 
     def value_question() -> str:
@@ -113,6 +117,8 @@ def ask_erasure(
     claim = f"The thing {place} is {a_name}, not {about.absurd[0]}."
     if about.area:
         claim = f"One of the things {place} is {a_name}; {about.absurd[0]} is not among them."
+    elif about.part:
+        claim = f"There {be} {a_name} {place}, but not {about.absurd[0]}."
     which = f"Which of these is {place}?" if about.area else ""
     pair = " or ".join(some_of(rng, [a_name, about.absurd[1]], 2))
     described = {
@@ -148,7 +154,7 @@ def ask_erasure(
             (f"{claim} Is this description wrong?", f"{claim} Does this contradict the picture?"),
         ),
         short_answer(
-            f"{what()} {'Name them all.' if about.area else 'Describe it.'}",
+            f"{what()} {_how(about)}",
             f"{as_sentence(about.empty)}.",
             **described,
             twin=told.get("what"),
@@ -208,12 +214,20 @@ def ask_erasure(
         choice(
             rng,
             places,
-            one_of(rng, f"Which of these is {place}?", f"Which of these can be seen {place}?"),
+            one_of(rng, f"Which of these can be seen {place}?", f"Which of these is there {place}?")
+            if about.part
+            else one_of(rng, f"Which of these is {place}?", f"Which of these can be seen {place}?"),
             NONE,
             [a_name, *about.absurd[:2]] if twins else about.absurd,  # all, as in Figure 13
             twin=a_name if twins else "",
         ),
     ]
+
+
+def _how(about: Erased) -> str:
+    if about.area:
+        return "Name them all."
+    return "Describe what you see there." if about.part else "Describe it."
 
 
 def _twin_answers(about: Erased) -> dict[str, Twin]:
