@@ -74,7 +74,12 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
             gloss=self.gloss,
             motley=True,
         )
-        part = {"name": self.id, "noun": self.part, "draw": self.draw_part, "colours": self.part_colours}
+        part = {
+            "name": self.id,
+            "noun": self.part,
+            "draw": self.draw_part,
+            "colours": self.part_colours,
+        }
         return whole, msgspec.structs.replace(whole, **part)
 
 
