@@ -94,6 +94,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Files with a COCO image id per line."""
     bits: Count = 40
     """Pictures whose perceptual hashes differ in no more bits show one scene."""
+    leave_out: bool = False
+    """Learn from the others instead of refusing to start; a quad goes as a whole."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

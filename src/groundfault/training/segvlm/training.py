@@ -27,6 +27,7 @@ from groundfault.models.segvlm.rows import Reader
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.segvlm import guard
 from groundfault.training.segvlm.cluster import Cluster
+from groundfault.training.segvlm.estimate import Estimate, estimate
 from groundfault.training.segvlm.fitting import Fitting, StepLog, steps
 from groundfault.training.segvlm.mixture import Mixture, Source
 from groundfault.training.segvlm.pupil import Pupil, SegVLMPupil
@@ -47,6 +48,8 @@ class Watch(NamedTuple):
     step: Callable[[StepLog, int], None] = lambda log, steps: None
     measured: Callable[[int, str, Mapping[str, float | None]], None] = lambda *_: None
     reading: Callable[[int, int], None] = lambda done, total: None
+    estimated: Callable[[Estimate], None] | None = None
+    """What it will take, before the first step; it is counted only where somebody listens."""
 
 
 class Data(NamedTuple):
@@ -55,6 +58,8 @@ class Data(NamedTuple):
     mixture: Mixture
     digest: str
     """Of all samples: another set of them is another training."""
+    left_out: Mapping[str, int] = {}
+    """Samples of each source whose pictures are measured on."""
 
 
 def read_data(
@@ -72,16 +77,22 @@ def read_data(
         measured += pictures_of(data)
     ids = [number for path in recipe.guard.ids for number in guard.read_ids(path)]
     learnt = dict.fromkeys(Path(one.image) for source in read for one in source.samples)
-    refused = guard.find_leaks(
+    leaks = guard.find_leaks(
         [*learnt], list(dict.fromkeys(measured)), ids, bits=recipe.guard.bits, progress=progress
     )
-    guard.refuse_leaks(refused)
-    sources = change(read)
+    if not recipe.guard.leave_out:
+        guard.refuse_leaks(leaks)
+    kept = [guard.without(source, leaks) for source in read]
+    left_out = {
+        one.name: len(one.samples) - len(other.samples)
+        for one, other in zip(read, kept, strict=True)
+    }
+    sources = change(kept)
     digest = sha256()
     for source in sources:
         digest.update(msgspec.json.encode((source.name, source.samples, dict(source.weights))))
     mixture = Mixture(sources, seed=recipe.seed, per_step=recipe.optimiser.batch)
-    return Data(mixture, digest.hexdigest())
+    return Data(mixture, digest.hexdigest(), {name: n for name, n in left_out.items() if n})
 
 
 def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
@@ -137,6 +148,8 @@ def train(
     cluster = Cluster(recipe.optimiser.precision, trackers=recipe.trackers, folder=own)
     if not cluster.is_first:
         return _trained(recipe, out, data, cluster, None, Watch())
+    if watch.estimated is not None:
+        watch.estimated(estimate(recipe, data.mixture, data.left_out))
     with locked(out):
         return _trained(recipe, out, data, cluster, evaluate, watch)
 
