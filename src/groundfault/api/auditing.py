@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from groundfault.analysis.gates import check_gate, parse_gate
+from groundfault.analysis.scoring import match_predictions
+from groundfault.analysis.sweep import T_GRID, sweep
 from groundfault.api.comparing import compare
 from groundfault.api.evaluating import Asked, Evaluation, run_folders
 from groundfault.api.options import EvaluateOptions, Options
@@ -30,6 +32,7 @@ from groundfault.io.store import write_json
 from groundfault.protocols import find
 from groundfault.records import Benchmark
 from groundfault.reports.events import RunReporter
+from groundfault.reports.page.along_t import SWEEP
 from groundfault.reports.progress import progress
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ __all__ = ["PAGE", "Audit", "audit"]
 AnyPath = str | PathLike[str]
 Agree = Callable[[str, bool], None]
 SET, RUNS, PAGE, COMPARISON = "set", "runs", "audit.html", "compare.json"
+SWEEP_RESAMPLES = 500
 STABILITY = 50
 """Photographs that are changed harmlessly, unless told."""
 
@@ -177,7 +181,29 @@ class _Auditing:
                     "and the same command goes on"
                 )
             results[asked.name] = found
+            self._sweep(evaluation.benchmark, folder, found)
         return results
+
+    def _sweep(self, benchmark: Benchmark, folder: Path, found: Result) -> None:
+        """Keep every measure along t beside the run; where all scores are alike there is none."""
+        settings = found.summary.settings
+        matched = match_predictions(benchmark, folder, settings)
+        if len(set(matched.matched.score.tolist())) < 2:
+            return
+        with progress("scoring at every threshold") as advance:
+            points = sweep(
+                matched.protocol,
+                matched.benchmark,
+                matched.matched,
+                settings=settings,
+                t_values=T_GRID,
+                tau_values=(float(str(settings["tau"])),),
+                bootstrap=min(SWEEP_RESAMPLES, int(str(settings["bootstrap"]))),
+                seed=int(str(settings["seed"])),
+                rows=("Overall",),
+                progress=advance,
+            )
+        write_json(folder / SWEEP, points)
 
 
 def _phrases(given: Phrases | Mapping[str, Any] | AnyPath) -> Phrases:

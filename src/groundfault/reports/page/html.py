@@ -87,6 +87,7 @@ def write_report(
         title=_title(pages, found),
         chapters=pages,
         several=len(pages) > 1,
+        pictures_first=len(found) == 1 and found[0].protocol.pictures_first,
         gallery=gallery,
         cards=cards,
         episodes=episodes,
