@@ -28,7 +28,7 @@ __all__ = ["THINGS", "conversation_for", "from_chat", "from_coco", "from_table"]
 AnyPath = str | PathLike[str]
 THINGS = ("person", "dog", "cat", "car", "bicycle", "chair", "couch", "cup", "bottle", "laptop")
 """What is asked about where nobody says what the photographs show."""
-LOOK_ALIKES, MOST_ABSENT, MOST_THINGS = 2, 5, 12
+LOOK_ALIKES, MOST_NAMES, MOST_ABSENT, MOST_THINGS = 2, 2, 5, 12
 MOST_REPLIES = 2
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
@@ -47,11 +47,19 @@ def from_table(things: Sequence[str] = ()) -> Phrases:
             phrases=asked,
             exclusive=tuple(_look_alikes(asked)),
             absent=tuple(_unlikely(asked))[:MOST_ABSENT],
-            same=tuple((thing, *names) for thing in asked if (names := other_names(thing))),
+            same=tuple(_wordings(asked)),
             kind_of=tuple((thing, kind) for thing in asked if (kind := wider_kind(thing))),
         ),
         "the things",
     )
+
+
+def _wordings(things: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Each thing with a few of its other names."""
+    for thing in things:
+        names = other_names(thing)[:MOST_NAMES]
+        if names:
+            yield thing, *names
 
 
 def _look_alikes(things: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -90,7 +98,8 @@ def from_coco(
     vocabulary = list(dict.fromkeys(spoken(name) for name in vocabulary_of(annotations)))
     present = tuple(things) or tuple(name for name, _ in counted.most_common(MOST_THINGS))
     absent = [name for name in vocabulary if name not in counted]
-    pairs = [(a, b) for a, b in combinations((*present, *absent), 2) if _is_taken_for(a, b)]
+    everything = combinations((*present, *absent), 2)
+    pairs = [(a, b) for a, b in everything if a in present and _is_taken_for(a, b)]
     alike = [name for name in absent if any(name in pair for pair in pairs)]
     chosen = [*alike, *(name for name in absent if name not in alike)][:MOST_ABSENT]
     asked = {*present, *chosen}
@@ -99,7 +108,7 @@ def from_coco(
             phrases=present,
             exclusive=tuple(pair for pair in pairs if {*pair} <= asked),
             absent=tuple(chosen),
-            same=tuple((each, *names) for each in present if (names := other_names(each))),
+            same=tuple(_wordings(present)),
             kind_of=tuple((each, kind) for each in present if (kind := wider_kind(each))),
         ),
         annotations,
