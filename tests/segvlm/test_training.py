@@ -259,9 +259,12 @@ def test_processes_that_share_the_weights_learn_and_answer_the_same_as_one(
     own = recipe(checkpoint, quads)
     optimiser = msgspec.structs.replace(own.optimiser, batch=3, micro_batch=4, checkpointing=True)
     measured = Evaluation(
-        every=2, sets=(DataSet(name="held-out", inputs={"folder": str(held_out)}, limit=1),)
+        sets=(DataSet(name="held-out", inputs={"folder": str(held_out)}, limit=1),)
     )
-    wanted = recipe(checkpoint, quads, steps=3, optimiser=optimiser, evaluation=measured)
+    model = msgspec.structs.replace(own.model, max_tokens=6)
+    wanted = recipe(
+        checkpoint, quads, steps=3, model=model, optimiser=optimiser, evaluation=measured
+    )
     train(wanted, tmp_path / "one")
     port = free_port()
 

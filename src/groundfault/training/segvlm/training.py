@@ -153,8 +153,6 @@ def train(
     cluster = Cluster(recipe.optimiser.precision, trackers=recipe.trackers, folder=own)
     if not cluster.is_first:
         return _trained(recipe, out, data, cluster, evaluate, Watch())
-    if watch.estimated is not None:
-        watch.estimated(estimate(recipe, data.mixture, data.left_out))
     with locked(out):
         return _trained(recipe, out, data, cluster, evaluate, watch)
 
@@ -181,6 +179,8 @@ def _trained(
     key = key_of(recipe, pupil.identities, data.digest)
     log = _started(own, recipe, key, fitting, cluster)
     frozen = _frozen_hash(pupil)
+    if watch.estimated is not None:
+        watch.estimated(estimate(recipe, data.mixture, data.left_out))
 
     def measure(step: int) -> None:
         if evaluate is None or not (cluster.is_first or cluster.sharded):
