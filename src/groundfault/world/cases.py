@@ -13,12 +13,13 @@ import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.world import interventions as edits
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.belonging import surprising_contexts
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept
-from groundfault.world.questions.wording import PAINTED
+from groundfault.world.quads import sample_replacement
 from groundfault.world.sampling import (
     DEFAULTS,
     WorldSettings,
@@ -39,6 +40,8 @@ __all__ = ["sample_clean_scene", "sample_intervention"]
 
 ATTEMPTS = 400
 """Most draws fit at once; an erasure needs a relation, an attribute a category with a colour."""
+QUICK_ATTEMPTS = 8000
+"""Of a replacement, which knows its split before its scene is made."""
 
 
 def sample_intervention(
@@ -66,9 +69,9 @@ def sample_intervention(
     if split and kind not in SPLIT_KINDS:
         raise UsageError(f"splits are of {', '.join(SPLIT_KINDS)}; {kind} has none")
     rng = generator(seed, index, 2, KINDS.index(kind))
-    for attempt in range(ATTEMPTS):
+    for attempt in range(QUICK_ATTEMPTS if kind == "replacement" else ATTEMPTS):
         try:
-            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd)
+            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd, split)
         except UsageError:  # this draw does not make a valid case: take the next
             continue
         if not split or split_of(case) == split:
@@ -98,9 +101,12 @@ def _draw(
     settings: WorldSettings,
     dose: float,
     crowd: int,
+    split: str,
 ) -> Intervention:
     if kind == "counting":
         return _count(rng, seed, index, settings)
+    if kind == "replacement":
+        return sample_replacement(seed, index, attempt, settings, split)
     if crowd:
         return _in_crowd(rng, kind, settings, dose, crowd)
     scene = _scene(kind, settings, seed, index, attempt)
@@ -157,7 +163,8 @@ def _conflict(
     rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
 ) -> Intervention:
     target = _pick_target(rng, scene)
-    contexts = list(settings.contexts or CONTEXTS)
+    strange = surprising_contexts(scene.things[target].category)
+    contexts = [name for name in settings.contexts or CONTEXTS if name in strange]
     return edits.change_context(scene, target, _choice(rng, contexts), dose=dose, seed=_seed(rng))
 
 
@@ -185,15 +192,6 @@ def _stand_in(rng: np.random.Generator, scene: Scene, target: int, settings: Wor
     alike = [other.name for other in allowed if other.shape == entry.shape]
     at_home = [other.name for other in allowed if scene.place.context in other.contexts]
     return _choice(rng, alike if alike and rng.random() < 0.5 else at_home)
-
-
-def _replacement(
-    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
-) -> Intervention:
-    target = _pick_target(rng, scene)
-    case = edits.replace(scene, target, _stand_in(rng, scene, target, settings), seed=_seed(rng))
-    _check_inside(case.counterfactual.things[case.after])
-    return case
 
 
 def _swap(
@@ -263,7 +261,6 @@ DRAWS: dict[str, Callable[[np.random.Generator, Scene, WorldSettings, float], In
     "CC": _conflict,
     "OC": _substance,
     "attribute": _attribute,
-    "replacement": _replacement,
     "erasure": _erasure,
     "move": _movement,
     "remove": _removal,
