@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.donors import ListedDonors
-from groundfault.interfaces import EditRequest, NotEdited
+from groundfault.interfaces import EditRequest, Neighbour, NotEdited
 from groundfault.io.coco_photographs import read
 from groundfault.io.masks import parse_mask
 from groundfault.io.pictures import read_image
@@ -45,12 +45,24 @@ class Instance(NamedTuple):
     annotation_id: int
     segmentation: Any
     image_id: int
+    others: tuple[tuple[str, Any], ...] = ()
+    """Categories and segmentations of what else is annotated in the picture."""
 
     def image(self) -> Any:
         return read_image(self.picture, size_px=self.size_px)
 
     def mask(self) -> Any:
         return parse_mask(self.segmentation, *self.size_px).to_array().astype(bool)
+
+    def neighbours(self) -> tuple[Neighbour, ...]:
+        return tuple(
+            Neighbour(
+                category=category,
+                mask=parse_mask(segmentation, *self.size_px).to_array().astype(bool),
+            )
+            for category, segmentation in self.others
+            if segmentation
+        )
 
 
 def eligible(annotations: Path, images: Path) -> list[Instance]:
@@ -59,6 +71,9 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
     pictures = {image["id"]: image for image in data["images"]}
     names = {category["id"]: category["name"] for category in data["categories"]}
     found = []
+    of_picture: dict[int, list[Any]] = {}
+    for annotation in data["annotations"]:
+        of_picture.setdefault(annotation["image_id"], []).append(annotation)
     for annotation in data["annotations"]:
         image, category = pictures[annotation["image_id"]], names[annotation["category_id"]]
         x, y, wide, tall = annotation["bbox"]
@@ -69,10 +84,20 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
             continue
         if category not in NOT_EDITED and (images / image["file_name"]).exists():
             size = (image["height"], image["width"])
-            file = images / image["file_name"]
+            others = tuple(
+                (names[other["category_id"]], other["segmentation"])
+                for other in of_picture[image["id"]]
+                if other is not annotation
+            )
             found.append(
                 Instance(
-                    file, size, category, annotation["id"], annotation["segmentation"], image["id"]
+                    images / image["file_name"],
+                    size,
+                    category,
+                    annotation["id"],
+                    annotation["segmentation"],
+                    image["id"],
+                    others,
                 )
             )
     return found
@@ -94,7 +119,12 @@ def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRe
     value = values[number % len(values)]
     words = f"{kind} {value}".strip()
     return EditRequest(
-        instruction=words, kind=kind, value=value, category=instance.category, seed=seed + number
+        instruction=words,
+        kind=kind,
+        value=value,
+        category=instance.category,
+        seed=seed + number,
+        others=instance.neighbours(),
     )
 
 

@@ -31,6 +31,7 @@ PUBLIC = [
     "Result",
     "__version__",
     "as_prediction",
+    "audit",
     "build",
     "build_pairs",
     "calibrate",

@@ -27,6 +27,7 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "audit": "groundfault.api.auditing",
     "build": "groundfault.api.building",
     "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
@@ -61,6 +62,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "audit",
     "build",
     "build_pairs",
     "calibrate",
@@ -82,6 +84,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from groundfault.api.auditing import audit
     from groundfault.api.building import build, build_pairs
     from groundfault.api.calibrating import calibrate
     from groundfault.api.checking import check_model

@@ -39,6 +39,7 @@ __all__ = [
     "Logging",
     "ModelOptions",
     "NamesFiles",
+    "Neighbour",
     "NotEdited",
     "Placed",
     "PreferredBatch",
@@ -289,6 +290,14 @@ class Sized(Protocol):
     canvas: Canvas
 
 
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+    """Another thing in the picture that is edited."""
+
+    category: str
+    mask: Any
+    """(height, width) bool."""
+
+
 class EditRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be changed: in words for editors that read, in fields for those that compute."""
 
@@ -302,6 +311,9 @@ class EditRequest(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     dose: float = 1.0
     """How strongly, from 0 (not at all) to 1."""
+    others: tuple[Neighbour, ...] = ()
+    """What else is annotated in the picture: nothing is put in front of it, nothing behind it is
+    guessed."""
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):

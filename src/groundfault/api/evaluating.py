@@ -342,7 +342,7 @@ class Evaluation:
             name=name,
             label=asked.label,
             modes=modes,
-            identity=self._identity(model, thinking=bool(thinks)),
+            identity=self._identity(model, thinking=bool(thinks)) | self._data_identity(),
             settings={
                 **msgspec.to_builtins(made),
                 **self._settings(),
@@ -360,6 +360,10 @@ class Evaluation:
             "dataset": self.benchmark.origin,
             **({} if self.in_words else {"calibration": self.options.calibration}),
         }
+
+    def _data_identity(self) -> dict[str, str]:
+        """What stands for the benchmark's content, where its items say it one by one."""
+        return {"data": "items by content"} if self.protocol.items_by_content else {}
 
     def _identity(self, model: Any, *, thinking: bool = False) -> dict[str, str]:
         """What predictions depend on besides the benchmark."""

@@ -29,7 +29,14 @@ from groundfault.building.stages import FAILED, Agree, Keep, Record, encoded, un
 from groundfault.editors.loading import EditorOptions, editor_identity, load_editor
 from groundfault.editors.services import ServiceEditor
 from groundfault.errors import RAISED, DataError, GroundfaultError, described
-from groundfault.interfaces import DirectEditor, Edited, Editor, EditRequest, NotEdited
+from groundfault.interfaces import (
+    DirectEditor,
+    Edited,
+    Editor,
+    EditRequest,
+    Neighbour,
+    NotEdited,
+)
 from groundfault.io.foreign import sha256
 from groundfault.io.hashes import KnownHashes
 from groundfault.io.interrupts import requested, stop_if_requested
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EditJob", "EditSettings", "EditStage", "touchable"]
 
-VERSION = "2"
+VERSION = "3"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
@@ -296,6 +303,7 @@ class _Doer:
             category=candidate.target.category,
             seed=candidate.seed,
             dose=job.settings.dose,
+            others=_others(candidate) if isinstance(self.editor, DirectEditor) else (),
         )
         if not isinstance(self.editor, DirectEditor):
             return self._by_words(candidate, image, region, request)
@@ -363,6 +371,15 @@ class _Doer:
             matrix=() if framed is None else framed.matrix,
         )
         return msgspec.structs.replace(candidate, edited=edited)
+
+
+def _others(candidate: Candidate) -> tuple[Neighbour, ...]:
+    """What else is annotated in a candidate's photograph."""
+    return tuple(
+        Neighbour(category=thing.category, mask=np.asarray(decode(thing.mask), bool))
+        for thing in candidate.photograph.things
+        if thing.mask is not None and thing.id != candidate.target.id
+    )
 
 
 def touchable(

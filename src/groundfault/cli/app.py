@@ -35,6 +35,10 @@ COMMANDS = {
         "evaluation:register",
         "Ask models everything in a benchmark, store their answers, score them.",
     ),
+    "audit": Entry(
+        "auditing:register",
+        "Your own photographs, no labels: does a segmenter contradict itself?",
+    ),
     "report": Entry(
         "evaluation:register",
         "One HTML file about any number of runs: opens offline, needs nothing else.",

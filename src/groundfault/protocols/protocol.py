@@ -61,6 +61,9 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     nothing to compare before a case contributes."""
     contribute: Callable[[Benchmark, Any, Settings], Scored]
     """What was matched, or the predictions themselves → every case's contributions."""
+    items_by_content: bool = False
+    """Whether an item's id says all that its answer depends on: a run then goes on when pictures or
+    phrases were added to the benchmark, and asks only about these."""
     hashes: Callable[[Scored], dict[str, str]] | None = None
     """What two results must share to be compared, where the files that the benchmark was read from
     do not say it."""

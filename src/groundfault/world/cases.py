@@ -19,6 +19,7 @@ from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept
+from groundfault.world.priors import draw_erasure
 from groundfault.world.quads import sample_replacement
 from groundfault.world.sampling import (
     DEFAULTS,
@@ -39,7 +40,7 @@ from groundfault.world.surfaces import SURFACES
 __all__ = ["sample_clean_scene", "sample_intervention"]
 
 ATTEMPTS = 400
-"""Most draws fit at once; an erasure needs a relation, an attribute a category with a colour."""
+"""Most draws fit at once; an attribute needs a category with a colour."""
 QUICK_ATTEMPTS = 8000
 """Of a replacement, which knows its split before its scene is made."""
 
@@ -107,6 +108,8 @@ def _draw(
         return _count(rng, seed, index, settings)
     if kind == "replacement":
         return sample_replacement(seed, index, attempt, settings, split)
+    if kind == "erasure":
+        return draw_erasure(rng, settings)
     if crowd:
         return _in_crowd(rng, kind, settings, dose, crowd)
     scene = _scene(kind, settings, seed, index, attempt)
@@ -115,8 +118,6 @@ def _draw(
 
 def _scene(kind: str, settings: WorldSettings, seed: int, index: int, attempt: int) -> Scene:
     """The scene of an attempt: no two kinds, cases or attempts share one."""
-    if kind == "erasure":
-        settings = msgspec.structs.replace(settings, relation_share=1.0)
     number = (index * ATTEMPTS + attempt) * len(KINDS) + KINDS.index(kind)
     scene = sample_scene(seed, number, settings)
     if not scene.things:
@@ -209,15 +210,6 @@ def _check_inside(thing: Thing) -> None:
         raise UsageError("it would stick out of the picture")
 
 
-def _erasure(
-    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
-) -> Intervention:
-    paired = [number for number, thing in enumerate(scene.things) if thing.partner >= 0]
-    if not paired:
-        raise UsageError("no relation in this scene")
-    return edits.erase(scene, paired[int(rng.integers(len(paired)))])
-
-
 def _removal(
     rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
 ) -> Intervention:
@@ -261,7 +253,6 @@ DRAWS: dict[str, Callable[[np.random.Generator, Scene, WorldSettings, float], In
     "CC": _conflict,
     "OC": _substance,
     "attribute": _attribute,
-    "erasure": _erasure,
     "move": _movement,
     "remove": _removal,
     "add": _addition,

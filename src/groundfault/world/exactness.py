@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from groundfault.world.interventions import Intervention
 from groundfault.world.render import Rendered, reach, render
+from groundfault.world.scene import Thing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +38,17 @@ def edit_region(edit: Intervention, edited: Rendered | None = None) -> Bools:
         around: Bools = (edited or render(edit.counterfactual)).labels < 0
         return around
     touched = np.zeros((side, side), np.bool_)
-    for scene, index in ((edit.factual, edit.before), (edit.counterfactual, edit.after)):
-        if index >= 0:
-            touched |= reach(scene, index)
+    for scene, other in (
+        (edit.factual, edit.counterfactual),
+        (edit.counterfactual, edit.factual),
+    ):
+        kept = {_standing(thing) for thing in other.things}
+        for index, thing in enumerate(scene.things):
+            if _standing(thing) not in kept:
+                touched |= reach(scene, index)
     return touched
+
+
+def _standing(thing: Thing) -> Thing:
+    """A thing for itself: what it stands on may have another number after the edit."""
+    return msgspec.structs.replace(thing, partner=-1, relation="")

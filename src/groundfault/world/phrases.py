@@ -10,7 +10,7 @@ from __future__ import annotations
 from groundfault.errors import UsageError
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.materials import MATERIALS
-from groundfault.world.objects import CATEGORIES
+from groundfault.world.objects import CATEGORIES, DRAWN
 from groundfault.world.scene import Scene, Thing
 from groundfault.world.wordings import reasoning_wordings
 
@@ -67,7 +67,7 @@ def concept(thing: Thing) -> str:
     'dog'
     """
     material = material_of(thing)
-    return MATERIALS[material].phrase if material else thing.category
+    return MATERIALS[material].phrase if material else DRAWN[thing.category].noun or thing.category
 
 
 def unreal(category: str) -> str:

@@ -17,7 +17,7 @@ from groundfault.errors import UsageError
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import Part, between
 from groundfault.world.materials import MATERIALS
-from groundfault.world.objects import CATEGORIES, Category
+from groundfault.world.objects import CATEGORIES, DRAWN, Category
 from groundfault.world.relations import PAIRS, attach
 from groundfault.world.relief import Light
 from groundfault.world.scene import Look, Place, Scene, Thing
@@ -155,7 +155,7 @@ def perspective(horizon: float, y: float) -> float:
 @cache
 def extent(category: str) -> tuple[float, float, float, float]:
     """A category's box in form units: left, top, right, bottom."""
-    form = CATEGORIES[category].draw(np.random.default_rng(0), (0.5, 0.5, 0.5))
+    form = DRAWN[category].draw(np.random.default_rng(0), (0.5, 0.5, 0.5))
     boxes = [piece.path.getBounds() for piece in form.pieces if isinstance(piece, Part)]
     return (
         min(box.left() for box in boxes),

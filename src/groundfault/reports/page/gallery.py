@@ -121,11 +121,11 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
 def make_gallery(
     found: Sequence[Chapter], *, sources: Sources, max_cases: int, pictures: Pictures
 ) -> Gallery:
-    """The worst cases of all runs; colours are those of each chapter."""
+    """The worst cases of all models; colours are those of each chapter."""
     wrong = [
         _wrong(number, run, series)
         for number, chapter in enumerate(found)
-        for series, run in enumerate(chapter.runs)
+        for series, run in enumerate(chapter.models)
     ]
     quota = max(1, max_cases // max(len(wrong), 1))
     chosen = [case for listed in wrong for case in _in_turn(listed, quota)][:max_cases]
