@@ -276,13 +276,13 @@ def test_hostile_work_is_refused_and_nothing_written(tmp_path: Path) -> None:
     with served(tmp_path) as desk:
         client = Client(desk.base, desk.token)
         shown = client.get("/api/queue")[1]["items"][0]
-        half = {"op": "decide", "key": "x" * 20, "item": "case-0"}
+        half = {"op": "decide", "key": "x" * 20, "item_id": "case-0"}
         for broken in ({}, {"work": 1}, *({"work": [work]} for work in ({}, {"op": "x"}, half))):
             assert client.post("/api/work", broken)[0] == 400
         assert client.post("/api/work", {"work": [{"op": "undo"}] * 101})[0] == 413
         sql = "'; DROP TABLE decision; --"
         for more in (
-            {"item": sql}, {"stage": sql}, {"verdict": "maybe"}, {"key": ""}, {"key": "k" * 65},
+            {"item_id": sql}, {"stage": sql}, {"verdict": "maybe"}, {"key": ""}, {"key": "k" * 65},
             {"mask": {"size": [2, 2], "counts": "4"}}, {"mask": {"size": [96, 96], "counts": "P"}},
             {"mask": {"size": [1 << 40, 1 << 40], "counts": "1"}}, {"reasons": [sql]},
             {"texts": {"instruction": "not here"}}, {"seconds": "NaN"},

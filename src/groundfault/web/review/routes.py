@@ -127,7 +127,7 @@ def _job(desk: ReviewDesk, person: Person, work: Work) -> Callable[[Rows], dict[
         if stored is not None:
             return {"key": stored.key, "item": stored.decision.item_id}
         assert isinstance(work, Said)
-        return {"key": work.key, "item": work.item}
+        return {"key": work.key, "item": work.item_id}
 
     return job
 

@@ -1,7 +1,13 @@
 // Both pictures on one canvas: side by side, blinking, with a slider, as a difference, or as four corners. Zoom and pan are shared by all panes.
-const LINE = "#ffe14d", HALO = "rgb(0 0 0 / .75)", FRESH = "#5ce1ff", GAP = 8, MOST_ZOOM = 16;
+const LINE = "#ffe14d", HALO = "rgb(0 0 0 / .75)", FRESH = "#5ce1ff", GAP = 8, MOST_ZOOM = 16, NAMES = ["original", "edited"];
 
 export const MODES = ["side", "blink", "slider", "difference", "corners"];
+
+// Where a picture of any size lies inside w × h: a twin may be another photograph.
+function within(picture, w, h) {
+  const scale = Math.min(w / picture.width, h / picture.height), width = picture.width * scale, height = picture.height * scale;
+  return [(w - width) / 2, (h - height) / 2, width, height];
+}
 
 export class View {
   constructor(canvas, captions) {
@@ -17,14 +23,16 @@ export class View {
     this.shown = null;
     this.layer = null;               // a mask that is being touched up
     this.texts = {};
+    this.names = NAMES;              // of the two pictures
     this.#frame = 0;
     new ResizeObserver(() => { this.#fit(); this.draw(); }).observe(canvas.parentElement);
     this.#fit();
   }
 
-  show(shown, texts) {
+  show(shown, texts, names = NAMES) {
     this.shown = shown;
     this.texts = texts;
+    this.names = names;
     this.original = false;
     this.zoom = 1;
     this.centre = null;
@@ -89,14 +97,15 @@ export class View {
   // ── painting ──
 
   #panes() {
-    const { shown: s, texts } = this, name = this.original ? "original" : "edited";
+    const { shown: s, texts } = this;
     if (!s) return [];
-    const before = { picture: s.before, outline: s.target, words: "original" };
-    const after = { picture: s.after, outline: s.fresh ?? s.target, fresh: !!s.fresh, editable: true, words: "edited" };
+    const [first, second] = this.names;
+    const before = { picture: s.before, outline: s.target, words: first };
+    const after = { picture: s.after, outline: s.fresh ?? s.target, fresh: !!s.fresh, editable: true, words: second };
     if (this.layer) return [after];
     switch (this.mode) {
-      case "blink": return [{ ...(this.original ? before : after), words: name }];
-      case "slider": return [{ ...after, over: s.before, words: "original | edited" }];
+      case "blink": return [this.original ? before : after];
+      case "slider": return [{ ...after, over: s.before, words: `${first} | ${second}` }];
       case "difference": return [{ ...after, picture: this.#difference(), words: "difference × 4" }];
       case "corners": return [
         { ...before, words: `original: “${texts.positive ?? "c"}” is here` },
@@ -135,7 +144,7 @@ export class View {
     pen.clip();
     pen.setTransform(t.scale, 0, 0, t.scale, t.x, t.y);
     pen.imageSmoothingEnabled = t.scale < 3;
-    pen.drawImage(pane.picture, 0, 0, w, h);
+    pen.drawImage(pane.picture, ...within(pane.picture, w, h));
     if (pane.over) this.#cover(pane.over, w, h, r, t);
     if (this.layer && pane.editable) this.#tint(w, h, t.scale);
     else if (this.outline && pane.outline) this.#line(pane.outline.path, pane.fresh ? FRESH : LINE, t.scale);
@@ -159,7 +168,7 @@ export class View {
     const [w, h] = this.size, canvas = new OffscreenCanvas(w, h), pen = canvas.getContext("2d", { alpha: false });
     pen.drawImage(shown.after, 0, 0, w, h);
     pen.globalCompositeOperation = "difference";
-    pen.drawImage(shown.before, 0, 0, w, h);
+    pen.drawImage(shown.before, ...within(shown.before, w, h));
     pen.globalCompositeOperation = "color-dodge";         // × 4: small changes must be seen
     pen.fillStyle = "rgb(191 191 191)";
     pen.fillRect(0, 0, w, h);
@@ -173,7 +182,7 @@ export class View {
     pen.beginPath();
     pen.rect(0, 0, x, h);
     pen.clip();
-    pen.drawImage(other, 0, 0, w, h);
+    pen.drawImage(other, ...within(other, w, h));
     pen.restore();
     pen.fillStyle = HALO;
     pen.fillRect(x - line, 0, 2 * line, h);
