@@ -61,7 +61,8 @@ def estimate_training(
     """What a training will take; all data is read and guarded, nothing is trained."""
     from groundfault.training.segvlm.estimate import estimate
 
-    return estimate(recipe, _data(recipe, from_failures, reading).mixture)
+    data = _data(recipe, from_failures, reading)
+    return estimate(recipe, data.mixture, data.left_out)
 
 
 def merge_trained(folder: AnyPath, out: AnyPath) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from groundfault.building.checks.settings import VerifySettings
-from groundfault.building.colours import colour_difference
 from groundfault.building.editing import TARGET
 from groundfault.building.records import Candidate, EditedPicture, Proposal
+from groundfault.io.colours import colour_difference
 from groundfault.io.masks import decode
 from groundfault.io.pictures import read_image
 

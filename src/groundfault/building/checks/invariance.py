@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, share
-from groundfault.building.colours import VISIBLE, colour_difference
+from groundfault.io.colours import VISIBLE, colour_difference
 from groundfault.io.pictures import read_image
 
 __all__ = ["LEAKED", "OUTSIDE", "TOUCHED"]
