@@ -30,7 +30,7 @@ asked_as = "trained"
 [model]
 vlm = "{vlm}"
 decoder = "{decoder}"
-max_tokens = 128
+max_tokens = {max_tokens}
 [lora]
 r = 32
 alpha = 32
@@ -68,7 +68,7 @@ inputs = {{ refs = "{refs}", images = "{images}", split = "val" }}
 
 
 def write_recipe(path: Path, checkpoint: Callable[[str], str], quads: Path, **more: Any) -> Path:
-    values = {"steps": 3, "batch": 1, "lambda_neg": 1.0, **more}
+    values = {"steps": 3, "batch": 1, "lambda_neg": 1.0, "max_tokens": 8, **more}
     text = TINY.format(
         vlm=checkpoint("qwen3_vl"), decoder=checkpoint("sam2"), quads=quads, **values
     )
@@ -273,7 +273,13 @@ def test_thirty_two_quads_are_memorised_and_a_control_is_not(
     right = {}
     for name, weight in (("robustseg", 1.0), ("control", 0.0)):
         recipe = write_recipe(
-            tmp_path / f"{name}.toml", checkpoint, quads, steps=1000, batch=8, lambda_neg=weight
+            tmp_path / f"{name}.toml",
+            checkpoint,
+            quads,
+            steps=1000,
+            batch=8,
+            lambda_neg=weight,
+            max_tokens=128,
         )
         out = tmp_path / name
         assert run("train", "segvlm", recipe, "--out", out).code == 0

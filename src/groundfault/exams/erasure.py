@@ -59,6 +59,8 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     """The name is a plural."""
     area: bool = False
     """The place is an area in which other things may be, and were."""
+    part: bool = False
+    """It is a part of what remains, or in or on it: asked for as such."""
 
 
 def ask_erasure(
@@ -130,6 +132,8 @@ class _Words(Premise):
         place, a_name, absurd = self.about.place, self.about.a_name, self.about.absurd[0]
         if self.about.area:
             return f"One of the things {place} is {a_name}; {absurd} is not among them."
+        if self.about.part:
+            return f"There {self.be} {a_name} {place}, but not {absurd}."
         return f"The thing {place} is {a_name}, not {absurd}."
 
     def what(self) -> str:
@@ -137,6 +141,8 @@ class _Words(Premise):
         place = self.about.place
         if self.about.area:
             texts = f"Which things can be seen {place}?", f"What does the picture show {place}?"
+        elif self.about.part:
+            texts = f"What is there {place}?", f"What can be seen {place}?"
         else:
             texts = f"What is {place}?", f"What can be seen {place}?"
         return one_of(self.rng, *texts)
@@ -161,7 +167,7 @@ class _Words(Premise):
             "whatever word is used for it.",
         }
         told = self.told
-        plain = f"{self.what()} {'Name them all.' if about.area else 'Describe it.'}"
+        plain = f"{self.what()} {_how(about)}"
         expecting = f"{self.habit()} {self.what()} Describe what this picture shows."
         return [
             short_answer(plain, f"{as_sentence(about.empty)}.", **marks, twin=told.get("what")),
@@ -204,7 +210,8 @@ class _Words(Premise):
         second = self.choice(asked, about.empty, wrong, about.seen)
         values = [about.value, about.others[0], about.others[2]]
         third = self.choice(self.value(), self.none, values, about.value)
-        asked = one_of(self.rng, which, f"Which of these can be seen {place}?")
+        is_one = f"Which of these is there {place}?" if about.part else which
+        asked = one_of(self.rng, is_one, f"Which of these can be seen {place}?")
         absurd = [about.a_name, *about.absurd[:2]] if self.twins else about.absurd  # Figure 13
         return [first, second, third, self.choice(asked, NONE, absurd, about.a_name)]
 
@@ -212,6 +219,12 @@ class _Words(Premise):
         if not with_seen:
             return some_of(self.rng, self.about.variants, 3)
         return [self.about.seen, *some_of(self.rng, self.about.variants, 2)]
+
+
+def _how(about: Erased) -> str:
+    if about.area:
+        return "Name them all."
+    return "Describe what you see there." if about.part else "Describe it."
 
 
 def _twin_answers(about: Erased) -> dict[str, Twin]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from groundfault.building.checks.settings import VerifySettings
-from groundfault.building.colours import colour_difference
 from groundfault.building.editing import TARGET
 from groundfault.building.pictures import read_kept
 from groundfault.building.records import Candidate, EditedPicture, Proposal
+from groundfault.io.colours import colour_difference
 from groundfault.io.masks import decode
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, share
-from groundfault.building.colours import VISIBLE, colour_difference
 from groundfault.building.pictures import read_kept
+from groundfault.io.colours import VISIBLE, colour_difference
 
 __all__ = ["LEAKED", "OUTSIDE", "TOUCHED"]
 
