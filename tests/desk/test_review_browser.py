@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,8 @@ def test_texts_are_corrected_in_place_and_both_versions_kept(browser: Any, tmp_p
 
 
 def test_masks_are_touched_up_with_brush_eraser_and_polygon(browser: Any, tmp_path: Path) -> None:
-    folder = make_review(tmp_path, 1, protocol="halluseg", side_px=400)
-    before = decode(make_item(tmp_path, 0, "halluseg", 400).mask_after)  # type: ignore[arg-type]
+    folder = make_review(tmp_path, 1, protocol="halluseg", side_px=2048)
+    before = decode(make_item(tmp_path, 0, "halluseg", 2048).mask_after)  # type: ignore[arg-type]
     with hosted(folder) as desk:
         screen = Screen(browser, desk)
         screen.press("b")
@@ -181,6 +182,52 @@ def test_masks_are_touched_up_with_brush_eraser_and_polygon(browser: Any, tmp_pa
     assert encode(after) == decision.mask
     theirs = coco_mask.encode(np.asfortranarray(after.astype(np.uint8)))
     assert theirs["counts"].decode() == decision.mask["counts"]
+
+
+@pytest.fixture
+def tablet(browser: Any) -> Iterator[Any]:
+    """The browser as one on a tablet."""
+    size = {"width": 834, "height": 1112, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    yield browser
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_two_fingers_zoom_and_move_and_one_paints(tablet: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg", side_px=400)
+    with hosted(tmp_path) as desk:
+        screen = Screen(tablet, desk)
+        assert "Keys" not in screen.text(".verdicts") and screen.text("#zoom") == ""
+        screen.touch("touchStart", (-40, 0))
+        screen.touch("touchStart", (-40, 0), (40, 0))
+        screen.touch("touchMove", (-80, 10), (80, 10))
+        wait(lambda: screen.text("#zoom") == "2.0×", "twice as large")
+        screen.touch("touchMove", (-120, 10), (120, 10))
+        wait(lambda: screen.text("#zoom") == "3.0×", "three times as large")
+        screen.touch("touchMove", (-20, 10), (20, 10))
+        wait(lambda: screen.text("#zoom") == "", "as small as it gets")
+        screen.touch("touchEnd")
+        screen.find("[data-act='touchup']").click()
+        screen.touch("touchStart", (-150, 150))
+        screen.touch("touchMove", (-100, 170))
+        screen.touch("touchEnd")
+        screen.touch("touchStart", (-150, -150))  # the first of two fingers paints nothing
+        screen.touch("touchStart", (-150, -150), (150, -150))
+        screen.touch("touchMove", (-170, -150), (170, -150))
+        screen.touch("touchEnd")
+        screen.find("[data-act='mask-done']").click()
+        wait(lambda: "touched up" in screen.text("#said"), "the mask in place")
+        screen.find("[data-act='accept']").click()
+        wait(lambda: screen.is_at_end, "the end")
+        screen.wait_saved()
+    before = decode(make_item(tmp_path, 0, "halluseg", 400).mask_after)  # type: ignore[arg-type]
+    [decision] = decisions(tmp_path)
+    assert decision.mask is not None
+    added = decode(decision.mask) & ~before
+    rows = np.flatnonzero(added.any(axis=1))
+    assert added.any() and rows.min() > 200  # below the middle, where one finger was
 
 
 def test_leaving_the_mask_changes_nothing(browser: Any, tmp_path: Path) -> None:
