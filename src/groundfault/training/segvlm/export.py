@@ -16,6 +16,7 @@ from groundfault.errors import GroundfaultError, MissingExtra, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.foreign import sha256
 from groundfault.io.store import atomic_file, new_folder, write_bytes, write_json
+from groundfault.models.checkpoints import transport_error
 from groundfault.models.segvlm.folder import (
     ADAPTER,
     DECODER,
@@ -92,7 +93,6 @@ def push(folder: Path, name: str) -> str:
     check_hub_name(name)
     try:
         import huggingface_hub as hub
-        from huggingface_hub.errors import HfHubHTTPError
     except ModuleNotFoundError:
         raise MissingExtra("huggingface_hub", "transformers") from None
 
@@ -102,7 +102,7 @@ def push(folder: Path, name: str) -> str:
         done = client.upload_folder(
             repo_id=name, folder_path=folder, commit_message="Counterfactual fine-tuning"
         )
-    except (OSError, HfHubHTTPError, HfHubHTTPError.__mro__[1]) as problem:
+    except (OSError, transport_error()) as problem:
         raise GroundfaultError(
             f"{folder} is written, but could not be uploaded to {name}: {problem}. Log in with "
             f"`hf auth login`, then: hf upload {name} {folder}"
