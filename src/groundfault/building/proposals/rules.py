@@ -60,6 +60,8 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     surfaces: tuple[str, ...] | None = None
     materials: tuple[str, ...] | None = None
     places: tuple[str, ...] | None = None
+    places_of: dict[str, tuple[str, ...]] | None = None
+    """Places by category, where an editor can't put everything everywhere."""
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
     """Categories that there are donors of."""
@@ -80,6 +82,7 @@ def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
         surfaces=known.SURFACES,
         materials=known.MATERIALS,
         places=known.PLACES,
+        places_of={category: known.suited_places(category) for category in known.STANCES},
         colours=known.COLOURS,
         replacements=None if donors is None else tuple(sorted(donors)),
     )
@@ -188,7 +191,8 @@ def _conflict(
     candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
 ) -> Iterator[Proposal]:
     name = candidate.target.category
-    for key in _shuffled(PLACES, can.places, rng):
+    places = can.places if can.places_of is None else can.places_of.get(name, ())
+    for key in _shuffled(PLACES, places, rng):
         place = PLACES[key]
         if is_usual(key, name):
             continue
