@@ -221,7 +221,9 @@ class _Pipeline:
         if name == "questions":
             chat = self.services.chat
             teller = None if chat is None else self._asked(recipe.propose.by, chat)
-            asking = QuestionStage(folder, recipe.questions, teller=teller)
+            asking = QuestionStage(
+                folder, recipe.questions, teller=teller, agree=self.services.agree
+            )
             asking.offer(kept_candidates(folder, before))
             return asking
         stage = ReviewStage(
