@@ -178,7 +178,7 @@ def memorise(folder: Path) -> None:
     for weight in (1.0, 0.0):
         own = write_recipe(
             folder / f"lambda-{weight:g}.toml", checkpoints.__getitem__, folder / "quads",
-            steps=1000, batch=DRAWS, lambda_neg=weight,
+            steps=1000, batch=DRAWS, lambda_neg=weight, max_tokens=128,
         )  # fmt: skip
         start = time.process_time()
         out = folder / f"lambda-{weight:g}"

@@ -44,6 +44,7 @@ PUBLIC = [
     "load",
     "open_run",
     "parse_answer",
+    "propose_phrases",
     "reader_card",
     "report",
     "score",

@@ -37,6 +37,7 @@ _WHERE = {
     "explore": "groundfault.api.exploring",
     "judge": "groundfault.api.judging",
     "judge_card": "groundfault.api.judging",
+    "propose_phrases": "groundfault.api.proposing",
     "reader_card": "groundfault.api.judging",
     "load": "groundfault.io.sources",
     "open_run": "groundfault.api.result",
@@ -75,6 +76,7 @@ __all__ = [
     "load",
     "open_run",
     "parse_answer",
+    "propose_phrases",
     "reader_card",
     "report",
     "score",
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from groundfault.api.evaluating import evaluate
     from groundfault.api.exploring import explore
     from groundfault.api.judging import judge, judge_card, reader_card
+    from groundfault.api.proposing import propose_phrases
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep

@@ -23,6 +23,10 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "demo": Entry(
+        "demo:register",
+        "See one small model misled by its habits and another not: offline, about a minute.",
+    ),
     "score": Entry(
         "scoring:register_score", "Score a dump of predictions with the metrics of a benchmark."
     ),

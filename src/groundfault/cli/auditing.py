@@ -45,10 +45,49 @@ class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    counterfactuals: Annotated[
+        int | None,
+        typer.Option("--counterfactuals", min=0, help="Photographs to edit a thing in. [20]"),
+    ] = None
+    edit: Annotated[
+        list[str] | None,
+        typer.Option("--edit", help="surface, material, context; repeat. [all]"),
+    ] = None
+    masks: Annotated[
+        str, typer.Option("--masks", help="The model that marks what is edited. [the first]")
+    ] = ""
+
     def options(self) -> dict[str, Any]:
         """As `audit` takes them."""
-        chosen = {"changes": tuple(self.change)} if self.change else {}
-        return {"stability": self.stability, **chosen}
+        chosen = {"changes": self.change, "edits": self.edit}
+        return {
+            "stability": self.stability,
+            "counterfactuals": self.counterfactuals,
+            "masks": self.masks,
+            **{name: tuple(value) for name, value in chosen.items() if value},
+        }
+
+
+class ProposingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """A phrases file to begin with."""
+
+    TITLE: ClassVar[str] = "A phrases file to begin with"
+
+    propose: Annotated[
+        Path | None,
+        typer.Option("--propose", help="Write phrases to this TOML file and audit nothing."),
+    ] = None
+    thing: Annotated[
+        list[str] | None, typer.Option("--thing", help="What the photographs show; repeat.")
+    ] = None
+    from_coco: Annotated[
+        Path | None, typer.Option("--from-coco", help="Propose from COCO annotations of them.")
+    ] = None
+    by: Annotated[str, typer.Option("--by", help="Propose by a chat model, openai:NAME.")] = ""
+
+    def given(self) -> bool:
+        """Whether any of them is."""
+        return bool(self.thing or self.from_coco or self.by)
 
 
 class JudgingOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +120,7 @@ def audit(
         Path | None, typer.Option("--out", help="Folder for pictures, runs and page.")
     ] = None,
     *,
+    proposing: ProposingOptions,
     made: MadeOptions,
     loading: LoadingOptions,
     running: RunningOptions,
@@ -103,8 +143,15 @@ def audit(
     from groundfault.api.auditing import audit as carry_out
     from groundfault.reports.events import RunReporter
 
+    if proposing.propose is not None:
+        _propose(proposing, images, base_url, loading)
+        return
+    if proposing.given():
+        raise UsageError("--thing, --from-coco and --by go with --propose FILE")
     if images is None or phrases is None or not model or out is None:
-        raise UsageError("give --images, --phrases, --model and --out")
+        raise UsageError(
+            "give --images, --phrases, --model and --out; or --propose FILE to get phrases"
+        )
     gc.enable()
     reporter = functools.partial(RunReporter, as_json=as_json)
     with interruptible():
@@ -124,6 +171,25 @@ def audit(
         )
     _show(found, as_json=as_json, format_=format_)
     check_gates([parse_gate(text) for text in fail_if or ()], found.results)
+
+
+def _propose(
+    proposing: ProposingOptions, images: Path | None, base_url: str, loading: LoadingOptions
+) -> None:
+    from groundfault.api.proposing import propose_phrases
+
+    found = propose_phrases(
+        proposing.propose,
+        things=proposing.thing or (),
+        images=images,
+        from_coco_file=proposing.from_coco,
+        by=proposing.by,
+        base_url=base_url,
+        agree=agreement(yes=loading.yes),
+        **loading.options(),
+    )
+    told = f"{len(found.asked())} phrases, {len(found.relations())} relations"
+    print(f"written: {proposing.propose}: {told}; read it before you use it", file=sys.stderr)
 
 
 def _show(found: Audit, *, as_json: bool, format_: Format) -> None:

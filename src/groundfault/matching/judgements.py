@@ -31,7 +31,8 @@ __all__ = ["EDITED", "NO_OP", "Judgement", "Judgements", "Steps", "compare_answe
 
 NO_OP = "no-op edit"
 EDITED = ("surface", "material", "context")
-"""Kinds of edits after which a thing still is what it was."""
+KEEPING = ("surface", "context")
+"""Kinds of edits after which a thing still is what it was; one of bronze may be a sculpture."""
 SIDED = re.compile(r"\b(left|right|links?|rechts?|gauche|droite?|izquierd\w+|derech\w+)\b", re.I)
 """Words that a mirrored picture makes false."""
 Mapped = Callable[[RLEMask], RLEMask]
@@ -273,7 +274,8 @@ class _Layout:
         if edit.kind not in EDITED or edit.phrase not in now:
             return
         wrong = dict.fromkeys(_never_true(edit.phrase, self.relations))
-        for phrase in (edit.phrase, *wrong):
+        itself = (edit.phrase,) if edit.kind in KEEPING else ()
+        for phrase in (*itself, *wrong):
             yield Judgement(
                 kind="kept" if phrase == edit.phrase else "turned",
                 name=edit.kind,

@@ -15,9 +15,10 @@ A phrase is *accepted* in a picture if a mask of it has score ≥ t.
                          is accepted before or after
     stability_IoU        IoU of what is accepted before and after, where both are
     kept_rate            how often a thing found at a region is found there after an edit of its
-                         surface, material or surroundings
-    turned_rate          how often such an edit makes the model accept at the region what cannot be
-                         there: a phrase exclusive to the thing, or one that is absent
+                         surface or surroundings
+    turned_rate          how often such an edit, or one of its material, makes the model accept at
+                         the region what cannot be there: a phrase exclusive to the thing, or one
+                         that is absent
 
 These are ours: no paper defines them. An interval is of photographs, each with all that was asked
 about it and about what was made of it.
@@ -220,12 +221,13 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "kept_rate": (
         "kept",
-        "Of things found at a region: how often they are found there after an edit of surface, "
-        "material or surroundings.",
+        "Of things found at a region: how often they are found there after an edit of surface or "
+        "surroundings.",
     ),
     "turned_rate": (
         "turned",
-        "How often such an edit makes the model accept there what cannot be there.",
+        "How often an edit of surface, material or surroundings makes the model accept there what "
+        "cannot be there.",
     ),
     "wording_IoU": ("wordings IoU", "IoU of what two wordings mark, where both are accepted."),
     "containment": (

@@ -232,9 +232,7 @@ PROTOCOL = Protocol(
     ),
     told="contradiction_rate",
     sentence="contradicts itself on {value} of exclusive pairs {interval}",
-    bars=("contradiction_rate", "absent_accepted", "stability"),
-    kinds="By relation, change and edit",
-    doubtful="failed items",
+    pictures_first=True,
     cells={
         "contradiction": "two phrases that exclude each other mark one region",
         "absent accepted": "a mask for what is in no picture",

@@ -106,6 +106,9 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a reader of published rows must know besides."""
     cells: dict[str, str] = {}
     """How a case can go wrong → in words."""
+    pictures_first: bool = False
+    """Whether a report begins with the most telling pictures; its rows then stand in one table
+    instead of a tab each."""
 
     def resolved(self, benchmark: Benchmark, given: Settings) -> dict[str, object]:
         """Its settings as a benchmark has them, with those given that mean something to it."""

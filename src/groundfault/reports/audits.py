@@ -22,11 +22,23 @@ def audit_tables(summaries: Mapping[str, Summary]) -> Iterator[Table]:
         ["", *summaries],
         [*_measures(summaries, protocol)],
         title=first.title or first.benchmark,
-        notes=[*summary_notes(first, protocol)],
+        notes=[*_notes(summaries, protocol)],
     )
     rows = [*_by_row(summaries, protocol)]
     if rows:
         yield Table(["", "", *summaries], rows, title="One by one", left_columns=2)
+
+
+def _notes(summaries: Mapping[str, Summary], protocol: Protocol) -> Iterator[str]:
+    """What is to be said about all models, then about each."""
+    told = {name: [*summary_notes(each, protocol)] for name, each in summaries.items()}
+    first = next(iter(told.values()))
+    shared = [note for note in first if all(note in notes for notes in told.values())]
+    yield from shared
+    for name, notes in told.items():
+        yield from (
+            f"{name}: {note.removeprefix('note: ')}" for note in notes if note not in shared
+        )
 
 
 def _measures(summaries: Mapping[str, Summary], protocol: Protocol) -> Iterator[list[str | Cell]]:

@@ -13,13 +13,14 @@ import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.world import interventions as edits
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.belonging import surprising_contexts
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept
 from groundfault.world.priors import draw_erasure
-from groundfault.world.questions.wording import PAINTED
+from groundfault.world.quads import sample_replacement
 from groundfault.world.sampling import (
     DEFAULTS,
     WorldSettings,
@@ -40,6 +41,8 @@ __all__ = ["sample_clean_scene", "sample_intervention"]
 
 ATTEMPTS = 400
 """Most draws fit at once; an attribute needs a category with a colour."""
+QUICK_ATTEMPTS = 8000
+"""Of a replacement, which knows its split before its scene is made."""
 
 
 def sample_intervention(
@@ -67,9 +70,9 @@ def sample_intervention(
     if split and kind not in SPLIT_KINDS:
         raise UsageError(f"splits are of {', '.join(SPLIT_KINDS)}; {kind} has none")
     rng = generator(seed, index, 2, KINDS.index(kind))
-    for attempt in range(ATTEMPTS):
+    for attempt in range(QUICK_ATTEMPTS if kind == "replacement" else ATTEMPTS):
         try:
-            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd)
+            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd, split)
         except UsageError:  # this draw does not make a valid case: take the next
             continue
         if not split or split_of(case) == split:
@@ -99,9 +102,12 @@ def _draw(
     settings: WorldSettings,
     dose: float,
     crowd: int,
+    split: str,
 ) -> Intervention:
     if kind == "counting":
         return _count(rng, seed, index, settings)
+    if kind == "replacement":
+        return sample_replacement(seed, index, attempt, settings, split)
     if kind == "erasure":
         return draw_erasure(rng, settings)
     if crowd:
@@ -158,7 +164,8 @@ def _conflict(
     rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
 ) -> Intervention:
     target = _pick_target(rng, scene)
-    contexts = list(settings.contexts or CONTEXTS)
+    strange = surprising_contexts(scene.things[target].category)
+    contexts = [name for name in settings.contexts or CONTEXTS if name in strange]
     return edits.change_context(scene, target, _choice(rng, contexts), dose=dose, seed=_seed(rng))
 
 
@@ -186,15 +193,6 @@ def _stand_in(rng: np.random.Generator, scene: Scene, target: int, settings: Wor
     alike = [other.name for other in allowed if other.shape == entry.shape]
     at_home = [other.name for other in allowed if scene.place.context in other.contexts]
     return _choice(rng, alike if alike and rng.random() < 0.5 else at_home)
-
-
-def _replacement(
-    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
-) -> Intervention:
-    target = _pick_target(rng, scene)
-    case = edits.replace(scene, target, _stand_in(rng, scene, target, settings), seed=_seed(rng))
-    _check_inside(case.counterfactual.things[case.after])
-    return case
 
 
 def _swap(
@@ -255,7 +253,6 @@ DRAWS: dict[str, Callable[[np.random.Generator, Scene, WorldSettings, float], In
     "CC": _conflict,
     "OC": _substance,
     "attribute": _attribute,
-    "replacement": _replacement,
     "move": _movement,
     "remove": _removal,
     "add": _addition,

@@ -12,6 +12,7 @@ from groundfault.world.contexts import CONTEXTS
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES, DRAWN
 from groundfault.world.scene import Scene, Thing
+from groundfault.world.wordings import reasoning_wordings
 
 __all__ = [
     "SUBSTANCE_SINCE",
@@ -123,13 +124,14 @@ def referring_query(scene: Scene, index: int) -> str:
     raise UsageError(f"no short phrase tells the {count} {name}s of this scene apart")
 
 
-def reasoning_query(category: str) -> str:
-    """Means a category without naming it.
+def reasoning_query(category: str, wording: int = 0) -> str:
+    """Means a category without naming it, in one of the `wordings`.
 
-    >>> reasoning_query("mug")
-    'the thing one drinks coffee from'
+    >>> reasoning_query("mug"), reasoning_query("mug", 1)
+    ('the thing one drinks coffee from', 'the thing with a handle that holds a hot drink')
     """
-    return CATEGORIES[category].purpose
+    ways = reasoning_wordings(category)
+    return ways[wording % len(ways)]
 
 
 def relation_phrase(scene: Scene, index: int) -> str:

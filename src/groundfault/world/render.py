@@ -268,19 +268,30 @@ def _colours(figure: _Figure, look: Look, light: Light) -> Floats:
         material = find("material", look.material, MATERIALS)
         texture = _drawn(figure, lambda canvas: material.texture(canvas, rng))
         return _grounded(material.light(_bent(texture, figure), relief, light), figure)
+    albedo = _albedo(figure, look, rng)
+    if look.finish:
+        finish = find("finish", look.finish, FINISHES)
+        return _grounded(finish(albedo, relief, light, rng), figure)
+    gloss = DRAWN[figure.thing.category].gloss
+    return _grounded(_daylight(albedo, relief, light, gloss), figure)
+
+
+def _albedo(figure: _Figure, look: Look, rng: np.random.Generator) -> Floats:
+    """A figure's own colours and, over them, its surface: (3, n) from 0 to 1.
+
+    A coat by nature leaves eyes, hooves and tyres free; a borrowed one covers every pixel.
+    """
+    borrowed = look.surface != DRAWN[figure.thing.category].surface
+    if look.surface:
+        cover = find("surface", look.surface, SURFACES)
+        pattern = _bent(_drawn(figure, lambda canvas: cover(canvas, rng)), figure)
+        if borrowed:
+            return pattern
     drawn = _drawn(figure, lambda canvas: _paint_own(canvas, figure, look))
     own = take(drawn, figure.own) * np.float32(1 / 255)
     if look.surface:
-        cover = find("surface", look.surface, SURFACES)
-        pattern = _drawn(figure, lambda canvas: cover(canvas, rng))
-        own += (_bent(pattern, figure) - own) * relief.takes
-    if look.pattern or look.coat:
-        own = _attired(own, figure, look)
-    if look.finish:
-        finish = find("finish", look.finish, FINISHES)
-        return _grounded(finish(own, relief, light, rng), figure)
-    gloss = DRAWN[figure.thing.category].gloss
-    return _grounded(_daylight(own, relief, light, gloss), figure)
+        own += (pattern - own) * figure.relief.takes
+    return _attired(own, figure, look) if look.pattern or look.coat else own
 
 
 def _attired(own: Floats, figure: _Figure, look: Look) -> Floats:

@@ -12,6 +12,8 @@ from groundfault.errors import GroundfaultError
 from groundfault.metrics import family
 from groundfault.published import is_published_data
 from groundfault.records import Estimate
+from groundfault.reports.audits import audit_tables
+from groundfault.reports.page.along_t import along_t_section
 from groundfault.reports.page.exam_answers import Material
 from groundfault.reports.page.exam_sections import exam_sections, find
 from groundfault.reports.page.exam_tables import exam_latex, took_table
@@ -47,6 +49,7 @@ MOST_NAMED = 5
 """More models than these are counted, not named."""
 SECTIONS = (
     kinds_section,
+    along_t_section,
     thresholds_section,
     overlap_section,
     calibration_section,
@@ -98,6 +101,9 @@ def chapter_page(
     conventions = conventions_table({run.name: run.summary for run in chapter.runs}, ["Overall"])
     below = [] if conventions is None else [conventions]
     tables = tuple(headline_tables(context, headlines))
+    if protocol.pictures_first:
+        tables = tables[:1]
+        below += [*audit_tables({run.name: run.summary for run in chapter.runs})][1:]
     parts = dict.fromkeys(table.part for table in tables)
     if material is not None:
         notes += material.notes
@@ -142,7 +148,7 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
     if len(chapter.runs) < 2 or not _can_compare(chapter):
         return {}
     rows = [row for row, content in chapter.runs[0].summary.rows.items() if content.n_cases]
-    if len(chapter.runs) > MOST_RANKED:
+    if len(chapter.runs) > MOST_RANKED or chapter.protocol.pictures_first:
         rows = ["Overall"]
     metrics = [name for name in metrics if chapter.protocol.metric(name).is_ranked]
     runs = Runs.read([run.folder for run in chapter.runs])

@@ -94,6 +94,7 @@ def write_report(
         chapters=pages,
         telling=telling,
         several=len(pages) > 1,
+        pictures_first=len(found) == 1 and found[0].protocol.pictures_first,
         gallery=gallery,
         cards=cards,
         episodes=episodes,

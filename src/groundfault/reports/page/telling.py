@@ -10,7 +10,7 @@ from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.sources import Sources
 
-__all__ = ["Telling", "telling_case"]
+__all__ = ["Telling", "telling_case", "telling_place"]
 
 
 class Telling(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,22 +21,28 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def telling_case(chapter: Chapter, *, sources: Sources, pictures: Pictures) -> Telling | None:
-    """The worst answer of the last model that the first got right; the worst of all where they
-    never part so; None without a mistake or its picture."""
-    best, worst = chapter.models[0], chapter.models[-1]
-    wrong = _wrong(worst)
-    parted = {place: how for place, how in wrong.items() if place not in _wrong(best)}
-    chosen = parted or wrong
-    if not chosen:
+    """A chapter's first case as its last and its first model answered it; None without a mistake
+    or its picture."""
+    place = telling_place(chapter)
+    if place is None:
         return None
-    place = max(chosen, key=lambda place: chosen[place])
+    best, worst = chapter.models[0], chapter.models[-1]
     (answered,) = examples_at(chapter, [place], sources=sources, pictures=pictures)
     if any(view.picture is None for view in answered[0].views):
         return None
     numbers = dict.fromkeys((chapter.runs.index(worst), chapter.runs.index(best)))
-    return Telling(
-        words=_words(best, worst, bool(parted)), examples=tuple(answered[k] for k in numbers)
-    )
+    examples = tuple(answered[k] for k in numbers)
+    return Telling(words=_words(best, worst, not examples[-1].n_wrong), examples=examples)
+
+
+def telling_place(chapter: Chapter) -> int | None:
+    """Where in the case table the worst answer of the last model is that the first got right, or
+    the worst of all where they never part so."""
+    missed = _wrong(chapter.models[0])
+    wrong = _wrong(chapter.models[-1])
+    parted = {place: how for place, how in wrong.items() if place not in missed}
+    chosen = parted or wrong
+    return max(chosen, key=lambda place: chosen[place], default=None)
 
 
 def _wrong(run: RunData) -> dict[int, float]:

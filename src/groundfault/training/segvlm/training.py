@@ -32,6 +32,7 @@ from groundfault.training.segvlm.fitting import Fitting, StepLog, steps
 from groundfault.training.segvlm.mixture import Mixture, Source
 from groundfault.training.segvlm.pupil import Pupil, SegVLMPupil
 from groundfault.training.segvlm.recipe import DataSet, Recipe, key_of
+from groundfault.training.segvlm.sharding import evaluated, shard
 from groundfault.training.segvlm.sources import pictures_of, source_of
 
 __all__ = ["Data", "Evaluate", "Watch", "make_pupil", "read_data", "train"]
@@ -108,7 +109,10 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
 
         return make_cure(recipe, options)
     names = (recipe.model.vlm, recipe.model.decoder)
-    vlm, processor, decoder, identities = load_bases(*names, options)
+    at_first = "cpu" if cluster.sharded else ""
+    vlm, processor, decoder, identities = load_bases(*names, options, vlm_device=at_first)
+    if recipe.losses.presence > 0 and not decoder.has_presence:
+        raise UsageError(f"{names[1]} has no presence head to train; set losses.presence = 0")
     reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     make_room(vlm, reader.seg)
     layers = projector(vlm, decoder).to(cluster.placement.device)
@@ -117,6 +121,8 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         wrapped.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
         )
+    if cluster.sharded:
+        shard(wrapped, cluster)
     return SegVLMPupil(
         SegVLM(wrapped, decoder, layers),
         reader,
@@ -128,6 +134,7 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         limit_gb=recipe.features_gb,
         max_tokens=recipe.model.max_tokens,
         held_out=recipe.asked_as == "held-out",
+        shared_by=cluster if cluster.sharded else None,
     )
 
 
@@ -147,9 +154,7 @@ def train(
     torch.set_num_threads(recipe.optimiser.threads)
     cluster = Cluster(recipe.optimiser.precision, trackers=recipe.trackers, folder=own)
     if not cluster.is_first:
-        return _trained(recipe, out, data, cluster, None, Watch())
-    if watch.estimated is not None:
-        watch.estimated(estimate(recipe, data.mixture, data.left_out))
+        return _trained(recipe, out, data, cluster, evaluate, Watch())
     with locked(out):
         return _trained(recipe, out, data, cluster, evaluate, watch)
 
@@ -176,15 +181,19 @@ def _trained(
     key = key_of(recipe, pupil.identities, data.digest)
     log = _started(own, recipe, key, fitting, cluster)
     frozen = _frozen_hash(pupil)
+    if watch.estimated is not None:
+        watch.estimated(estimate(recipe, data.mixture, data.left_out))
 
     def measure(step: int) -> None:
-        if evaluate is None:
+        if evaluate is None or not (cluster.is_first or cluster.sharded):
             return
-        for each in recipe.evaluation.sets:
-            folder = own / EVALUATIONS / each.name / f"step-{step:06d}"
-            found = evaluate(pupil.segmenter(step), each, folder, step)
-            watch.measured(step, each.name, found)
-            cluster.log({f"{each.name}/{k}": v for k, v in found.items() if v is not None}, step)
+        with evaluated(pupil.segmenter(step), is_first=cluster.is_first) as segmenter:
+            for each in recipe.evaluation.sets if cluster.is_first else ():
+                folder = own / EVALUATIONS / each.name / f"step-{step:06d}"
+                found = evaluate(segmenter, each, folder, step)
+                watch.measured(step, each.name, found)
+                known = {f"{each.name}/{k}": v for k, v in found.items() if v is not None}
+                cluster.log(known, step)
 
     if fitting.step == 0:
         measure(0)
@@ -244,7 +253,8 @@ def _frozen_hash(pupil: Pupil) -> str:
     digest = sha256()
     for name, value in pupil.network.named_parameters():
         if not value.requires_grad:
-            total = value.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
+            own = value.to_local() if hasattr(value, "to_local") else value  # this process's shard
+            total = own.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
             digest.update(f"{name} {total.item()!r}".encode())
     return digest.hexdigest()
 

@@ -7,24 +7,13 @@ from collections.abc import Sequence
 
 from groundfault.errors import UsageError
 from groundfault.exams.wording import Rng, some_of
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.perception import look_alike
 from groundfault.world.phrases import count_phrase, matching
 from groundfault.world.sampling import box_of
 from groundfault.world.scene import Scene, Thing
-
-PAINTED: dict[str, tuple[str, ...]] = {
-    "meadow": ("tree",),
-    "snow": ("tree",),
-    "beach": ("tree",),  # a palm
-    "street": ("brick wall", "lamp"),
-    "night city": ("brick wall", "lamp"),
-    "library": ("book",),
-}
-"""Categories whose like a context's backdrop may show. There they are neither counted nor offered
-as something that is not there."""
 
 TINTED = ("reef", "night city")
 """Contexts whose light is coloured: a white turtle is pale blue there."""
