@@ -4,11 +4,13 @@ tall things are, and which of them no surface or material suits. Nothing heavy i
 from __future__ import annotations
 
 __all__ = [
+    "BUILT_IN",
     "COLOURS",
     "COMPANY",
     "FIXED",
     "HEIGHTS_M",
     "KINDS",
+    "LEAVING_TRACES",
     "MADE_OF_PARTS",
     "MATERIALS",
     "MOST_SOLID",
@@ -295,18 +297,26 @@ SEEN_THROUGH = frozenset(
 )
 """Categories whose masks hold some of what is around: it would come along to another place."""
 
+BUILT_IN = frozenset({"oven", "refrigerator", "toilet"})
+"""Categories that stay where they are, though another may stand beside them."""
+
+LEAVING_TRACES = frozenset(
+    {"bed", "boat", "couch", "refrigerator", "toilet", "toothbrush", "train", "umbrella", "vase"}
+)
+"""Categories that are seldom erased well: built in or set between other furniture, mirrored in
+water, on rails, held, or holding other things."""
+
 FIXED = frozenset(
     {
-        "fire hydrant",
+        "book",
         "handbag",
-        "oven",
-        "parking meter",
-        "refrigerator",
+        "potted plant",
         "sink",
         "stop sign",
-        "toilet",
         "traffic light",
         "umbrella",
+        "vase",
+        "wine glass",
     }
 )
 """Categories that are built in, or hang on something that would stay behind: they are not moved,
