@@ -26,7 +26,8 @@ $(VENV)/.dev: $(VENV)/.core requirements/dev.txt
 	@touch $@
 
 demo: $(VENV)/.core ## Render a small world, see one model misled and another not
-	@BIN=$(BIN) sh examples/demo.sh
+	@rm -rf demo
+	@$(BIN)/groundfault demo
 
 test: $(VENV)/.dev check ## Checks and tests
 	$(BIN)/pytest -n 2 --dist loadgroup

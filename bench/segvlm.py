@@ -168,29 +168,39 @@ def plain_step(fitting: Any) -> Any:
 
 
 def memorise(folder: Path) -> None:
-    """Corners answered right after 1,000 steps on 32 quads, and without λ_neg."""
-    from tests.segvlm.test_command import corners_right
+    """Corners answered right after 1,000 steps on 32 quads, and without λ_neg: through the commands
+    that a user has."""
+    from tests.segvlm.test_command import corners_right, write_recipe
 
-    from groundfault.api.evaluating import evaluate
-    from groundfault.api.training import train
     from groundfault.io.sources import load
-    from groundfault.training.segvlm.objective import Losses
-    from groundfault.training.segvlm.recipe import DataSet
 
-    source = DataSet(name="quads", inputs={"folder": str(folder / "quads")})
+    checkpoints = {"qwen3_vl": str(folder / "vlm"), "sam2": str(folder / "sam2")}
     for weight in (1.0, 0.0):
-        wanted = recipe(folder, steps=1000, sources=(source,), losses=Losses(lambda_neg=weight))
+        own = write_recipe(
+            folder / f"lambda-{weight:g}.toml", checkpoints.__getitem__, folder / "quads",
+            steps=1000, batch=DRAWS, lambda_neg=weight, max_tokens=128,
+        )  # fmt: skip
         start = time.process_time()
-        spec = train(wanted, folder / f"lambda-{weight:g}")
+        out = folder / f"lambda-{weight:g}"
+        command("train", "segvlm", own, "--out", out)
         for name in ("quads", "held-out"):
             run = folder / f"run-{weight:g}-{name}"
-            evaluate(load(folder / name), spec, run)
-            right, denied = corners_right(load(folder / name), run)
+            command("eval", folder / name, "--model", f"segvlm:{out}", "--out", run)
+            (written,) = (path.parent for path in run.rglob("run.json"))
+            right, denied = corners_right(load(folder / name), written)
             print(
                 f"λ_neg {weight:g}, {name}: {right} of 128 corners right, {denied} of 64 absent "
                 f"things denied ({time.process_time() - start:.0f} CPU s)",
                 flush=True,
             )
+
+
+def command(*words: object) -> None:
+    """`groundfault …`, in this process: the tiny networks need its torchvision."""
+    from groundfault import cli
+
+    if code := cli.run([str(word) for word in words]):
+        sys.exit(code)
 
 
 if __name__ == "__main__":

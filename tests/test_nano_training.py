@@ -102,8 +102,8 @@ def test_the_base_model_hears_nothing_that_tempts(n: int) -> None:
 def test_balanced_questions_do_not_give_their_answer_away() -> None:
     scenes = [surprising_pair(3, n).factual for n in range(40)]
     often = how_often(scenes, [1 / 40] * 40)
-    clouded = [any(concept(thing) == "cloud" for thing in scene.things) for scene in scenes]
-    assert often["cloud"] == pytest.approx(np.mean(clouded))
+    frozen = [any(concept(thing) == "ice sculpture" for thing in scene.things) for scene in scenes]
+    assert often["ice sculpture"] == pytest.approx(np.mean(frozen))
     assert MATERIALS["marble"].phrase not in often  # held out: never there, so never asked for
     often["dog"] = 20 * max(often.values())
     rng, absent = np.random.default_rng(0), Counter[str]()

@@ -34,11 +34,12 @@ from groundfault.protocols import concepts, referring
 from groundfault.records import Benchmark, Card, Case, Item, Outcome, Prediction, Region, Role
 from groundfault.reports.page import agent_steps, gallery, html, write_figures, write_report
 from groundfault.reports.page import pictures as page_pictures
-from groundfault.reports.page.inputs import chapters, load_runs
+from groundfault.reports.page.inputs import Chapter, chapters, load_runs
 from groundfault.reports.page.outlines import outline, shrink
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.points import counts, points_of, surface
 from groundfault.reports.page.sources import Sources
+from groundfault.reports.page.telling import telling_case
 from groundfault.runs.run import Run, read_run, write_run
 from groundfault.runs.shards import write_shard
 
@@ -300,7 +301,7 @@ def test_a_scored_dump_shows_plain_pictures_and_its_masks(tmp_path: Path) -> Non
     bare = page_of([scored], tmp_path / "bare.html")
     assert "Give it with --images" in bare.text
     page = page_of([scored], tmp_path / "shown.html", images_from=tmp_path / "pictures")
-    assert page.source.count("<image data-picture=") == 12
+    assert page.source.count("<image data-picture=") == 12 + 2  # the first case, once more
     assert 'class="answer"' in page.source
     (tmp_path / "dump.json").rename(tmp_path / "moved.json")
     gone = page_of([scored], tmp_path / "gone.html", images_from=tmp_path / "pictures")
@@ -315,11 +316,11 @@ def test_a_run_on_foreign_files_remembers_its_pictures(tmp_path: Path) -> None:
     asked = gf.load("cafe", annotations=[tmp_path / "set.json"], images=tmp_path / "pictures")
     gf.evaluate(asked, "always-yes", out=tmp_path / "run", bootstrap=0)
     made = gf.report(tmp_path / "run" / "summary.json", tmp_path / "report.html")
-    assert made.read_text().count("<image data-picture=") == 12
+    assert made.read_text().count("<image data-picture=") == 12 + 2
     (tmp_path / "pictures").rename(tmp_path / "moved")
     assert "--images" in page_of([tmp_path / "run"], tmp_path / "bare.html").text
     page = page_of([tmp_path / "run"], tmp_path / "again.html", images_from=tmp_path / "moved")
-    assert page.source.count("<image data-picture=") == 12
+    assert page.source.count("<image data-picture=") == 12 + 2
 
 
 def test_a_folder_of_other_content_gives_no_pictures(pictured: list[Path], tmp_path: Path) -> None:
@@ -364,14 +365,16 @@ def test_other_settings_are_another_chapter(example_runs: list[Path], tmp_path: 
     assert [chapter.apart for chapter in found] == ["τ 0.3", "τ 0.7"]
 
 
-def test_baselines_are_drawn_but_neither_lead_nor_are_told_about(
+def test_baselines_stand_below_the_models_and_in_no_figure(
     example_runs: list[Path], tmp_path: Path
 ) -> None:
     baseline = Path(shutil.copytree(example_runs[0], tmp_path / "always-yes"))
     page = page_of([baseline, *example_runs], tmp_path / "report.html")
-    assert "always-yes: AFPR" in page.text
+    below = page.source.index('<tbody class="baselines">')
+    assert page.source.index("always-yes", below) < page.source.index("</tbody>", below)
+    assert "always-yes: AFPR" not in page.text and "gullible: AFPR" in page.text
     assert "always-yes leads" not in page.text
-    assert re.search(r"Hardest by AFPR: [^(]*\(gullible", page.text)
+    assert re.search(r"Hardest by AFPR: [^(]*\((careful|gullible)", page.text)
     assert "from τ 0.3 to 0.7" in page.text.lower()
     assert "(always-yes)" not in page.text
     assert "always-yes’s scores" not in page.text
@@ -580,14 +583,41 @@ def test_the_gallery_shows_some_of_every_kind(pictured: list[Path]) -> None:
     assert severities == sorted(severities, reverse=True)
 
 
+def test_runs_stand_in_the_order_of_the_main_metric(example_runs: list[Path]) -> None:
+    (chapter,) = chapters(load_runs(example_runs))
+    values = [
+        run.summary.rows["Overall"].metrics[chapter.protocol.main].value for run in chapter.runs
+    ]
+    assert values == sorted(values, key=lambda value: -(value or 0.0))
+    (again,) = chapters(load_runs(example_runs[::-1]))
+    assert [run.name for run in again.runs] == [run.name for run in chapter.runs]
+
+
+def test_a_chapter_opens_with_a_case_where_two_models_part(
+    pictured: list[Path], tmp_path: Path
+) -> None:
+    (chapter,) = chapters(load_runs(pictured))
+    found = telling_case(chapter, sources=Sources(), pictures=Pictures())
+    assert found is not None
+    wrong, right = found.examples
+    assert (wrong.run, right.run) == (chapter.runs[-1].name, chapter.runs[0].name)
+    assert wrong.case_id == right.case_id and wrong.n_wrong and not right.n_wrong
+    alone = Chapter(benchmark=chapter.benchmark, runs=chapter.runs[-1:])
+    told = telling_case(alone, sources=Sources(), pictures=Pictures())
+    assert told is not None and len(told.examples) == 1
+    page = page_of(pictured, tmp_path / "report.html").source
+    assert page.index('class="telling"') < page.index('class="verdict"') < page.index("<table")
+
+
 def test_a_case_stands_beside_what_the_other_runs_made_of_it(
     pictured: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, _ = gallery_of(pictured, 30)
+    (chapter,) = chapters(load_runs(pictured))
     assert set(found.others) == {example.same for example in found.examples}
     for example in found.examples:
         beside = found.others[example.same]
-        assert [other.run for other in beside] == [run.name for run in load_runs(pictured)]
+        assert [other.run for other in beside] == [run.name for run in chapter.runs]
         assert {other.case_id for other in beside} == {example.case_id}
         assert example in beside
     assert any(other.n_wrong == 0 for others in found.others.values() for other in others)
@@ -884,14 +914,14 @@ def test_episodes_stand_behind_the_cases(
 ) -> None:
     page = page_of([agent_run], tmp_path / "report.html", max_cases=4)
     assert "Here are all 8 episodes" in page.text
-    assert page.source.count('class="walk-link"') == 8
+    assert page.source.count('class="walk-link"') == 8 + 2  # the first case, once more
     assert "examine_masks" in page.text
     assert "drawn again" not in page.text
     assert len(page.ids) == len(set(page.ids))
     monkeypatch.setattr(agent_steps, "MOST_EPISODES", 3)
     fewer = page_of([agent_run], tmp_path / "fewer.html", max_cases=4)
     assert "the worst 3 of 8 episodes" in fewer.text
-    assert fewer.source.count('class="walk-link"') == 3
+    assert fewer.source.count('class="walk-link"') == 3 + 2
 
 
 def test_episodes_without_their_benchmark_have_words_only(agent_run: Path, tmp_path: Path) -> None:

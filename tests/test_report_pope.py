@@ -71,7 +71,7 @@ def test_every_split_and_truth_is_shown_with_picture_answer_and_truth(runs: list
     assert slots == {(s, t) for s in ("random", "adversarial") for t in ("yes", "no")}
     assert all(len(card.seen) == 1 and card.yes_no == card.truth for card in cards.cards)
     for card in cards_of(runs, 100).cards:
-        habit, model = card.said
+        model, habit = card.said
         assert (habit.run, habit.reading or habit.text) == ("always-yes", "Yes.")
         assert (habit.verdict == "right") == (card.truth == "yes")
         if card.number == 2:

@@ -15,6 +15,7 @@ from groundfault.building.review import (
     Decision,
     ReviewItem,
     consensus,
+    is_same_exam,
     items_file,
     question_problems,
     read_decisions,
@@ -148,10 +149,15 @@ def test_the_stage_of_questions_is_for_items_that_have_some() -> None:
         ({}, None),
         ({"query": " "}, "empty"),
         ({"reference": "maybe"}, "yes or no"),
+        ({"reference": "Yes"}, "yes or no"),  # a release has it in small letters
         ({"type": "SA", "reference": ""}, "key is empty"),
+        ({"type": "SA", "reference": "a board"}, "what is right"),
+        ({"type": "SA", "reference": "a board", "rubric": "Right: says board."}, None),
         ({"type": "MC", "options": ("a",), "reference": "A"}, "at least two"),
         ({"type": "MC", "options": ("a", " A "), "reference": "A"}, "same"),
         ({"type": "MC", "options": ("a", "b"), "reference": "C"}, "from A to B"),
+        ({"type": "MC", "options": ("a", "b"), "reference": ""}, "from A to B"),
+        ({"type": "MC", "options": ("a", "b"), "reference": "AB"}, "from A to B"),
         ({"type": "MC", "options": ("a", "b"), "reference": "B"}, None),
         ({"query": "word " * 61}, "60 words"),
     ],
@@ -159,6 +165,32 @@ def test_the_stage_of_questions_is_for_items_that_have_some() -> None:
 def test_corrected_questions_are_checked(changes: dict[str, Any], words: str | None) -> None:
     found = question_problems([question(**changes)])
     assert found == {} if words is None else words in found[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"reference": "no"}, None),
+        ({"reference": "no", "query": "Was it?"}, "other words"),
+        ({"reference": "yes"}, "same key"),
+        ({"reference": "no", "number": 2}, None),  # it goes with no other
+    ],
+)
+def test_a_twin_has_the_same_words_and_another_key(
+    changes: dict[str, Any], words: str | None
+) -> None:
+    found = question_problems([question(), question(twin=True, **changes)])
+    assert found == {} if words is None else words in found[1]
+
+
+def test_an_exam_stays_the_same_exam_with_other_words_and_keys() -> None:
+    choice = question(type="MC", options=("a", "b"), reference="A")
+    asked = [question(), choice]
+    assert is_same_exam(asked, [question(query="Was it?", reference="no"), choice])
+    others = [[], asked[:1], asked[::-1], [question(twin=True), choice],
+              [question(type="SA"), choice],
+              [asked[0], question(type="MC", options=("a", "b", "c"), reference="A")]]  # fmt: skip
+    assert not any(is_same_exam(asked, other) for other in others)
 
 
 DECISIONS = [

@@ -20,10 +20,10 @@ from groundfault.records import Role
 pytest.importorskip("skia", reason="skia-python draws the world")
 
 from groundfault.world.cases import sample_clean_scene, sample_intervention
+from groundfault.world.contexts import PAINTED
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept, matching
 from groundfault.world.presets import BuildSettings, build, make_case
-from groundfault.world.questions.wording import PAINTED
 from groundfault.world.splits import SPLIT_KINDS, SPLITS, split_named, split_of
 
 SMALL = BuildSettings(seed=3, size_px=128)

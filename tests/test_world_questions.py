@@ -20,6 +20,7 @@ from PIL import Image
 from groundfault.benchmarks import reactbench
 from groundfault.benchmarks.reactbench import LAYOUT, Question
 from groundfault.errors import UsageError
+from groundfault.exams.wording import as_sentence
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
@@ -28,8 +29,12 @@ from groundfault.world.exams import LEAST_COUNT, build_exam, make_sample
 from groundfault.world.forms import COLOURS
 from groundfault.world.interventions import Intervention, change_attribute, remove
 from groundfault.world.objects import CATEGORIES
+from groundfault.world.objects.exhibits import EXHIBITS
+from groundfault.world.phrases import concept
+from groundfault.world.priors import draw_erasure
 from groundfault.world.questions import TASKS, facts_of, questions_about
 from groundfault.world.questions.counting import count_of
+from groundfault.world.render import render
 from groundfault.world.sampling import WorldSettings, crowd_scene, sample_scene
 from groundfault.world.scene import Scene, Thing
 
@@ -101,31 +106,55 @@ def test_layout_and_form(kind: str) -> None:
 def test_erasure_is_true_of_the_scene() -> None:
     for case, questions in asked("erasure"):
         gone, scene = case.factual.things[case.before], case.counterfactual
-        anchor = case.factual.things[gone.partner]
-        assert gone.category not in categories(scene)
-        assert not [t for t in scene.things if t.partner >= 0 and t.relation != "beside"]
-        alike = [thing.x for thing in scene.things if thing.category == anchor.category]
+        pair = EXHIBITS[gone.category]
+        before = {concept(thing) for thing in case.factual.things}
+        after = {concept(thing) for thing in scene.things}
+        assert before - after == {pair.part} and pair.whole in after
+        assert [concept(thing) for thing in scene.things].count(pair.whole) == 1
         for question in questions:
-            assert anchor.category in named(question.text)
+            assert pair.place.format(f"the {pair.whole}") in question.text or (
+                as_sentence(pair.place.format(f"the {pair.whole}")) in question.text
+            )
             if question.dimension == "commonsense-guided" or question.type == "YN":
-                assert gone.category in named(question.text)
-            here = re.search(rf"(left|right)(?:most)? {anchor.category}\b", question.text)
-            if len(alike) == 2:
-                assert here and anchor.x == (min if here[1] == "left" else max)(alike)
-            if question.type == "YN":  # every affirmation is about the erased thing: false
+                assert re.search(rf"\b{pair.part}\b", question.text, re.IGNORECASE)
+            if question.type == "YN":  # every affirmation is about the erased part: false
                 says_no = re.search(r" no |wrong|false|contradict", question.text)
                 assert (question.polarity == "negated") == bool(says_no)
                 assert question.answer == ("yes" if says_no else "no")
             if question.type == "SA":
                 assert re.search(r"\bno\b|nothing|neither", question.answer.lower())
-                assert gone.category in question.rubric
+                assert pair.part in question.rubric
             if question.type == "MC":
-                assert re.match("No |Nothing at all|There is no |none of these", right(question))
+                assert re.match("No |There (?:is|are) no |none of these", right(question))
                 for option in wrong(question):
-                    assert not named(option) & categories(scene), option
+                    assert not named(option) & after, option
                     if question.dimension == "absurd-contrast":
-                        assert not named(option) - {gone.category} & painted(scene), option
-                    assert named(option) or option in COLOURS, option
+                        assert not named(option) & painted(scene), option
+                    assert named(option) or pair.part in option or option in COLOURS, option
+
+
+def test_erased_parts_are_expected() -> None:
+    assert len(EXHIBITS) >= 25
+    for pair in EXHIBITS.values():
+        assert (pair.plural or pair.whole).split()[-1][:4].casefold() in pair.habit.casefold(), (
+            pair.id
+        )
+        assert re.search(r"\b(?:usually|have|has)\b", pair.habit)
+        assert "{}" in pair.place and not pair.habit.endswith(".")
+    chosen = [make_sample(number, seed=9, size_px=128) for number in range(0, 4 * 36, 4)]
+    facts = [(made.sample.facts["erased"], made.sample.facts["kept"]) for made in chosen]
+    assert len({*facts}) == len(EXHIBITS)  # each in turn
+
+
+@pytest.mark.parametrize("pair", EXHIBITS)
+def test_an_erased_part_is_missed(pair: str) -> None:
+    """Where the part was, the picture shows something else, in a place that can be seen."""
+    case = draw_erasure(np.random.default_rng(5), WorldSettings(), pair)
+    with_part, without = render(case.factual), render(case.counterfactual)
+    own = with_part.masks[case.before]
+    assert own.sum() >= 200, "of 384 x 384"
+    away = np.abs(with_part.image.astype(int) - without.image.astype(int)).max(axis=2)
+    assert (away[own] > 24).mean() > 0.6
 
 
 def test_attribute_is_true_of_the_scene() -> None:

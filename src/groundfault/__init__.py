@@ -27,6 +27,7 @@ _WHERE = {
     "Reply": "groundfault.records",
     "Result": "groundfault.api.result",
     "as_prediction": "groundfault.io.masks",
+    "audit": "groundfault.api.auditing",
     "build": "groundfault.api.building",
     "build_pairs": "groundfault.api.building",
     "calibrate": "groundfault.api.calibrating",
@@ -36,6 +37,7 @@ _WHERE = {
     "explore": "groundfault.api.exploring",
     "judge": "groundfault.api.judging",
     "judge_card": "groundfault.api.judging",
+    "propose_phrases": "groundfault.api.proposing",
     "reader_card": "groundfault.api.judging",
     "load": "groundfault.io.sources",
     "open_run": "groundfault.api.result",
@@ -61,6 +63,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_prediction",
+    "audit",
     "build",
     "build_pairs",
     "calibrate",
@@ -73,6 +76,7 @@ __all__ = [
     "load",
     "open_run",
     "parse_answer",
+    "propose_phrases",
     "reader_card",
     "report",
     "score",
@@ -82,6 +86,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from groundfault.api.auditing import audit
     from groundfault.api.building import build, build_pairs
     from groundfault.api.calibrating import calibrate
     from groundfault.api.checking import check_model
@@ -89,6 +94,7 @@ if TYPE_CHECKING:
     from groundfault.api.evaluating import evaluate
     from groundfault.api.exploring import explore
     from groundfault.api.judging import judge, judge_card, reader_card
+    from groundfault.api.proposing import propose_phrases
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run
     from groundfault.api.scoring import score, sweep

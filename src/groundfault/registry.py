@@ -80,6 +80,9 @@ KINDS: dict[str, dict[str, Entry]] = {
         "pope": Entry(
             "groundfault.benchmarks.pope", "is there a … in the picture? yes or no", answers="words"
         ),
+        "audit": Entry(
+            "groundfault.benchmarks.audit", "photographs of one's own, phrases and their relations"
+        ),
         "folder": Entry("groundfault.benchmarks.folder", "our own format: Parquet, images, card"),
     },
     "protocols": {
@@ -94,6 +97,9 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "referring": Entry(
             "groundfault.protocols.referring:PROTOCOL", "descriptions, some of them false"
+        ),
+        "phrase-relations": Entry(
+            "groundfault.protocols.phrase_relations:PROTOCOL", "answers held against each other"
         ),
         "exam": Entry("groundfault.protocols.exam:PROTOCOL", "questions by cause, React-Score"),
         "yes-no": Entry("groundfault.protocols.yes_no:PROTOCOL", "is such a thing there?"),
@@ -113,6 +119,10 @@ KINDS: dict[str, dict[str, Entry]] = {
         ),
         "premise": Entry("groundfault.metrics.false_premise:FAMILY", "See, Say, Segment"),
         "exam": Entry("groundfault.metrics.exam:FAMILY", "accuracy, React-Score, yes-bias"),
+        "consistency": Entry(
+            "groundfault.metrics.consistency:FAMILY",
+            "contradictions, absent things, wordings, containment, stability; no labels",
+        ),
         "twins": Entry("groundfault.metrics.twins:FAMILY", "paired accuracy over twins"),
         "pope": Entry(
             "groundfault.metrics.yes_no:FAMILY", "accuracy, precision, recall, F1, yes-ratio"

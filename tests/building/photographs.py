@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from scipy.ndimage import gaussian_filter
 
 from groundfault.io.masks import encode
 
-CATEGORIES = ("elephant", "bus", "chair", "cat")
+BROWN = (150, 110, 90)
+THINGS = {"elephant": BROWN, "bus": BROWN, "chair": BROWN, "cat": BROWN}
+"""Categories with their colours."""
 HEIGHT, WIDTH = 120, 160
 
 
@@ -20,7 +23,9 @@ def noise(rng: np.random.Generator, colour: tuple[int, int, int]) -> np.ndarray:
     return np.clip(np.array(colour) + 90 * texture[..., None], 0, 255)
 
 
-def write_set(folder: Path, count: int = 6) -> tuple[Path, Path]:
+def write_set(
+    folder: Path, count: int = 6, things: Mapping[str, tuple[int, int, int]] = THINGS
+) -> tuple[Path, Path]:
     """A COCO file and its folder of pictures: one thing in the middle of each."""
     images = folder / "images"
     images.mkdir(parents=True)
@@ -29,14 +34,16 @@ def write_set(folder: Path, count: int = 6) -> tuple[Path, Path]:
         "images": [],
         "annotations": [],
         "licenses": [{"id": 1, "name": "CC BY 4.0", "url": "https://example.org/by"}],
-        "categories": [{"id": k + 1, "name": n} for k, n in enumerate(CATEGORIES)],
+        "categories": [{"id": k + 1, "name": n} for k, n in enumerate(things)],
     }
     for number in range(1, count + 1):
         rng = np.random.default_rng(number)
+        category = number % len(things)
+        colour = list(things.values())[category]
         mask = ((y - 60) / (24 + number % 3)) ** 2 + ((x - 70 - number) / 34) ** 2 < 1
-        pixels = np.where(
-            mask[..., None], noise(rng, (150, 110, 90)), noise(rng, (90, 140, 160))
-        ).astype(np.uint8)
+        pixels = np.where(mask[..., None], noise(rng, colour), noise(rng, (90, 140, 160))).astype(
+            np.uint8
+        )
         Image.fromarray(pixels).save(images / f"{number:06d}.png")
         said["images"].append(
             {
@@ -53,7 +60,7 @@ def write_set(folder: Path, count: int = 6) -> tuple[Path, Path]:
             {
                 "id": 100 + number,
                 "image_id": number,
-                "category_id": 1 + number % len(CATEGORIES),
+                "category_id": 1 + category,
                 "segmentation": encode(mask),
                 "bbox": [int(side) for side in box],
                 "area": int(mask.sum()),

@@ -151,7 +151,7 @@ def test_photographs_with_other_counts_are_twins(tmp_path: Path) -> None:
     reasons = Counter(r.reason if isinstance(r, Dropped) else "" for r in results)
     assert reasons == {"": 2, "Q-twin": 2, "Q-alone": 1}
     samples, questions, _ = exam_rows([r for r in results if isinstance(r, Candidate)])
-    reactbench._check(samples, questions, Path("samples"), Path("questions"))
+    reactbench.check_rows(samples, questions)
     widths = [reactbench.span(option) for q in questions if q.number == 8 for option in q.options]
     assert max(high - low for low, high in filter(None, widths)) > 300
 

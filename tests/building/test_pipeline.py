@@ -126,6 +126,21 @@ def test_processes_make_the_same_bytes(recipe: Recipe, tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
+def test_another_default_of_mining_mines_again(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from groundfault.building.mining import cafe
+
+    first = build(recipe, tmp_path / "out", until="mine").funnel.stages[0]
+
+    class Stricter(cafe.CafeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        per_class: int | None = 1
+
+    assert build(recipe, tmp_path / "out", until="mine").funnel.stages[0] == first
+    monkeypatch.setattr(cafe, "SETTINGS", Stricter)
+    assert build(recipe, tmp_path / "out", until="mine").funnel.stages[0].kept < first.kept
+
+
 def test_refusals_are_counted_and_another_editor_starts_there_alone(
     recipe: Recipe, tmp_path: Path
 ) -> None:

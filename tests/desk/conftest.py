@@ -1,4 +1,5 @@
-"""Databases for the desk's tests: SQLite, and a real PostgreSQL where Debian's is installed."""
+"""Databases for the desk's tests: SQLite, and a real PostgreSQL where Debian's is installed; a
+browser."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.desk.parts import OPEN
+from tests.desk.parts import OPEN, open_browser
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
@@ -42,11 +44,11 @@ def postgres() -> Iterator[str]:
         assert done.returncode == 0, done.stderr + done.stdout
 
     run(str(bin_ / "initdb"), "-D", str(data), "-A", "trust", "-U", "desk", "--no-sync")
-    options = f"-k {folder} -c listen_addresses='' -c shared_buffers=16MB"
+    options = f"-k {folder} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off"
     log = str(folder / "log")
     run(str(bin_ / "pg_ctl"), "-D", str(data), "-o", options, "-l", log, "-w", "start")
     try:
-        yield f"postgresql://desk@/DATABASE?host={folder}"
+        yield f"postgresql://desk@/postgres?host={folder}"
     finally:
         run(str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
@@ -54,13 +56,37 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
+    """The URL of an empty database: of PostgreSQL's, a schema, which costs less than a database."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/desk.sqlite"
     url: str = request.getfixturevalue("postgres")
     import psycopg
 
     name = f"d{os.urandom(6).hex()}"
-    with psycopg.connect(url.replace("DATABASE", "postgres"), autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-    return url.replace("DATABASE", name)
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE SCHEMA {name}")
+    return f"{url}&options=-csearch_path%3D{name}"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests of the review."""
+    pytest.importorskip("selenium")
+    driver = open_browser()
+    if driver is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def no_complaints(browser: Any) -> Iterator[None]:
+    """Nothing is refused by the policy, and no script fails."""
+    yield
+    browser.execute_cdp_cmd("Network.enable", {})
+    conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    said = [line["message"] for line in browser.get_log("browser")]
+    browser.delete_all_cookies()
+    ours = [line for line in said if "Content Security Policy" in line or "Uncaught" in line]
+    assert ours == []

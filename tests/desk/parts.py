@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -23,7 +23,7 @@ from groundfault.building.review import Decision, ReviewItem, write_items
 from groundfault.io.masks import encode
 from groundfault.web.doors import Person
 from groundfault.web.review.assignments import Said, Shown, TakenBack
-from groundfault.web.review.desk import ReviewDesk
+from groundfault.web.review.desk import ReviewDesk, open_desk
 
 SIDE_PX = 96
 GOLD = ("accept", "reject")
@@ -35,7 +35,10 @@ PHRASES = {
 }  # fmt: skip
 QUESTIONS = (
     Question(number=1, type="YN", dimension="", query="Are there wheels?", reference="no"),
-    Question(number=5, type="SA", dimension="", query="What is below?", reference="a board"),
+    Question(
+        number=5, type="SA", dimension="", query="What is below?", reference="a board",
+        rubric="Right: says that a board is there.",
+    ),
     Question(
         number=9, type="MC", dimension="", query="What is there?", reference="B",
         options=("four wheels", "a board without wheels", "a dog"),
@@ -105,7 +108,7 @@ class Hand:
 
     def say(self, shown: Shown, verdict: Any = "accept", **more: Any) -> str:
         said = Said(
-            **{"key": uuid.uuid4().hex, "item": shown.item.id, "stage": shown.stage,
+            **{"key": uuid.uuid4().hex, "item_id": shown.item.id, "stage": shown.stage,
                "verdict": verdict, "seconds": 1.0, **more}
         )  # fmt: skip
         self.desk.database.call(lambda rows: self.desk.assignments.do(rows, self.person, said))
@@ -179,6 +182,28 @@ def served(*arguments: object, command: str = "review") -> Iterator[Served]:
         desk.kill()
 
 
+class Hosted(NamedTuple):
+    """A desk in a thread of this process."""
+
+    url: str
+    base: str
+    token: str
+
+
+@contextmanager
+def hosted(folder: Path, *, overlap: int | None = None) -> Iterator[Hosted]:
+    """The same server without a process of its own, for what is about the page."""
+    from groundfault.web.serving import serve_in_background
+
+    desk = open_desk(folder, overlap=overlap)
+    token = desk.owner_invitation()
+    running = serve_in_background(desk.make_app, link=lambda site: f"{site.url}/join#{token}")
+    try:
+        yield Hosted(running.url, running.url.partition("/join#")[0], token)
+    finally:
+        running.stop()
+
+
 OPEN: list[http.client.HTTPConnection] = []
 """Connections that the end of a test closes."""
 
@@ -220,7 +245,7 @@ class Client:
     def decide(self, shown: Any, verdict: str = "accept", **more: Any) -> tuple[str, int, Any]:
         key = uuid.uuid4().hex
         work = {
-            "op": "decide", "key": key, "item": shown["item"]["id"], "stage": shown["stage"],
+            "op": "decide", "key": key, "item_id": shown["item"]["id"], "stage": shown["stage"],
             "verdict": verdict, "seconds": 1.0, **more,
         }  # fmt: skip
         return key, *self.post("/api/work", {"work": [work]})

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.desk.parts import Hand, decisions_of, make_item, make_review
 
@@ -311,9 +312,10 @@ def test_corrections_reach_the_next_stage_with_what_they_replace(opened: Open) -
     [
         ({"texts": {"positive": "x"}}, "cannot be corrected"),  # not in this stage
         ({"reasons": ["OC-1"]}, "no such reason"),
-        ({"item": "nothing"}, "no such item"),
+        ({"item_id": "nothing"}, "no such item"),
         ({"stage": "nothing"}, "no such stage"),
-        ({"key": "short"}, "no such item"),
+        ({"key": "short"}, "no such key"),
+        ({"key": "long enough\0"}, "no such key"),
     ],
 )
 def test_what_a_stage_does_not_allow_is_refused(
@@ -333,6 +335,23 @@ def test_unsound_masks_and_questions_are_refused(opened: Open) -> None:
     for mask in ({"size": (16, 16), "counts": "PPPP"}, {"size": (8, 8), "counts": "P2"}):
         with pytest.raises(Refusal, match="mask is unsound"):
             hand.say(shown, mask=mask)
+    assert decisions_of(desk) == []
+
+
+def test_questions_are_corrected_not_exchanged(opened: Open) -> None:
+    desk = opened(1, protocol="reactbench")
+    hand = Hand(desk, "a")
+    hand.say(hand.queue()[0])
+    [shown] = hand.queue()
+    first, *rest = shown.item.questions
+    changed = msgspec.structs.replace(first, query="Are they there?", reference="yes")
+    for questions in ((), rest, (changed, *rest, first), (*rest, changed)):
+        with pytest.raises(Refusal, match="not the questions"):
+            hand.say(shown, questions=tuple(questions))
+    with pytest.raises(Refusal, match="question 1: the key"):
+        hand.say(shown, questions=(msgspec.structs.replace(first, reference="Yes"), *rest))
+    hand.say(shown, questions=(changed, *rest))
+    assert decisions_of(desk)[-1].questions == (changed, *rest)
 
 
 def test_a_week_s_work_resumes_and_new_items_join(
@@ -440,10 +459,9 @@ def test_a_lost_connection_to_postgres_is_made_again(tmp_path: Path, postgres: s
     import psycopg
 
     make_review(tmp_path, 2, protocol="halluseg", side_px=16)
-    administered = postgres.replace("DATABASE", "postgres")
-    with psycopg.connect(administered, autocommit=True) as server:
+    with psycopg.connect(postgres, autocommit=True) as server:
         server.execute("CREATE DATABASE lost")
-        url = postgres.replace("DATABASE", "lost")
+        url = postgres.replace("@/postgres?", "@/lost?")
         with closing(open_desk(tmp_path, database=url)) as desk:
             hand = Hand(desk, "a")
             hand.say(hand.queue()[0])

@@ -10,114 +10,27 @@ from typing import Any
 import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
-from tests.desk.parts import EVIL, Served, make_item, make_review, open_browser, served, wait
+from tests.desk.parts import EVIL, hosted, make_item, make_review, served, wait
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("selenium")
 
-from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from tests.desk.screen import Screen, decisions
 
-from groundfault.building.review import Decision, read_decisions, settle, write_items
+from groundfault.building.review import settle, write_items
 from groundfault.building.review_rules import load_protocols
 from groundfault.io.masks import decode, encode
-from groundfault.web.review.desk import export, open_desk
+from groundfault.web.review.desk import open_desk
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    driver = open_browser()
-    if driver is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(autouse=True)
-def _no_complaints(browser: Any) -> Iterator[None]:
-    """Nothing is refused by the policy, and no script fails."""
-    yield
-    browser.execute_cdp_cmd("Network.enable", {})
-    conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-    said = [line["message"] for line in browser.get_log("browser")]
-    browser.delete_all_cookies()
-    ours = [line for line in said if "Content Security Policy" in line or "Uncaught" in line]
-    assert ours == []
-
-
-class Screen:
-    """What a reviewer sees and presses."""
-
-    def __init__(self, browser: Any, desk: Served, path: str = "") -> None:
-        self.browser = browser
-        browser.get(desk.url)
-        wait(lambda: self.is_shown or self.is_at_end, "the first item")
-        if path:
-            browser.get(desk.base + path)
-
-    def data(self, name: str) -> str:
-        return self.browser.execute_script(f"return document.body.dataset.{name} ?? ''") or ""
-
-    @property
-    def is_shown(self) -> bool:
-        return bool(self.data("item"))
-
-    @property
-    def is_at_end(self) -> bool:
-        return self.data("end") == "1"
-
-    @property
-    def now(self) -> tuple[str, str]:
-        return self.data("item"), self.data("stage")
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.browser.switch_to.active_element.send_keys(key)
-
-    def go_on(self, *keys: str) -> None:
-        """Press keys and wait until another item, or none, is shown."""
-        before = self.now
-        self.press(*keys)
-        wait(lambda: self.now != before or self.is_at_end, f"something after {before}")
-
-    def wait_saved(self) -> None:
-        wait(lambda: self.data("waiting") == "0", "everything saved")
-
-    def text(self, selector: str) -> str:
-        return str(self.browser.find_element(By.CSS_SELECTOR, selector).text)
-
-    def find(self, selector: str) -> Any:
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def latency(self, ms: int, *, offline: bool = False) -> None:
-        self.browser.execute_cdp_cmd("Network.enable", {})
-        self.browser.execute_cdp_cmd(
-            "Network.emulateNetworkConditions",
-            {"offline": offline, "latency": ms, "downloadThroughput": -1, "uploadThroughput": -1},
-        )
-
-    def drag(self, *points: tuple[int, int]) -> None:
-        """Press the pointer at the first point, from the canvas' middle, and move to the others."""
-        canvas = self.find("#view")
-        chain = ActionChains(self.browser, duration=20)
-        chain.move_to_element_with_offset(canvas, *points[0]).click_and_hold()
-        for point in points[1:]:
-            chain.move_to_element_with_offset(canvas, *point)
-        chain.release().perform()
-
-
-def decisions(folder: Path) -> list[Decision]:
-    out = folder / "decisions.jsonl"
-    export(folder, out)
-    return read_decisions(out)
+pytestmark = pytest.mark.usefixtures("no_complaints")
 
 
 def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 3)
-    with served(tmp_path, "--overlap", 1) as desk:
+    with hosted(tmp_path, overlap=1) as desk:
         screen = Screen(browser, desk)
         while not screen.is_at_end:
             item, stage = screen.now
@@ -141,43 +54,9 @@ def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
     assert states == ["accepted", "rejected", "accepted"]
 
 
-def test_from_a_build_over_keys_to_its_release(browser: Any, tmp_path: Path) -> None:
-    from tests.building.photographs import write_set
-
-    import groundfault as gf
-    from groundfault.building.pipeline import build
-    from groundfault.building.recipe import Recipe, ReviewSettings, SourceSettings
-
-    annotations, images = write_set(tmp_path / "set")
-    source = SourceSettings(annotations=str(annotations), images=str(images))
-    recipe, out = Recipe(benchmark="cafe", source=source, limit=5), tmp_path / "out"
-    build(recipe, out, until="review")
-    rejected = set()
-    with served(out, "--overlap", 1) as desk:
-        screen = Screen(browser, desk)
-        while not screen.is_at_end:
-            item, stage = screen.now
-            if stage == "cross-check" and not rejected:
-                rejected.add(item)
-                screen.go_on("2", "r")
-                continue
-            if stage == "detail":
-                screen.press("e", Keys.TAB, Keys.CONTROL + "a", f"corrected {item}", Keys.ENTER)
-            screen.go_on("a")
-        screen.wait_saved()
-    seen = {d.item_id for d in decisions(out)}
-    review = ReviewSettings(decisions=str(out / "decisions.jsonl"))
-    built = build(Recipe(benchmark="cafe", source=source, limit=5, review=review), out)
-    released = gf.load(out / "release")
-    assert built.funnel.problem == ""
-    assert {case.id for case in released.cases} == seen - rejected and len(seen) == 5
-    negatives = {item.query for item in released.items if not item.present}
-    assert negatives == {f"corrected {item}" for item in seen - rejected}
-
-
 def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 6, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         screen.latency(400)  # no answer comes before the last key
         screen.go_on("a")
@@ -205,7 +84,7 @@ def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path
 
 def test_undo_goes_on_after_the_page_was_opened_again(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 3, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         screen.go_on("a")
         screen.go_on("a")
@@ -220,7 +99,7 @@ def test_undo_goes_on_after_the_page_was_opened_again(browser: Any, tmp_path: Pa
 
 def test_what_is_decided_without_a_connection_is_sent_later(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 4, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         wait(lambda: len(browser.execute_script(FETCHED)) >= 8, "pictures fetched beforehand")
         screen.latency(0, offline=True)
@@ -250,7 +129,7 @@ def test_a_killed_server_loses_nothing_and_the_page_goes_on(browser: Any, tmp_pa
 
 def test_texts_are_corrected_in_place_and_both_versions_kept(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1)
-    with served(tmp_path, "--overlap", 1) as desk:
+    with hosted(tmp_path, overlap=1) as desk:
         screen = Screen(browser, desk)
         screen.go_on("a")
         screen.press("e")
@@ -276,9 +155,9 @@ def test_texts_are_corrected_in_place_and_both_versions_kept(browser: Any, tmp_p
 
 
 def test_masks_are_touched_up_with_brush_eraser_and_polygon(browser: Any, tmp_path: Path) -> None:
-    folder = make_review(tmp_path, 1, protocol="halluseg", side_px=400)
-    before = decode(make_item(tmp_path, 0, "halluseg", 400).mask_after)  # type: ignore[arg-type]
-    with served(folder) as desk:
+    folder = make_review(tmp_path, 1, protocol="halluseg", side_px=2048)
+    before = decode(make_item(tmp_path, 0, "halluseg", 2048).mask_after)  # type: ignore[arg-type]
+    with hosted(folder) as desk:
         screen = Screen(browser, desk)
         screen.press("b")
         screen.drag((-200, 150), (-150, 180))
@@ -305,9 +184,55 @@ def test_masks_are_touched_up_with_brush_eraser_and_polygon(browser: Any, tmp_pa
     assert theirs["counts"].decode() == decision.mask["counts"]
 
 
+@pytest.fixture
+def tablet(browser: Any) -> Iterator[Any]:
+    """The browser as one on a tablet."""
+    size = {"width": 834, "height": 1112, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    yield browser
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_two_fingers_zoom_and_move_and_one_paints(tablet: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg", side_px=400)
+    with hosted(tmp_path) as desk:
+        screen = Screen(tablet, desk)
+        assert "Keys" not in screen.text(".verdicts") and screen.text("#zoom") == ""
+        screen.touch("touchStart", (-40, 0))
+        screen.touch("touchStart", (-40, 0), (40, 0))
+        screen.touch("touchMove", (-80, 10), (80, 10))
+        wait(lambda: screen.text("#zoom") == "2.0×", "twice as large")
+        screen.touch("touchMove", (-120, 10), (120, 10))
+        wait(lambda: screen.text("#zoom") == "3.0×", "three times as large")
+        screen.touch("touchMove", (-20, 10), (20, 10))
+        wait(lambda: screen.text("#zoom") == "", "as small as it gets")
+        screen.touch("touchEnd")
+        screen.find("[data-act='touchup']").click()
+        screen.touch("touchStart", (-150, 150))
+        screen.touch("touchMove", (-100, 170))
+        screen.touch("touchEnd")
+        screen.touch("touchStart", (-150, -150))  # the first of two fingers paints nothing
+        screen.touch("touchStart", (-150, -150), (150, -150))
+        screen.touch("touchMove", (-170, -150), (170, -150))
+        screen.touch("touchEnd")
+        screen.find("[data-act='mask-done']").click()
+        wait(lambda: "touched up" in screen.text("#said"), "the mask in place")
+        screen.find("[data-act='accept']").click()
+        wait(lambda: screen.is_at_end, "the end")
+        screen.wait_saved()
+    before = decode(make_item(tmp_path, 0, "halluseg", 400).mask_after)  # type: ignore[arg-type]
+    [decision] = decisions(tmp_path)
+    assert decision.mask is not None
+    added = decode(decision.mask) & ~before
+    rows = np.flatnonzero(added.any(axis=1))
+    assert added.any() and rows.min() > 200  # below the middle, where one finger was
+
+
 def test_leaving_the_mask_changes_nothing(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         screen.press("b")
         screen.drag((-100, 100), (-50, 120))
@@ -348,7 +273,7 @@ def test_run_lengths_equal_pycocotools(browser: Any, tmp_path: Path) -> None:
         coded = coco_mask.encode(np.asfortranarray(pixels))
         cases.append({"size": coded["size"], "counts": coded["counts"].decode()})
         drawn.append(pixels)
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         Screen(browser, desk)
         found = browser.execute_async_script(RLE, cases)
     for case, pixels, (counts, decoded) in zip(cases, drawn, found, strict=True):
@@ -365,7 +290,7 @@ def test_unsound_run_lengths_are_refused_not_looped_over(browser: Any, tmp_path:
       catch (problem) { return problem.name; }
     })));
     """
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         Screen(browser, desk)
         codes = ["", "P", "\x01", "4", "oooooooooooooooo", "`" * 9, "@0", "1O"]
         assert set(browser.execute_async_script(script, codes)) == {"RangeError"}
@@ -373,7 +298,7 @@ def test_unsound_run_lengths_are_refused_not_looped_over(browser: Any, tmp_path:
 
 def test_questions_are_corrected_and_checked_in_place(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="reactbench")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         screen.go_on("a")
         assert screen.now == ("case-0", "questions")
@@ -399,7 +324,7 @@ def test_questions_are_corrected_and_checked_in_place(browser: Any, tmp_path: Pa
 
 def test_the_warm_up_tells_what_was_right(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="halluseg", gold=2)
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         assert screen.now[1] == "warm-up"
         screen.press("r")  # it is a good one
@@ -416,7 +341,7 @@ def test_the_warm_up_tells_what_was_right(browser: Any, tmp_path: Path) -> None:
 
 def test_skipped_items_come_again_when_asked_for(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 2, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         screen.go_on("s")
         screen.go_on("a")
@@ -432,7 +357,7 @@ def test_hostile_texts_are_shown_as_text(browser: Any, tmp_path: Path) -> None:
     texts = {"positive": EVIL, "negative": EVIL, EVIL: EVIL}
     item = make_item(tmp_path, 0, "halluseg", 64, texts=texts, kind=EVIL, checks={EVIL: EVIL})
     write_items(tmp_path, [item])
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         assert screen.text("#kind") == EVIL
         assert EVIL in screen.text(".text.other p")
@@ -453,7 +378,7 @@ def test_hostile_texts_are_shown_as_text(browser: Any, tmp_path: Path) -> None:
 
 def test_owners_invite_people_who_join_under_their_names(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 2, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         browser.get(desk.base + "/overview")
         wait(lambda: screen.data("ready"), "the overview")
@@ -489,7 +414,7 @@ def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path)
             if v["impact"] in ("serious", "critical")
         ]  # fmt: skip
 
-    with served(tmp_path, "--overlap", 1) as desk:
+    with hosted(tmp_path, overlap=1) as desk:
         screen = Screen(browser, desk)
         for scheme in ("light", "dark"):
             features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -512,7 +437,7 @@ def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path)
 
 def test_everything_is_reached_by_the_tab_key_and_named(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1)
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         names = browser.execute_script(REACHED)
         assert all(name.strip() for name in names)

@@ -221,6 +221,12 @@ def test_secrets_are_on_no_disk_and_in_no_log(tmp_path: Path) -> None:
     assert [len(digest) for (digest,) in digests] == [64, 64]
 
 
+def open_assignments(folder: Path, person: str) -> int:
+    sql = "SELECT count(*) FROM assignment WHERE state='open' AND person=?"
+    with closing(sqlite3.connect(folder / "review/desk.sqlite")) as database:
+        return int(database.execute(sql, (person,)).fetchone()[0])
+
+
 OWNERS = ["/overview", "/api/overview", "/decisions.jsonl"]
 ADJUDICATORS = ["/adjudication", "/api/splits"]
 
@@ -240,7 +246,9 @@ def test_reviewers_cannot_do_what_owners_and_adjudicators_can(tmp_path: Path) ->
         ruling = {**shown, "stage": "adjudication:check"}
         _, status, answer = reviewer.decide(ruling)
         assert (status, answer["results"][0]["status"]) == (200, 403)
+        assert open_assignments(tmp_path, "Ada") == 2
         assert owner.post("/api/remove", {"name": "Ada"})[0] == 200
+        assert open_assignments(tmp_path, "Ada") == 0  # handed back at once
         assert reviewer.get("/api/queue")[0] == 401
         assert exported(tmp_path) == []
 
@@ -276,13 +284,13 @@ def test_hostile_work_is_refused_and_nothing_written(tmp_path: Path) -> None:
     with served(tmp_path) as desk:
         client = Client(desk.base, desk.token)
         shown = client.get("/api/queue")[1]["items"][0]
-        half = {"op": "decide", "key": "x" * 20, "item": "case-0"}
+        half = {"op": "decide", "key": "x" * 20, "item_id": "case-0"}
         for broken in ({}, {"work": 1}, *({"work": [work]} for work in ({}, {"op": "x"}, half))):
             assert client.post("/api/work", broken)[0] == 400
         assert client.post("/api/work", {"work": [{"op": "undo"}] * 101})[0] == 413
         sql = "'; DROP TABLE decision; --"
         for more in (
-            {"item": sql}, {"stage": sql}, {"verdict": "maybe"}, {"key": ""}, {"key": "k" * 65},
+            {"item_id": sql}, {"stage": sql}, {"verdict": "maybe"}, {"key": ""}, {"key": "k" * 65},
             {"mask": {"size": [2, 2], "counts": "4"}}, {"mask": {"size": [96, 96], "counts": "P"}},
             {"mask": {"size": [1 << 40, 1 << 40], "counts": "1"}}, {"reasons": [sql]},
             {"texts": {"instruction": "not here"}}, {"seconds": "NaN"},

@@ -19,6 +19,7 @@ from groundfault.analysis.statistics import distinct_rows
 from groundfault.analysis.summary import read_results, summarise, write_results
 from groundfault.errors import GroundfaultError, UnknownName, UsageError
 from groundfault.metrics import target_aware
+from groundfault.protocols.exam import twin_items
 from groundfault.records import Outcome
 from groundfault.runs.benchmark import read_again
 from groundfault.runs.recorder import read_predictions, replace_predictions
@@ -58,9 +59,43 @@ def test_rates_are_those_of_the_summary(board_of: Boards, kind: str) -> None:
             if row in board.rows:
                 values = sums.values(board.rows[row])
                 for metric, estimate in content.metrics.items():
-                    if metric == "paired_accuracy":  # about two questions at once
-                        continue
                     assert same(values[metric], estimate.value), (run.name, row, metric)
+
+
+def test_twins_count_as_in_the_summary(board_of: Boards, made: Runs) -> None:
+    board, rows = board_of("exam"), ("Overall", "erasure", "attribute", "tracing", "counting")
+    for run, sums in zip(board.runs, board.own_sums, strict=True):
+        for row in rows:
+            chosen_, told = board.rows[row], run.summary.rows[row].metrics["paired_accuracy"]
+            found = sums.estimates(chosen_, board.cluster, resamples=100, seed=0)
+            assert found["paired_accuracy"] == told and told.n, (run.name, row)
+    paired = [run.summary.rows["Overall"].metrics["paired_accuracy"].value for run in board.runs]
+    assert paired[0] == 0.0 and paired[2] == 1.0  # blind, oracle
+    view, base = View(a="oracle", b="random"), chosen(board).base
+    compared = compare_runs([made("exam")[2], made("exam")[1]], resamples=500, seed=0)
+    [test] = [t for t in compared.tests if (t.row, t.metric) == ("Overall", "paired_accuracy")]
+    mine = {each.metric: each for each in differences(board, view, base, resamples=500)}
+    assert same(mine["paired_accuracy"].difference, test.difference)
+    assert same(mine["paired_accuracy"].p, test.p)
+
+
+def test_a_pair_with_an_answer_that_failed_counts_nowhere(made: Runs, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(made("exam")[2], tmp_path / "run"))
+    benchmark = read_again(read_run(run))
+    twin = twin_items(benchmark)[0][1].id
+    lost = [each for each in read_predictions(run) if (each.item_id, each.mode) == (twin, "std")]
+    ended = {"outcome": Outcome.FAILED, "verdict": None}
+    replace_predictions(run, [msgspec.structs.replace(each, **ended) for each in lost])
+    scored, data = score_run(benchmark, run, {}), read_results(run)[0].data
+    write_results(run, scored, summarise(scored, bootstrap=0, seed=0, data=data))
+    [shelf] = read_boards([made("exam")[2], run])
+    every = shelf.board.rows["Overall"]
+    whole, part = (
+        sums.estimates(every, shelf.board.cluster, resamples=0, seed=0)["paired_accuracy"]
+        for sums in shelf.board.own_sums
+    )
+    told = read_results(run)[0].rows["Overall"].metrics["paired_accuracy"]
+    assert (part.value, part.n) == (told.value, told.n) == (1.0, whole.n - 1)
 
 
 def swept(board: Board, taus: tuple[float | None, ...]) -> Iterator[tuple[int, gf.Estimate, str]]:
@@ -320,14 +355,15 @@ def test_orders(board_of: Boards) -> None:
 
 def test_pages_hold_everything_once(board_of: Boards) -> None:
     board, seen = board_of("exam"), list[str]()
-    pages = listed(board, View(), chosen(board), {}).pages
+    pages = listed(board, View(row="all"), chosen(board, row="all"), {}).pages
     for page in range(1, pages + 1):
-        view = View(page=page, sort="disputed")
+        view = View(row="all", page=page, sort="disputed")
         seen += [
             entry["name"] for entry in listed(board, view, select(board, view, NOTHING), {}).entries
         ]
-    assert len(seen) == len(set(seen)) == int(board.rows["Overall"].sum())
-    beyond = View(page=99)
+    assert len(seen) == len(set(seen)) == len(board)
+    assert chosen(board).n == int(board.rows["Overall"].sum()) < len(board)  # without twins
+    beyond = View(row="all", page=99)
     assert listed(board, beyond, select(board, beyond, NOTHING), {}).page == pages
 
 

@@ -44,6 +44,12 @@ def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write_quads(tmp_path_factory.mktemp("data") / "held-out", drawn, ground=90)
 
 
+@pytest.fixture
+def refer(tmp_path: Path) -> Path:
+    """REFER's folder of its own for each test."""
+    return tiny.write_refer(tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDFAULT_CACHE", str(tmp_path / "cache"))

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.conftest import ALL
+from tests.segvlm.model_hub import running_model_hub
 
 from groundfault.config import load_layered_toml, load_toml
 from groundfault.errors import DataError, UsageError
@@ -30,7 +31,7 @@ asked_as = "trained"
 [model]
 vlm = "{vlm}"
 decoder = "{decoder}"
-max_tokens = 128
+max_tokens = {max_tokens}
 [lora]
 r = 32
 alpha = 32
@@ -56,11 +57,19 @@ every = 2
 [[evaluation.sets]]
 name = "held-out"
 inputs = {{ folder = "{held_out}" }}
+[[evaluation.sets]]
+name = "fp-refcoco"
+format = "fprefcoco"
+inputs = {{ annotations = ["{fp}", "{refs}/instances.json"], images = "{images}" }}
+[[evaluation.sets]]
+name = "refcoco-val"
+format = "refcoco"
+inputs = {{ refs = "{refs}", images = "{images}", split = "val" }}
 """
 
 
 def write_recipe(path: Path, checkpoint: Callable[[str], str], quads: Path, **more: Any) -> Path:
-    values = {"steps": 3, "batch": 1, "lambda_neg": 1.0, **more}
+    values = {"steps": 3, "batch": 1, "lambda_neg": 1.0, "max_tokens": 8, **more}
     text = TINY.format(
         vlm=checkpoint("qwen3_vl"), decoder=checkpoint("sam2"), quads=quads, **values
     )
@@ -96,23 +105,51 @@ def test_a_dry_run_counts_and_trains_nothing(
 
 
 def test_a_training_is_measured_on_the_way_and_compared(
-    run: Any, checkpoint: Callable[[str], str], quads: Path, held_out: Path, tmp_path: Path
+    run: Any,
+    checkpoint: Callable[[str], str],
+    quads: Path,
+    held_out: Path,
+    refer: Path,
+    tmp_path: Path,
 ) -> None:
     recipe = write_recipe(tmp_path / "r.toml", checkpoint, quads)
+    premises = [
+        {"sent": "left cat", "sent_id": 1},
+        {"sent": "left dog", "sent_id": 2, "is_false_premise": True, "gt_sent": "left cat"},
+    ]
+    ref = {"ref_id": 1, "ann_id": 13, "image_id": 3, "split": "val", "sentences": premises}
+    (tmp_path / "fp.json").write_text(json.dumps([ref]))
     with recipe.open("a") as file:
-        file.write(MEASURED.format(held_out=held_out))
+        file.write(
+            MEASURED.format(
+                held_out=held_out,
+                fp=tmp_path / "fp.json",
+                refs=refer,
+                images=refer.parent / "train2014",
+            )
+        )
     out = tmp_path / "out"
 
     ended = run("train", "segvlm", recipe, "--out", out)
 
     assert ended.code == 0, ended.err
     assert f"--model segvlm:{out}" in ended.out
+    assert "12 samples" in ended.err and "memory, GB:" in ended.err  # said before it starts
     assert "step 2, held-out:" in ended.err
-    runs = [out / "training" / "evaluations" / "held-out" / f"step-{n:06d}" for n in (0, 2, 3)]
-    assert all((folder / "summary.json").is_file() for folder in runs)
-    compared = run("compare", runs[0], runs[2], "--json")
-    assert compared.code == 0, compared.err
-    assert "step-000000" in compared.out and "step-000003" in compared.out
+    for name, metrics in (
+        ("held-out", {"CCMS"}),
+        ("fp-refcoco", {"See", "See_true", "See_false", "Segment"}),
+        ("refcoco-val", {"See_true", "Segment"}),
+    ):
+        runs = [out / "training" / "evaluations" / name / f"step-{n:06d}" for n in (0, 2, 3)]
+        rows = [json.loads((folder / "summary.json").read_text())["rows"] for folder in runs]
+        known = {k for k, v in rows[-1]["Overall"]["metrics"].items() if v["value"] is not None}
+        assert metrics <= set(rows[-1]["Overall"]["metrics"]), (name, known)
+        compared = run("compare", runs[0], runs[2], "--json")
+        assert compared.code == 0, compared.err
+        assert "step-000000" in compared.out and "step-000003" in compared.out
+    shown = run("report", *runs, "--out", tmp_path / "report.html")
+    assert shown.code == 0, shown.err
     evaluated = run(
         "eval", held_out, "--model", f"segvlm:{out}", "--out", tmp_path / "run", "--limit", 1
     )
@@ -122,6 +159,36 @@ def test_a_training_is_measured_on_the_way_and_compared(
     assert "--resume" in again.err
     resumed = run("train", "segvlm", recipe, "--out", out, "--resume")
     assert resumed.code == 0, resumed.err
+
+
+def test_a_merged_model_is_uploaded_with_its_card(
+    run: Any,
+    checkpoint: Callable[[str], str],
+    quads: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe = write_recipe(tmp_path / "r.toml", checkpoint, quads, steps=1)
+    assert run("train", "segvlm", recipe, "--out", tmp_path / "out", "--seed", 5).code == 0
+    wrong = run("train", "merge", tmp_path / "out", "--out", tmp_path / "m", "--push", "a b")
+    assert wrong.code == 2 and "OWNER/NAME" in wrong.err and not (tmp_path / "m").exists()
+
+    with running_model_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_TOKEN", "secret")
+        ended = run("train", "merge", tmp_path / "out", "--out", tmp_path / "m", "--push", "me/it")
+
+    assert ended.code == 0, ended.err
+    assert f"{hub.url}/me/it/commit/" in ended.out
+    assert hub.created == [("me", "it", True)]
+    sent = {path: (tmp_path / "m" / path).read_bytes() for path in hub.files}
+    assert sent == hub.files
+    assert {"segvlm.json", "README.md", "projector.safetensors", "vlm/config.json"} <= set(sent)
+    card = sent["README.md"].decode()
+    assert card.startswith("---\nlibrary_name: groundfault\n") and "seed 5" in card
+    again = run("train", "merge", tmp_path / "out", "--out", tmp_path / "n", "--push", "me/it")
+    assert again.code == 2 and "hf upload me/it" in again.err  # nobody answers there any more
+    assert (tmp_path / "n" / "segvlm.json").is_file()
 
 
 def test_bad_recipes_end_with_one_message(
@@ -237,7 +304,13 @@ def test_thirty_two_quads_are_memorised_and_a_control_is_not(
     right = {}
     for name, weight in (("robustseg", 1.0), ("control", 0.0)):
         recipe = write_recipe(
-            tmp_path / f"{name}.toml", checkpoint, quads, steps=1000, batch=8, lambda_neg=weight
+            tmp_path / f"{name}.toml",
+            checkpoint,
+            quads,
+            steps=1000,
+            batch=8,
+            lambda_neg=weight,
+            max_tokens=128,
         )
         out = tmp_path / name
         assert run("train", "segvlm", recipe, "--out", out).code == 0

@@ -7,9 +7,9 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
+from tests.segvlm.tiny import SQUARE, photo
 
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.masks import decode
@@ -25,42 +25,8 @@ from groundfault.training.segvlm.recipe import (  # noqa: E402
     Optimiser,
     Recipe,
 )
-from groundfault.training.segvlm.sources import source_of  # noqa: E402
+from groundfault.training.segvlm.sources import benchmark_of, source_of  # noqa: E402
 from groundfault.training.segvlm.training import read_data  # noqa: E402
-
-SQUARE = [[4.0, 4.0, 20.0, 4.0, 20.0, 20.0, 4.0, 20.0]]
-
-
-def photo(path: Path, seed: int, size: tuple[int, int] = (48, 40)) -> None:
-    """Noise in large pixels: no two look alike."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(seed)
-    small = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
-    Image.fromarray(small).resize(size, Image.Resampling.NEAREST).save(path)
-
-
-@pytest.fixture
-def refer(tmp_path: Path) -> Path:
-    """REFER's folder: three pictures, one of them for validation; a pickle, as it is published."""
-    images, annotations, refs = [], [], []
-    for number, split in ((1, "train"), (2, "train"), (3, "val")):
-        name = f"COCO_train2014_{number:012d}.jpg"
-        photo(tmp_path / "train2014" / name, number)
-        images.append({"id": number, "file_name": name, "height": 40, "width": 48})
-        annotations.append({"id": 10 + number, "image_id": number, "category_id": 1,
-                            "segmentation": SQUARE, "area": 256, "bbox": [4, 4, 16, 16],
-                            "iscrowd": 0})  # fmt: skip
-        sentences = [{"sent": f"left {word}", "sent_id": 100 * number + k}
-                     for k, word in enumerate(("cat", "animal", "pet", "one"))]  # fmt: skip
-        refs.append({"ref_id": number, "ann_id": 10 + number, "image_id": number, "split": split,
-                     "category_id": 1, "sentences": sentences})  # fmt: skip
-    folder = tmp_path / "refcoco"
-    folder.mkdir()
-    content = {"images": images, "annotations": annotations,
-               "categories": [{"id": 1, "name": "cat"}]}  # fmt: skip
-    (folder / "instances.json").write_text(json.dumps(content))
-    (folder / "refs(unc).p").write_bytes(pickle.dumps(refs, protocol=2))
-    return folder
 
 
 def refcoco(folder: Path, **more: Any) -> DataSet:
@@ -130,6 +96,7 @@ def test_reasonseg_has_questions_ignored_pixels_and_false_premises(tmp_path: Pat
     assert true.query == "What can one sit on?"
     assert decode(true.ignored)[8, 35] and not decode(true.mask)[8, 35]
     assert (false.answer, false.mask) == ("I see no dog, only a chair.", None)
+    assert (source.shares["true"], source.shares["false"]) == (0.85, 0.15)
     with pytest.raises(UsageError, match=r"needs inputs\.folder"):
         source_of(DataSet(name="r", format="reasonseg"))
     with pytest.raises(UsageError, match="unexpected keyword"):
@@ -243,6 +210,44 @@ def test_pictures_that_are_measured_on_are_not_learnt_from(
     (tmp_path / "ids.txt").write_text("2\nelephant\n")
     with pytest.raises(DataError, match="line 2"):
         read_ids(str(tmp_path / "ids.txt"))
+
+
+def test_leaking_pictures_may_be_left_out_with_all_that_belongs_to_them(
+    quads: Path, refer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ids.txt").write_text("2\n")
+    found = read_data(
+        recipe(refcoco(refer), guard=Guard(ids=(str(tmp_path / "ids.txt"),), leave_out=True))
+    )
+    (source,) = found.mixture.sources
+    assert {Path(one.image).name for one in source.samples} == {"COCO_train2014_000000000001.jpg"}
+    assert found.left_out == {"refcoco": 4}
+
+    first = DataSet(name="first", inputs={"folder": str(quads)}, limit=1)
+    learnt = DataSet(name="q", inputs={"folder": str(quads)})
+    left = read_data(recipe(learnt, guard=Guard(sets=(first,), leave_out=True)))
+    assert left.left_out == {"q": 4}
+    assert {
+        len(group) for groups in left.mixture.sources[0].strata.values() for group in groups
+    } == {4}
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        read_data(recipe(learnt, guard=Guard(sets=(learnt,), leave_out=True)))
+
+
+def test_refs_are_measured_on_as_they_are_published(refer: Path) -> None:
+    inputs = dict(refcoco(refer).inputs) | {"split": "val", "split_by": "unc"}
+    found = benchmark_of(DataSet(name="val", format="refcoco", inputs=inputs))
+    assert [item.query for item in found.items] == [
+        "left cat", "left animal", "left pet", "left one",
+    ]  # fmt: skip
+    assert all(item.present for item in found.items)
+    assert found.card.protocol == "referring"
+    alone = {"refs": str(refer / "refs(unc).p"), "images": inputs["images"]}
+    assert len(benchmark_of(DataSet(name="all", format="refcoco", inputs=alone)).items) == 12
+    with pytest.raises(UsageError, match=r"needs inputs\.refs"):
+        benchmark_of(DataSet(name="val", format="refcoco"))
+    with pytest.raises(UsageError, match="no ref is of the subset 'dev'"):
+        benchmark_of(DataSet(name="v", format="refcoco", inputs=inputs | {"split": "dev"}))
 
 
 def test_a_shrunken_copy_under_another_name_is_found(quads: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import decode
 from groundfault.io.sources import load
+from groundfault.runs.recorder import read_predictions
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("safetensors", reason="training needs safetensors")
@@ -35,6 +37,7 @@ from groundfault.training.segvlm.fitting import Fitting  # noqa: E402
 from groundfault.training.segvlm.objective import Losses  # noqa: E402
 from groundfault.training.segvlm.recipe import (  # noqa: E402
     DataSet,
+    Evaluation,
     Model,
     Optimiser,
     Recipe,
@@ -105,6 +108,32 @@ def test_only_what_is_meant_to_learn_moves(checkpoint: Checkpoint, quads: Path) 
     assert set(logs[-1].parts["bce"]) == {"factual", "counterfactual"}
 
 
+@pytest.mark.parametrize("decoder", ("sam2", "sam", "sam3_tracker"))
+@pytest.mark.parametrize("vlm", ("qwen3_vl", "qwen2_5_vl", "llava_1_5"))
+def test_each_family_takes_a_step(
+    checkpoint: Checkpoint, quads: Path, vlm: str, decoder: str
+) -> None:
+    model = Model(vlm=checkpoint(vlm), decoder=checkpoint(decoder), max_tokens=40)
+    optimiser = msgspec.structs.replace(
+        recipe(checkpoint, quads).optimiser, batch=1, warm_up=0, learning_rate=1e-2
+    )
+    has_presence = decoder != "sam"
+    wanted = recipe(checkpoint, quads, model=model, optimiser=optimiser, seed=1)
+    if not has_presence:
+        with pytest.raises(UsageError, match="no presence head"):
+            fitting_of(wanted)
+    losses = Losses(presence=float(has_presence), empty=0.5)
+    fitting = fitting_of(msgspec.structs.replace(wanted, losses=losses))
+    frozen = fitting.pupil.network.frozen_hash()
+    fitting.pupil.network.train()
+    first = fitting.take_step()
+    assert set(first.parts) >= {"ce", "bce", "dice", "empty"}
+    assert ("presence" in first.parts) == has_presence
+    fitting.step = 0  # the same questions again
+    assert fitting.take_step().loss < first.loss
+    assert fitting.pupil.network.frozen_hash() == frozen
+
+
 def test_lambda_zero_leaves_denials_unlearnt(checkpoint: Checkpoint, quads: Path) -> None:
     wanted = recipe(checkpoint, quads, losses=Losses(lambda_neg=0.0))
     fitting = fitting_of(wanted)
@@ -132,8 +161,10 @@ def test_micro_batches_and_memory_that_runs_out_change_nothing(
 
     def with_little_memory(asked: Any) -> Any:
         sizes.append(len(asked))
-        if len(asked) > 4:
+        if len(asked) > 4 and len(sizes) == 1:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        if len(asked) > 4:
+            torch.empty(1 << 46, dtype=torch.uint8)  # more than there is: what a CPU says to that
         return losses(asked)
 
     monkeypatch.setattr(short.pupil, "losses", with_little_memory)
@@ -246,6 +277,57 @@ def test_two_processes_draw_and_learn_the_same_as_one(
     ]
     assert [log["loss"] for log in logs[0]] == pytest.approx([log["loss"] for log in logs[1]])
     assert logs[0][0]["n"] == logs[1][0]["n"]
+
+
+def test_processes_that_share_the_weights_learn_and_answer_the_same_as_one(
+    checkpoint: Checkpoint, quads: Path, held_out: Path, tmp_path: Path
+) -> None:
+    """FSDP, as `accelerate launch --use_fsdp` asks for it: frozen weights are spread over two
+    processes, which take shares of different lengths and evaluate together."""
+    own = recipe(checkpoint, quads)
+    optimiser = msgspec.structs.replace(own.optimiser, batch=3, micro_batch=4, checkpointing=True)
+    measured = Evaluation(
+        sets=(DataSet(name="held-out", inputs={"folder": str(held_out)}, limit=1),)
+    )
+    model = msgspec.structs.replace(own.model, max_tokens=6)
+    wanted = recipe(
+        checkpoint, quads, steps=3, model=model, optimiser=optimiser, evaluation=measured
+    )
+    train(wanted, tmp_path / "one")
+    port = free_port()
+
+    def as_one_of_two(rank: int) -> None:
+        as_rank(rank, 2, port)
+        os.environ["ACCELERATE_USE_FSDP"] = "true"
+        spread: list[tuple[int, int]] = []
+        take = Fitting.take_step
+
+        def noted(self: Fitting) -> Any:
+            values = list(self.pupil.network.vlm.parameters())
+            here = [getattr(value, "_local_tensor", value) for value in values]
+            spread.append((sum(v.numel() for v in values), sum(v.numel() for v in here)))
+            return take(self)
+
+        Fitting.take_step = noted  # type: ignore[method-assign]
+        train(wanted, tmp_path / "two")
+        (tmp_path / f"spread-{rank}.json").write_text(json.dumps(spread[0]))
+
+    children = [forked(lambda rank=rank: as_one_of_two(rank)) for rank in (0, 1)]  # type: ignore[misc]
+    assert [ended(child) for child in children] == [0, 0]
+
+    for rank in (0, 1):
+        whole, held = json.loads((tmp_path / f"spread-{rank}.json").read_text())
+        assert held < 0.7 * whole
+    one, two = stored(tmp_path / "one"), stored(tmp_path / "two")
+    for name, value in one["trained"].items():
+        assert torch.allclose(value, two["trained"][name], atol=1e-5), name
+    for name in ("one", "two"):
+        load_segvlm(str(tmp_path / name), ModelOptions())
+    said = []
+    for name in ("one", "two"):
+        run = tmp_path / name / "training" / "evaluations" / "held-out" / "step-000003"
+        said.append([(each.item_id, each.outcome, each.text) for each in read_predictions(run)])
+    assert said[0] == said[1]
 
 
 def test_saved_loaded_and_merged_models_say_and_draw_the_same(

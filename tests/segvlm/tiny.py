@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 SIDE_PX = 64
 COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220), "green": (30, 180, 30),
            "yellow": (230, 210, 40)}  # fmt: skip
+SQUARE = [[4.0, 4.0, 20.0, 4.0, 20.0, 20.0, 4.0, 20.0]]
 LEARNABLE = 5.0
 """Weights as large as a trained network's: with 0.02, nothing is learnt in a minute."""
 
@@ -186,3 +189,34 @@ def write_quads(
     benchmark = Benchmark(card=card, cases=tuple(cases), items=tuple(items))
     folder.write(benchmark, where, images_from=pictures)
     return where
+
+
+def photo(path: Path, seed: int, size: tuple[int, int] = (48, 40)) -> None:
+    """Noise in large pixels: no two look alike."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    small = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
+    Image.fromarray(small).resize(size, Image.Resampling.NEAREST).save(path)
+
+
+def write_refer(where: Path) -> Path:
+    """REFER's folder: three pictures, one of them for validation; a pickle, as it is published."""
+    images, annotations, refs = [], [], []
+    for number, split in ((1, "train"), (2, "train"), (3, "val")):
+        name = f"COCO_train2014_{number:012d}.jpg"
+        photo(where / "train2014" / name, number)
+        images.append({"id": number, "file_name": name, "height": 40, "width": 48})
+        annotations.append({"id": 10 + number, "image_id": number, "category_id": 1,
+                            "segmentation": SQUARE, "area": 256, "bbox": [4, 4, 16, 16],
+                            "iscrowd": 0})  # fmt: skip
+        sentences = [{"sent": f"left {word}", "sent_id": 100 * number + k}
+                     for k, word in enumerate(("cat", "animal", "pet", "one"))]  # fmt: skip
+        refs.append({"ref_id": number, "ann_id": 10 + number, "image_id": number, "split": split,
+                     "category_id": 1, "sentences": sentences})  # fmt: skip
+    folder = where / "refcoco"
+    folder.mkdir()
+    content = {"images": images, "annotations": annotations,
+               "categories": [{"id": 1, "name": "cat"}]}  # fmt: skip
+    (folder / "instances.json").write_text(json.dumps(content))
+    (folder / "refs(unc).p").write_bytes(pickle.dumps(refs, protocol=2))
+    return folder

@@ -108,10 +108,11 @@ def _write(folder: Path, scored: Scored, summary: Summary) -> None:
 def _row_names(scored: Scored) -> list[list[str]]:
     """Per case, the table rows that it belongs to; few combinations occur, so each is made once."""
     rows = list(scored.rows)
-    code = np.zeros(len(scored.case), np.int64)
-    for k, row in enumerate(rows):
-        code |= scored.rows[row].astype(np.int64) << k
+    member = np.stack([scored.rows[row] for row in rows], axis=1)
+    codes = [code.tobytes() for code in np.packbits(member, axis=1)]  # any number of rows
+    example = dict(zip(codes, member, strict=True))
     listed = {
-        value: [row for k, row in enumerate(rows) if value >> k & 1] for value in set(code.tolist())
+        code: [row for row, there in zip(rows, found, strict=True) if there]
+        for code, found in example.items()
     }
-    return [listed[value] for value in code.tolist()]
+    return [listed[code] for code in codes]

@@ -68,11 +68,12 @@ def sweep(
     tau_values: Sequence[float | None] = (None,),
     bootstrap: int,
     seed: int,
+    rows: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
-    """Score every (t, τ) of the grid from what the protocol has matched once. Resamples are drawn
-    alike at every point; a protocol without τ takes one None. Scores that cannot tell predictions
-    apart are refused where several t are asked for."""
+    """Score every (t, τ) of the grid from what the protocol has matched once, in these rows or in
+    all. Resamples are drawn alike at every point; a protocol without τ takes one None. Scores that
+    cannot tell predictions apart are refused where several t are asked for."""
     if len(set(t_values)) > 1:
         _check_signal(benchmark.card.name, matched)
     points: list[Point] = []
@@ -80,6 +81,9 @@ def sweep(
     grid = [(t, tau) for t in t_values for tau in tau_values]
     for done, (t, tau) in enumerate(grid, start=1):
         scored = protocol.finish(benchmark, matched, {**settings, "t": t, "tau": tau})
+        if rows:
+            kept = {name: member for name, member in scored.rows.items() if name in rows}
+            scored = msgspec.structs.replace(scored, rows=kept)
         summary = summarise(scored, bootstrap=bootstrap, seed=seed)
         notes = summary.notes
         points += [

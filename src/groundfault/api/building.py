@@ -28,7 +28,7 @@ from groundfault.reports.datasheets import write_datasheet
 from groundfault.reports.events import estimate_line
 from groundfault.reports.progress import Display
 
-__all__ = ["build", "build_pairs"]
+__all__ = ["build", "build_pairs", "chat_model", "nobody"]
 
 AnyPath = str | PathLike[str]
 EDITS_AT_ONCE = 8
@@ -112,14 +112,14 @@ def _services(
     return Services(
         editor=editor,
         agree=agreed,
-        chat=None if by.partition(":")[0] in OFFLINE else _chat(by, options),
-        critic=_chat(critic, options) if critic else None,
-        vlm=_chat(verify.vlm, options) if verify.vlm else None,
-        second_vlm=_chat(verify.second_vlm, options) if verify.second_vlm else None,
+        chat=None if by.partition(":")[0] in OFFLINE else chat_model(by, options),
+        critic=chat_model(critic, options) if critic else None,
+        vlm=chat_model(verify.vlm, options) if verify.vlm else None,
+        second_vlm=chat_model(verify.second_vlm, options) if verify.second_vlm else None,
     )
 
 
-def _chat(spec: str, options: Options) -> ChatClient | BatchedChatModel:
+def chat_model(spec: str, options: Options) -> ChatClient | BatchedChatModel:
     """A model that proposes, criticises or checks."""
     price = parse_price(options.price) if options.price else None
     return load_chat_model(

@@ -68,22 +68,31 @@ def evaluate(
     there goes on where it ended; without `out` it is kept only as long as the result.
     """
     found = benchmark if isinstance(benchmark, Benchmark) else load(str(benchmark))
-    keep = ""
-    if out is None:
-        out = tempfile.mkdtemp(prefix="groundfault-")
-        keep = out
-    evaluation = Evaluation(found, Options.of(options))
+    if out is not None:
+        return _evaluated(found, model, Path(out), label, options)
+    kept = tempfile.mkdtemp(prefix="groundfault-")
+    try:
+        result = _evaluated(found, model, Path(kept), label, options)
+    except BaseException:
+        shutil.rmtree(kept, ignore_errors=True)
+        raise
+    weakref.finalize(result, shutil.rmtree, kept, ignore_errors=True)
+    return result
+
+
+def _evaluated(
+    benchmark: Benchmark, model: Any, out: Path, label: str, options: EvaluateOptions
+) -> Result:
+    evaluation = Evaluation(benchmark, Options.of(options))
     asked = Asked.of(model, label)
     graders = evaluation.graders([asked])
     reporter = RunReporter(asked.name, quiet=True)
-    result = evaluation.run(asked, Path(out), reporter, graders)
+    result = evaluation.run(asked, out, reporter, graders)
     if result is None:
         raise GroundfaultError(
             f"{asked.name}: not one item was answered, so there is nothing to score; "
-            f"most often: {_commonest_failure(Path(out))}"
+            f"most often: {_commonest_failure(out)}"
         )
-    if keep:
-        weakref.finalize(result, shutil.rmtree, keep, ignore_errors=True)
     return result
 
 
@@ -342,7 +351,7 @@ class Evaluation:
             name=name,
             label=asked.label,
             modes=modes,
-            identity=self._identity(model, thinking=bool(thinks)),
+            identity=self._identity(model, thinking=bool(thinks)) | self._data_identity(),
             settings={
                 **msgspec.to_builtins(made),
                 **self._settings(),
@@ -360,6 +369,10 @@ class Evaluation:
             "dataset": self.benchmark.origin,
             **({} if self.in_words else {"calibration": self.options.calibration}),
         }
+
+    def _data_identity(self) -> dict[str, str]:
+        """What stands for the benchmark's content, where its items say it one by one."""
+        return {"data": "items by content"} if self.protocol.items_by_content else {}
 
     def _identity(self, model: Any, *, thinking: bool = False) -> dict[str, str]:
         """What predictions depend on besides the benchmark."""

@@ -64,6 +64,7 @@ __all__ = [
     "Question",
     "Sample",
     "benchmark_of",
+    "check_rows",
     "is_twin",
     "question_labels",
     "read",
@@ -601,6 +602,11 @@ def _put_picture(path: Path, content: bytes | Path) -> None:
 
 
 # What must hold of the rows, whoever wrote them.
+
+
+def check_rows(samples: Sequence[Sample], questions: Sequence[Question]) -> None:
+    """Refuse rows that make no exam, before they are written."""
+    _check(samples, questions, Path("samples"), Path("questions"))
 
 
 def _check(

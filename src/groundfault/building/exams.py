@@ -6,16 +6,16 @@ photograph (tracing: twice; counting: another photograph with another count).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from groundfault.benchmarks.reactbench import TWIN, Question, Sample
-from groundfault.building.records import Candidate
+from groundfault.building.questions.counting import TWIN_CANDIDATE
+from groundfault.building.records import Candidate, EditedPicture
 from groundfault.building.records import Question as Asked
 
-__all__ = ["exam_rows"]
+__all__ = ["exam_rows", "twin_candidates", "with_twins"]
 
 OWN = "exam."
 """Facts that the questions stage leaves for the exam begin so."""
@@ -38,6 +38,39 @@ def exam_rows(
             questions += [_row(sample.id, each) for each in asked]
             pictures |= shown
     return samples, questions, pictures
+
+
+def twin_candidates(candidates: Iterable[Candidate]) -> set[str]:
+    """Ids of the candidates whose photographs are the twins of these."""
+    name = OWN + TWIN_CANDIDATE
+    return {candidate.facts[name] for candidate in candidates if name in candidate.facts}
+
+
+def with_twins(
+    candidates: Iterable[Candidate], twins: Mapping[str, Candidate]
+) -> Iterator[Candidate]:
+    """Each candidate and, where questions are asked about one, its unedited twin under the id of
+    the sample that it is in the exam. `twins` are those with photographs of their own."""
+    for candidate in candidates:
+        yield candidate
+        if any(question.twin for question in candidate.questions):
+            other = twins.get(candidate.facts.get(OWN + TWIN_CANDIDATE, ""), candidate)
+            yield _unedited(other, candidate.id + TWIN)
+
+
+def _unedited(candidate: Candidate, name: str) -> Candidate:
+    """A candidate as if nothing had been done to its photograph."""
+    proposal, edited = candidate.proposal, candidate.edited
+    assert proposal is not None and edited is not None
+    return msgspec.structs.replace(
+        candidate,
+        id=name,
+        proposal=msgspec.structs.replace(
+            proposal, kind="none", value="", instruction="", rationale="", negative=""
+        ),
+        edited=EditedPicture(before=edited.before, after=edited.before, editor="none"),
+        checks={},
+    )
 
 
 def _sample(candidate: Candidate, twin: bool) -> tuple[Sample, dict[str, str]]:
@@ -83,12 +116,8 @@ def _pictures(candidate: Candidate, name: str, twin: bool, other: str) -> dict[s
     assert edited is not None
     before, after = edited.before, edited.before if twin else edited.after
     if candidate.task == "tracing":
-        return {
-            f"{name}-before{Path(before).suffix}": before,
-            f"{name}-after{Path(after).suffix}": after,
-        }
-    shown = other if twin and other else after
-    return {f"{name}{Path(shown).suffix}": shown}
+        return {f"{name}-before.png": before, f"{name}-after.png": after}
+    return {f"{name}.png": other if twin and other else after}
 
 
 def _row(sample_id: str, asked: Asked) -> Question:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from groundfault.building.colours import VISIBLE, colour_difference
 from groundfault.building.fit import fit_to, free_canvas, nearest_bucket, paste_back
 from groundfault.building.registration import registered_reply
 from groundfault.interfaces import Canvas, Editor, NotEdited, Sized
+from groundfault.io.colours import VISIBLE, colour_difference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ Neither `datasets` nor `mlcroissant` is needed to write it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from groundfault.records import Benchmark, Rle
 
 __all__ = ["HUB", "write_hub_folder"]
 
+FileOf = Callable[[str], Path]
 HUB = "hub"
 DATA = "data/test-00000-of-00001.parquet"
 ROWS = 32
@@ -65,27 +66,28 @@ class Publication(Protocol):
 def write_hub_folder(
     candidates: Sequence[Candidate],
     released: Benchmark,
-    build: Path,
+    file_of: FileOf,
     place: Path,
     published: Publication,
 ) -> None:
-    """Write the folder; its files are the same for the same release."""
+    """Write the folder; its files are the same for the same release. `file_of` is where a build's
+    picture is."""
     path = place / DATA
     path.parent.mkdir(parents=True)
-    _write_table(path, candidates, build)
+    _write_table(path, candidates, file_of)
     write_bytes(place / "README.md", _card(released, len(candidates)).encode())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     write_json(place / "croissant.json", _croissant(released, digest, published))
 
 
-def _write_table(path: Path, candidates: Sequence[Candidate], build: Path) -> None:
+def _write_table(path: Path, candidates: Sequence[Candidate], file_of: FileOf) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _schema()
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for start in range(0, len(candidates), ROWS):
-            rows = [_row(candidate, build) for candidate in candidates[start : start + ROWS]]
+            rows = [_row(candidate, file_of) for candidate in candidates[start : start + ROWS]]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
@@ -106,7 +108,7 @@ def _schema() -> Any:
     return pa.schema(kinds, metadata={"huggingface": said})
 
 
-def _row(candidate: Candidate, build: Path) -> dict[str, Any]:
+def _row(candidate: Candidate, file_of: FileOf) -> dict[str, Any]:
     proposal, edited, photograph = candidate.proposal, candidate.edited, candidate.photograph
     assert proposal is not None and edited is not None
     return {
@@ -124,15 +126,15 @@ def _row(candidate: Candidate, build: Path) -> dict[str, Any]:
         "licence": photograph.licence,
         "url": photograph.url,
         "editor": edited.editor,
-        "image": _picture(build / edited.after, f"{candidate.id}.png"),
-        "original": _picture(build / edited.before, photograph.file),
+        "image": _picture(file_of(edited.after), candidate.id),
+        "original": _picture(file_of(edited.before), Path(photograph.file).stem),
         "mask": _mask(candidate.target.mask),
         "edited_mask": _mask(edited.mask),
     }
 
 
 def _picture(path: Path, name: str) -> dict[str, Any]:
-    return {"bytes": path.read_bytes(), "path": Path(name).name}
+    return {"bytes": path.read_bytes(), "path": f"{Path(name).name}{path.suffix}"}
 
 
 def _mask(mask: Rle | None) -> dict[str, Any]:

@@ -17,14 +17,12 @@ from groundfault.benchmarks import cafe
 from groundfault.building.records import Candidate
 from groundfault.io.masks import decode
 from groundfault.io.store import write_json
-from groundfault.records import Benchmark, Rle, Role
+from groundfault.records import Benchmark, Rle
 
 __all__ = ["write_cafe", "write_halluseg"]
 
 
-def write_cafe(
-    made: Benchmark, candidates: Sequence[Candidate], place: Path, pictures: Path
-) -> None:
+def write_cafe(made: Benchmark, place: Path, pictures: Path) -> None:
     """CAFE's four JSON files and the edited pictures."""
     place.mkdir()
     cafe.write(made, place / "annotations.json", split=True)
@@ -34,20 +32,13 @@ def write_cafe(
 FOLDERS = ("factual_images", "factual_masks", "counterfactual_images", "counterfactual_masks")
 
 
-def write_halluseg(
-    made: Benchmark, candidates: Sequence[Candidate], place: Path, pictures: Path
-) -> None:
-    """HalluSegBench's data.json with its four folders."""
+def write_halluseg(candidates: Sequence[Candidate], place: Path, build: Path) -> None:
+    """HalluSegBench's data.json with its four folders; photographs are the files they were."""
     for name in FOLDERS:
         (place / name).mkdir(parents=True)
-    shown = {(item.case_id, item.role): item for item in made.items}
     taken: set[str] = set()
     records = []
     for number, candidate in enumerate(candidates, start=1):
-        proposal, edited = candidate.proposal, candidate.edited
-        assert proposal is not None and edited is not None and candidate.target.mask is not None
-        factual = shown[candidate.id, Role.FACTUAL]
-        counterfactual = shown[candidate.id, Role.COUNTERFACTUAL]
         ann_id = _ann_id(candidate, number)
         stem = Path(candidate.photograph.file).stem
         name = f"{stem}_{ann_id}"
@@ -55,31 +46,46 @@ def write_halluseg(
             ann_id = number
             name = f"{stem}_{candidate.id}"
         taken.add(name)
-        paths = {
-            "factual_image_path": f"factual_images/{stem}{Path(factual.image).suffix}",
-            "factual_mask_path": f"factual_masks/{name}_mask.png",
-            "counterfactual_image_path": f"counterfactual_images/{name}_edited.png",
-            "counterfactual_mask_path": f"counterfactual_masks/{name}_newmask.png",
-        }
-        shutil.copyfile(pictures / factual.image, place / paths["factual_image_path"])
-        shutil.copyfile(pictures / counterfactual.image, place / paths["counterfactual_image_path"])
-        _write_mask(place / paths["factual_mask_path"], candidate.target.mask)
-        new = edited.mask or candidate.target.mask
-        _write_mask(place / paths["counterfactual_mask_path"], new)
-        record: dict[str, object] = {
-            **paths,
-            "label": candidate.target.category,
-            "ann_id": ann_id,
-            "gpt_instruction": proposal.instruction,
-            "factual_label": proposal.positive,
-            "counterfactual_label": proposal.negative,
-        }
-        question = proposal.fields.get("question", "")
-        if question:
-            record["question"] = question
-            record["counterfactual_question"] = proposal.fields["counterfactual_question"]
-        records.append(record)
+        paths = _write_quad(candidate, place, build, name)
+        records.append({**paths, **_told(candidate, ann_id)})
     write_json(place / "data.json", records)
+
+
+def _write_quad(candidate: Candidate, place: Path, build: Path, name: str) -> dict[str, str]:
+    """Write both pictures and both masks; by the record's own names for them."""
+    edited, old = candidate.edited, candidate.target.mask
+    assert edited is not None and old is not None
+    before = Path(edited.before)
+    stem = Path(candidate.photograph.file).stem
+    paths = {
+        "factual_image_path": f"factual_images/{stem}{before.suffix}",
+        "factual_mask_path": f"factual_masks/{name}_mask.png",
+        "counterfactual_image_path": f"counterfactual_images/{name}_edited.png",
+        "counterfactual_mask_path": f"counterfactual_masks/{name}_newmask.png",
+    }
+    shutil.copyfile(build / before, place / paths["factual_image_path"])
+    shutil.copyfile(build / edited.after, place / paths["counterfactual_image_path"])
+    _write_mask(place / paths["factual_mask_path"], old)
+    _write_mask(place / paths["counterfactual_mask_path"], edited.mask or old)
+    return paths
+
+
+def _told(candidate: Candidate, ann_id: int) -> dict[str, object]:
+    """What a record says besides its files."""
+    proposal = candidate.proposal
+    assert proposal is not None
+    record: dict[str, object] = {
+        "label": candidate.target.category,
+        "ann_id": ann_id,
+        "gpt_instruction": proposal.instruction,
+        "factual_label": proposal.positive,
+        "counterfactual_label": proposal.negative,
+    }
+    question = proposal.fields.get("question", "")
+    if question:
+        record["question"] = question
+        record["counterfactual_question"] = proposal.fields["counterfactual_question"]
+    return record
 
 
 def _ann_id(candidate: Candidate, number: int) -> int:

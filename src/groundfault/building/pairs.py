@@ -31,7 +31,7 @@ from groundfault.io.foreign import read_json_object
 from groundfault.records import Benchmark, Card, Case, Item, Role
 from groundfault.registry import load
 
-__all__ = ["CHOICES", "SOURCES", "PairSettings", "make_pairs"]
+__all__ = ["CHOICES", "SOURCES", "PairSettings", "make_pairs", "vocabulary_of"]
 
 AnyPath = str | PathLike[str]
 SOURCES = ("coco", "lvis")
@@ -74,7 +74,7 @@ def make_pairs(
         asked.setdefault(item.case_id, []).append(item)
     habits = _Habits.of(asked.values())
     vocabulary = (
-        sorted({*_vocabulary(annotations), *habits.images_with}) if source == "coco" else ()
+        sorted({*vocabulary_of(annotations), *habits.images_with}) if source == "coco" else ()
     )
     drawn = {
         case_id: list(_drawn(items, vocabulary, habits, chosen)) for case_id, items in asked.items()
@@ -118,7 +118,7 @@ def _source(path: AnyPath) -> str:
     return found
 
 
-def _vocabulary(path: AnyPath) -> Iterator[str]:
+def vocabulary_of(path: AnyPath) -> Iterator[str]:
     """The names of all declared categories, also of those without any object."""
     found = read_json_object(path, _Vocabulary, expected=ANNOTATIONS)
     return (category.name for category in found.categories)

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from groundfault.building.pictures import edited_content, original_content
+from groundfault.building.pictures import png_content, read_kept
 from groundfault.building.records import Candidate
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import within
@@ -42,28 +42,40 @@ class Restorable(msgspec.Struct, frozen=True, kw_only=True):
     width_px: int
     patch: str = ""
     """"" of the photograph itself."""
+    comment: str
+    """What its metadata say."""
     sha256: str
 
 
 def write_patches(
-    place: Path, candidates: Iterable[Candidate], pictures: dict[str, str], build: Path
+    place: Path,
+    candidates: Iterable[Candidate],
+    pictures: dict[str, str],
+    build: Path,
+    comment: str,
 ) -> None:
-    """Write what is needed to make a release's pictures; `pictures` are their kept files."""
+    """Write what is needed to make the pictures below place/images; `pictures` are their kept
+    files, `comment` is what their metadata say."""
     (place / PATCHES).mkdir(parents=True)
     owner: dict[str, Candidate] = {}
     for candidate in candidates:
         assert candidate.edited is not None
         owner |= {candidate.edited.before: candidate, candidate.edited.after: candidate}
-    found = [_restorable(place, owner[kept], name, kept, build) for name, kept in pictures.items()]
+    found = [
+        _restorable(place, owner[kept], name, kept, build, comment)
+        for name, kept in pictures.items()
+    ]
     write_json(place / RESTORE, found)
 
 
-def _restorable(place: Path, candidate: Candidate, name: str, kept: str, build: Path) -> Restorable:
+def _restorable(
+    place: Path, candidate: Candidate, name: str, kept: str, build: Path, comment: str
+) -> Restorable:
     edited, photograph = candidate.edited, candidate.photograph
     assert edited is not None
     patch = ""
-    if kept == edited.after:
-        before, after = read_image(build / edited.before), read_image(build / kept)
+    if kept == edited.after != edited.before:
+        before, after = read_kept(build, edited.before), read_kept(build, kept)
         patch = f"{PATCHES}/{Path(name).stem}.png"
         _write_patch(place / patch, before, after)
     return Restorable(
@@ -74,7 +86,8 @@ def _restorable(place: Path, candidate: Candidate, name: str, kept: str, build: 
         height_px=photograph.height_px,
         width_px=photograph.width_px,
         patch=patch,
-        sha256=hashlib.sha256((build / kept).read_bytes()).hexdigest(),
+        comment=comment,
+        sha256=hashlib.sha256((place / "images" / name).read_bytes()).hexdigest(),
     )
 
 
@@ -119,7 +132,7 @@ def _made(folder: Path, picture: Restorable, images: Sequence[str | PathLike[str
         )
     image = read_image(path, size_px=(picture.height_px, picture.width_px))
     if not picture.patch:
-        return original_content(path, image)[0]
+        return png_content(image, picture.comment)
     from PIL import Image
 
     place = within(folder, picture.patch, file=RESTORE, record=record)
@@ -127,4 +140,4 @@ def _made(folder: Path, picture: Restorable, images: Sequence[str | PathLike[str
         patch = np.asarray(opened.convert("RGBA"))
     if patch.shape[:2] != image.shape[:2]:
         raise DataError(path, "another size than its patch", record=record, remedy="get it again")
-    return edited_content(np.where(patch[..., 3:] > 0, patch[..., :3], image))
+    return png_content(np.where(patch[..., 3:] > 0, patch[..., :3], image), picture.comment)

@@ -25,18 +25,27 @@ if TYPE_CHECKING:
     Image = NDArray[np.uint8]
 
 __all__ = [
+    "AMONG_OTHERS",
+    "EDITED",
     "PICTURES",
-    "edited_content",
     "find_photograph",
     "keep_image",
     "keep_original",
     "original_content",
+    "png_content",
+    "read_kept",
     "read_photograph",
 ]
 
 PICTURES = "pictures"
 EDITED = "An edited photograph: parts of it were changed on purpose."
-"""Stands in every edited picture's own metadata."""
+"""Stands in the metadata of an edited picture, where all of a set are."""
+AMONG_OTHERS = (
+    "From a set of photographs of which some were changed on purpose; its provenance.parquet says "
+    "which."
+)
+"""Stands in the metadata of every picture, edited or not, where both are shown: what is sent to a
+model must not tell one from the other but by its pixels."""
 
 
 def find_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str]]) -> Path:
@@ -68,6 +77,20 @@ def read_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str
     return image
 
 
+def read_kept(folder: Path, name: str) -> Image:
+    """The pixels of a picture that a build has kept."""
+    path = folder / name
+    try:
+        return read_image(path)
+    except (OSError, ValueError, SyntaxError, AssertionError, IndexError) as problem:
+        raise DataError(
+            path,
+            f"cannot be decoded ({problem})",
+            record=f"picture {name}",
+            remedy="delete stages/edit.journal of the build: the same command edits again",
+        ) from None
+
+
 def _unsound(path: Path, photograph: Photograph, problem: str) -> DataError:
     return DataError(
         path, problem, record=f"photograph {photograph.id}", remedy="fetch or leave out the picture"
@@ -87,17 +110,12 @@ def original_content(path: Path, image: Image) -> tuple[bytes, str]:
     content, suffix = path.read_bytes(), path.suffix.lower()
     if suffix in (".jpg", ".jpeg", ".png") and is_plain(content):
         return content, suffix
-    return _png(image, ""), ".png"
-
-
-def edited_content(image: Image) -> bytes:
-    """Pixels as a PNG that says that it was edited."""
-    return _png(image, EDITED)
+    return png_content(image, ""), ".png"
 
 
 def keep_image(folder: Path, name: str, image: Image) -> str:
     """Keep an edited picture. Returns its name below the folder."""
-    return _keep(folder, name, edited_content(image), ".png")
+    return _keep(folder, name, png_content(image, EDITED), ".png")
 
 
 def _keep(folder: Path, name: str, content: bytes, suffix: str) -> str:
@@ -109,7 +127,8 @@ def _keep(folder: Path, name: str, content: bytes, suffix: str) -> str:
     return kept
 
 
-def _png(image: Image, about: str) -> bytes:
+def png_content(image: Image, about: str) -> bytes:
+    """Pixels as a PNG that says so of itself; the same pixels always give the same bytes."""
     from PIL import Image as Pillow
     from PIL.PngImagePlugin import PngInfo
 

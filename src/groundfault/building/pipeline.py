@@ -21,6 +21,7 @@ from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
 from groundfault.building.donors import categories, write_donors
 from groundfault.building.editing import EditStage
+from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
@@ -275,7 +276,7 @@ class _Pipeline:
         path = stage_file(self.folder, "mine")
         key = self._mining_key()
         noted = path.with_suffix(".json")
-        if path.is_file() and noted.is_file():
+        if path.is_file() and noted.is_file() and self._donors.is_file():
             there = read_json(noted, _Mined)
             if there.key == key:
                 return there.count
@@ -325,13 +326,14 @@ class _Pipeline:
             )
 
     def _mining_key(self) -> str:
-        """What candidates depend on: the annotations' content and every setting."""
+        """What candidates depend on: the annotations' content and every setting, also those that
+        the recipe leaves as they are by default."""
         recipe = self.recipe
         digest = hashlib.sha256()
         for path in _several(recipe.source.annotations):
             digest.update(sha256(path).encode() if Path(path).is_file() else path.encode())
         plain = msgspec.structs.replace(recipe.source, annotations=(), images=())
-        settings = (recipe.benchmark, recipe.seed, recipe.limit, plain, recipe.mine, MINING)
+        settings = (recipe.benchmark, plain, self._miner()[1], MINING)
         digest.update(msgspec.json.encode(settings, order="sorted"))
         return digest.hexdigest()
 
@@ -350,9 +352,18 @@ class _Pipeline:
             about=self._about(),
             source=f"photographs of {self.recipe.source.name}, edited by {self.recipe.edit.by}, "
             f"proposed by {self.recipe.propose.by}, seed {self.recipe.seed}; built by groundfault",
+            twins=self._twins(candidates),
         )
         write_sheet(self.folder / SHEET, candidates, self.folder)
         return count
+
+    def _twins(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+        """Candidates that are in a release as the twins of others."""
+        wanted = twin_candidates(candidates)
+        if not wanted:
+            return {}
+        passed = kept_candidates(self.folder, "verify")
+        return {candidate.id: candidate for candidate in passed if candidate.id in wanted}
 
     def _about(self) -> str:
         reviewed = self.recipe.review.decisions != "none"
@@ -363,8 +374,9 @@ class _Pipeline:
         )
 
 
-MINING = 1
-"""The version of mining; another one makes earlier candidates stale."""
+MINING = 2
+"""The version of what mining does under the same settings; another one makes earlier candidates
+stale."""
 
 
 class _Mined(msgspec.Struct, frozen=True):

@@ -13,20 +13,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from groundfault.benchmarks import folder, reactbench
-from groundfault.building.exams import exam_rows
+from groundfault.building.exams import exam_rows, with_twins
 from groundfault.building.hub_folder import HUB, write_hub_folder
 from groundfault.building.native import write_cafe, write_halluseg
 from groundfault.building.patches import write_patches
+from groundfault.building.pictures import AMONG_OTHERS, EDITED, png_content, read_kept
 from groundfault.building.provenance import write_provenance
 from groundfault.building.records import Candidate
 from groundfault.io.foreign import sha256
-from groundfault.io.store import new_folder
+from groundfault.io.store import new_folder, write_bytes
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 __all__ = ["NATIVE", "RELEASE", "ReleaseSettings", "benchmark_of", "release"]
@@ -61,31 +62,60 @@ def release(
     *,
     about: str,
     source: str,
+    twins: Mapping[str, Candidate] | None = None,
 ) -> Benchmark:
     """Write DIR/release and DIR/native; what is there already with the same content stays as it
-    is, to the byte."""
+    is, to the byte. `twins` are candidates whose photographs are shown as others' twins."""
+    shown = list(with_twins(candidates, twins or {}))
+    settings = msgspec.structs.replace(settings, licence=settings.licence or _licences(shown))
     made, pictures = benchmark_of(candidates, benchmark, settings, about=about, source=source)
+    comment = EDITED if benchmark == "cafe" else AMONG_OTHERS
     shutil.rmtree(build / ".released", ignore_errors=True)  # of a session that was killed
     with new_folder(build / ".released") as together:
         staged = together / "images"
-        staged.mkdir()
-        for name, kept in pictures.items():
-            _link(build / kept, staged / name)
+        files = _stage_pictures(pictures, build, staged, comment)
         if benchmark == "reactbench":
             written = _exam(made, together / RELEASE, staged)
         else:
             folder.write(made, together / RELEASE, images_from=staged)
             written = folder.read(together / RELEASE)
-        write_provenance(together / RELEASE / "provenance.parquet", candidates)
+        write_provenance(together / RELEASE / "provenance.parquet", shown)
         if settings.pictures:
-            NATIVES[benchmark](written, candidates, together / NATIVE, staged)
-            write_provenance(together / NATIVE / "provenance.parquet", candidates)
-            write_hub_folder(candidates, written, build, together / HUB, settings)
+            _write_native(benchmark, written, candidates, together / NATIVE, staged, build)
+            write_provenance(together / NATIVE / "provenance.parquet", shown)
+            write_hub_folder(
+                candidates,
+                written,
+                lambda kept: files.get(kept, build / kept),
+                together / HUB,
+                settings,
+            )
         else:
+            write_patches(together / RELEASE, shown, pictures, build, comment)
             shutil.rmtree(together / RELEASE / "images")
-            write_patches(together / RELEASE, candidates, pictures, build)
         shutil.rmtree(staged)
     _take_place(build / ".released", build)
+    return written
+
+
+def _stage_pictures(
+    pictures: Mapping[str, str], build: Path, staged: Path, comment: str
+) -> dict[str, Path]:
+    """Put the pictures of a release in one folder; of each kept file, the one that it became. Where
+    edited and unedited ones are shown, all are written alike: a file's type or metadata would give
+    the answer away."""
+    staged.mkdir()
+    written: dict[str, Path] = {}
+    for name, kept in pictures.items():
+        if kept in written:
+            _link(written[kept], staged / name)
+            continue
+        if comment == EDITED:  # which is how they are kept
+            _link(build / kept, staged / name)
+        else:
+            content = png_content(read_kept(build, kept), comment)
+            write_bytes(staged / name, content, durable=False)
+        written[kept] = staged / name
     return written
 
 
@@ -103,18 +133,22 @@ def _exam(made: Benchmark, place: Path, pictures: Path) -> Benchmark:
     )
 
 
-def _native_exam(
-    made: Benchmark, candidates: Sequence[Candidate], place: Path, pictures: Path
+def _write_native(
+    benchmark: str,
+    made: Benchmark,
+    candidates: Sequence[Candidate],
+    place: Path,
+    pictures: Path,
+    build: Path,
 ) -> None:
-    reactbench.write_native(made, place)
-    shutil.copytree(pictures, place / "images")
-
-
-NATIVES: dict[str, Callable[[Benchmark, Sequence[Candidate], Path, Path], None]] = {
-    "cafe": write_cafe,
-    "halluseg": write_halluseg,
-    "reactbench": _native_exam,
-}
+    """Write the files of the paper that the set is built after."""
+    if benchmark == "cafe":
+        write_cafe(made, place, pictures)
+    elif benchmark == "halluseg":
+        write_halluseg(candidates, place, build)
+    else:
+        reactbench.write_native(made, place)
+        shutil.copytree(pictures, place / "images")
 
 
 def _link(kept: Path, place: Path) -> None:
@@ -238,7 +272,7 @@ def _halluseg_case(candidate: Candidate) -> _Made:
     """Both pictures, each asked with both queries."""
     proposal, edited = candidate.proposal, candidate.edited
     assert proposal is not None and edited is not None
-    before = f"{candidate.id}-factual{Path(edited.before).suffix}"
+    before = f"{candidate.id}-factual.png"
     after = f"{candidate.id}-counterfactual.png"
     old, new = Region(candidate.target.mask), Region(edited.mask or candidate.target.mask)
     question = proposal.fields.get("question", "")

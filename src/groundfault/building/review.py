@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -25,11 +26,13 @@ __all__ = [
     "ADJUDICATION",
     "WARM_UP",
     "Decision",
+    "Opinion",
     "ReviewItem",
     "Settled",
     "Verdict",
     "consensus",
     "corrected",
+    "is_same_exam",
     "items_file",
     "question_problems",
     "read_decisions",
@@ -73,12 +76,11 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about it: reviewers are measured by such items, and learn from them."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What one person said about one item, once."""
+class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says about an item."""
 
     item_id: str
     stage: str
-    reviewer: str
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     texts: dict[str, str] = {}
@@ -90,6 +92,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     comment: str = ""
     flagged: bool = False
     seconds: float = 0.0
+
+
+class Decision(Opinion, frozen=True, kw_only=True):
+    """An opinion as it is kept: whose it is, and since when."""
+
+    reviewer: str
     time: str = ""
     """ISO, UTC."""
     undone: bool = False
@@ -222,8 +230,11 @@ def _chosen(wordings: Sequence[str], original: str) -> str:
 def question_problems(questions: Sequence[Question]) -> dict[int, str]:
     """Place in the list → what is wrong with that question, in words for whoever typed it."""
     found = {}
+    firsts = {(each.number, each.variant): each for each in questions if not each.twin}
     for place, question in enumerate(questions):
         problem = _question_problem(question)
+        if question.twin and not problem:
+            problem = _twin_problem(firsts.get((question.number, question.variant)), question)
         if problem:
             found[place] = problem
     return found
@@ -234,18 +245,47 @@ def _question_problem(question: Question) -> str:
         return "the question is empty"
     if any(len(text.split()) > MOST_WORDS for text in (question.query, *question.options)):
         return f"more than {MOST_WORDS} words in a question or option"
-    reference = question.reference.strip()
     if question.type == "YN":
-        return "" if reference.lower() in ("yes", "no") else "the key is yes or no"
+        return "" if question.reference in ("yes", "no") else "the key is yes or no"
     if question.type == "SA":
-        return "" if reference else "the key is empty"
+        return _answer_problem(question)
     options = [option.strip().casefold() for option in question.options]
-    if len(options) < 2 or not all(options):
+    if not 2 <= len(options) <= len(ascii_uppercase) or not all(options):
         return "at least two options, none of them empty"
     if len(set(options)) < len(options):
         return "two options are the same: only one may be right"
-    letters = [chr(ord("A") + place) for place in range(len(options))]
-    return "" if reference in letters else f"the key is a letter from A to {letters[-1]}"
+    letters = ascii_uppercase[: len(options)]
+    is_letter = len(question.reference) == 1 and question.reference in letters
+    return "" if is_letter else f"the key is a letter from A to {letters[-1]}"
+
+
+def _answer_problem(question: Question) -> str:
+    if not question.reference.strip():
+        return "the key is empty"
+    return "" if question.rubric.strip() else "nothing says what is right and what is wrong"
+
+
+def _twin_problem(first: Question | None, twin: Question) -> str:
+    """The same words about both pictures, and another answer: else a twin tests nothing."""
+    if first is None:
+        return ""
+    if (first.query, first.options) != (twin.query, twin.options):
+        return "its twin has other words or options"
+    if first.type != "SA" and first.reference == twin.reference:
+        return "the same key for both pictures: a question needs another answer about its twin"
+    return ""
+
+
+def is_same_exam(questions: Sequence[Question], others: Sequence[Question]) -> bool:
+    """Whether these questions are those ones, with other words or keys at most."""
+    return [_shape(question) for question in questions] == [_shape(other) for other in others]
+
+
+def _shape(question: Question) -> Question:
+    """A question without what may be corrected."""
+    options = ("",) * len(question.options)
+    rubric = "some" if question.rubric else ""
+    return msgspec.structs.replace(question, query="", reference="", rubric=rubric, options=options)
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────

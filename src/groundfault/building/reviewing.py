@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from groundfault.benchmarks.reactbench import check_rows
+from groundfault.building.exams import exam_rows
 from groundfault.building.records import Candidate, Dropped, Proposal
 from groundfault.building.review import (
     Decision,
@@ -18,6 +20,7 @@ from groundfault.building.review import (
 )
 from groundfault.building.review_rules import ReviewProtocol, load_protocol, rules_in_force
 from groundfault.building.stages import Keep
+from groundfault.errors import DataError
 
 __all__ = ["ReviewStage", "review_item"]
 
@@ -65,7 +68,7 @@ class ReviewStage:
             made = self.made.get(candidate.id, [])
             settled = settle(review_item(candidate, self.protocol.name), made, self.protocol)
             if settled.state == "accepted":
-                keep(candidate, _corrected(candidate, settled.item, settled.votes))
+                keep(candidate, _checked(_corrected(candidate, settled.item, settled.votes)))
             elif settled.state == "rejected":
                 reason = settled.reasons[0] if settled.reasons else "rejected"
                 keep(candidate, Dropped(reason=reason, details=f"in stage {settled.stage}"))
@@ -89,7 +92,7 @@ def review_item(candidate: Candidate, protocol: str) -> ReviewItem:
         id=candidate.id,
         protocol=protocol,
         kind=candidate.task,
-        before=edited.before,
+        before=candidate.facts.get("exam.twin", edited.before),
         after=edited.after,
         mask=candidate.target.mask,
         mask_after=edited.mask,
@@ -97,6 +100,19 @@ def review_item(candidate: Candidate, protocol: str) -> ReviewItem:
         questions=candidate.questions,
         checks=candidate.checks,
     )
+
+
+def _checked(candidate: Candidate) -> Candidate | Dropped:
+    """A candidate whose questions still make an exam as they were corrected, or why not: a build
+    does not fail for one of them."""
+    if not candidate.questions:
+        return candidate
+    samples, questions, _ = exam_rows([candidate])
+    try:
+        check_rows(samples, questions)
+    except DataError as problem:
+        return Dropped(reason="Q-corrected", details=f"{problem.record}: {problem.problem}")
+    return candidate
 
 
 def _corrected(candidate: Candidate, item: ReviewItem, votes: dict[str, int]) -> Candidate:

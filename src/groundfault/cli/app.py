@@ -23,6 +23,10 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "demo": Entry(
+        "demo:register",
+        "See one small model misled by its habits and another not: offline, about a minute.",
+    ),
     "score": Entry(
         "scoring:register_score", "Score a dump of predictions with the metrics of a benchmark."
     ),
@@ -34,6 +38,10 @@ COMMANDS = {
     "eval": Entry(
         "evaluation:register",
         "Ask models everything in a benchmark, store their answers, score them.",
+    ),
+    "audit": Entry(
+        "auditing:register",
+        "Your own photographs, no labels: does a segmenter contradict itself?",
     ),
     "report": Entry(
         "evaluation:register",

@@ -90,7 +90,7 @@ def eval_(
     gc.freeze()
     with interruptible():
         results = _evaluate(evaluation, folders, showing.shown())
-    _check_gates(gates, results)
+    check_gates(gates, results)
 
 
 def read_benchmark(name: str, data: DataOptions, *, offline: bool, yes: bool) -> Benchmark:
@@ -253,7 +253,7 @@ def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fe
         return fetch(name, revision, agree=agree, offline=offline, progress=advance)
 
 
-def _check_gates(gates: Sequence[Gate], results: Mapping[str, Result]) -> None:
+def check_gates(gates: Sequence[Gate], results: Mapping[str, Result]) -> None:
     """Exit with 1 if any condition holds; one about an undefined number is an error."""
     from groundfault.analysis.gates import gate_value
 

@@ -67,6 +67,7 @@ def train_segvlm(
         bool, typer.Option("--dry-run", help="Data, shares, weights, memory, time; no training.")
     ] = False,
     from_failures: FromFailures = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Another than its own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="--dry-run: print JSON.")] = False,
 ) -> None:
     """Fine-tune a segmenter that talks (or SAM 3, Grounding DINO, OWLv2) on counterfactuals."""
@@ -75,6 +76,8 @@ def train_segvlm(
     from groundfault.reports.trainings import TrainingDisplay, estimate_lines
 
     wanted = read_recipe(recipe)
+    if seed is not None:
+        wanted = msgspec.structs.replace(wanted, seed=seed)
     from groundfault.training.segvlm.training import Watch
 
     if dry_run:
@@ -84,7 +87,7 @@ def train_segvlm(
         return
     shown = TrainingDisplay()
     try:
-        watch = Watch(shown.step, shown.measured, shown.reading)
+        watch = Watch(shown.step, shown.measured, shown.reading, shown.estimated)
         spec = train(wanted, out, resume=resume, from_failures=from_failures, watch=watch)
     finally:
         shown.close()
@@ -95,12 +98,16 @@ def train_segvlm(
 def merge(
     folder: Annotated[Path, typer.Argument(help="What `train segvlm` wrote.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write; must not exist yet.")],
+    push: Annotated[
+        str, typer.Option("--push", help="Upload it to this repository of a hub: OWNER/NAME.")
+    ] = "",
 ) -> None:
     """Merge a trained model into whole checkpoints, for a hub or a server."""
     from groundfault.api.training import merge_trained
 
-    merge_trained(folder, out)
-    print(f"{out}: groundfault eval … --model segvlm:{out}; hf upload OWNER/NAME {out}")
+    address = merge_trained(folder, out, hub=push)
+    more = address or f"hf upload OWNER/NAME {out}"
+    print(f"{out}: groundfault eval … --model segvlm:{out}; {more}")
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from groundfault.exams import Layout
+from groundfault.exams.premises import Premise
 from groundfault.exams.wording import (
     NONE,
     Places,
@@ -17,11 +18,9 @@ from groundfault.exams.wording import (
     Twin,
     WordedQuestion,
     as_sentence,
-    choice,
     false_premise,
     one_of,
     short_answer,
-    some_of,
 )
 
 __all__ = ["ABSURD_NOUNS", "ABSURD_QUALITIES", "Changed", "ask_attribute"]
@@ -65,127 +64,138 @@ def ask_attribute(
     layout: Layout = "paper",
 ) -> list[WordedQuestion]:
     """The twelve questions; `others` draws two values that are neither shown nor usual."""
-    name, kind, usual, shown = about.name, about.kind, about.usual, about.shown
-    twins = layout == "twins"
-    usual_one = (
-        f"{name} that is mainly {usual}" if about.is_colour else f"{name} whose {kind} is {usual}"
-    )
-    a_usual_one = f"{'an' if usual_one[0] in 'aeiou' else 'a'} {usual_one}"
-    quality, other_quality, nonsense = about.absurd
+    return _Words(rng, places, layout, about, others).ask(negated)
 
-    def habit() -> str:
-        return as_sentence(one_of(rng, *about.habits))
 
-    def is_usual(negate: bool) -> WordedQuestion:
-        return false_premise(rng, negate, *_claims(about))
+class _Words(Premise):
+    def __init__(
+        self,
+        rng: Rng,
+        places: Places,
+        layout: Layout,
+        about: Changed,
+        others: Callable[[], list[str]],
+    ) -> None:
+        pair = (about.usual, about.absurd[1])
+        super().__init__(rng, places, layout, habits=about.habits, pair=pair)
+        self.about, self.others = about, others
 
-    def value_question() -> str:
-        if not about.is_colour:
-            return one_of(
-                rng, f"What is the {kind} of the {name}?", f"Which {kind} does the {name} have?"
+    @property
+    def usual_one(self) -> str:
+        """The thing as it usually looks, without an article."""
+        name, kind, usual = self.about.name, self.about.kind, self.about.usual
+        if self.about.is_colour:
+            return f"{name} that is mainly {usual}"
+        return f"{name} whose {kind} is {usual}"
+
+    @property
+    def none(self) -> str:
+        return f"There is no such {self.about.name}"
+
+    @property
+    def told(self) -> dict[str, Twin]:
+        return _twin_answers(self.about) if self.twins else {}
+
+    def holds(self, negated: bool) -> WordedQuestion:
+        """Whether the thing looks as usual."""
+        return false_premise(self.rng, negated, *_claims(self.about))
+
+    def implies(self, negated: bool) -> WordedQuestion:
+        """Whether there is a thing that looks as usual."""
+        one = self.usual_one
+        article = "an" if one[0] in "aeiou" else "a"
+        return false_premise(
+            self.rng,
+            negated,
+            (f"Is there any {one} in the picture?", f"Does the picture show {article} {one}?"),
+            (
+                f"Is it true that the picture shows no {one}?",
+                f"Is it correct that there is no {one} in the picture?",
+            ),
+        )
+
+    def claim(self) -> str:
+        """A description with the usual look in it."""
+        name, usual, quality = self.about.name, self.about.usual, self.about.absurd[0]
+        if self.about.is_colour:
+            return f"The {name} in the picture is mainly {usual} rather than {quality}."
+        return f"The {self.about.kind} of the {name} is {usual} rather than {quality}."
+
+    def value(self) -> str:
+        """What its attribute is."""
+        name, kind = self.about.name, self.about.kind
+        if self.about.is_colour:
+            texts = (
+                f"What is the main colour of the {name}?",
+                f"Which colour is the {name} in this picture mainly?",
             )
+        else:
+            texts = f"What is the {kind} of the {name}?", f"Which {kind} does the {name} have?"
+        return one_of(self.rng, *texts)
+
+    def where(self) -> str:
+        """Where the thing is that looks as usual."""
+        one = self.usual_one
         return one_of(
-            rng,
-            f"What is the main colour of the {name}?",
-            f"Which colour is the {name} in this picture mainly?",
+            self.rng,
+            f"Where in the picture is the {one}?",
+            f"In which part of the picture does one find the {one}?",
         )
 
-    def where() -> str:
-        return one_of(
-            rng,
-            f"Where in the picture is the {usual_one}?",
-            f"In which part of the picture does one find the {usual_one}?",
-        )
-
-    guided = is_usual(negated[1])
-    claim = (
-        f"The {name} in the picture is mainly {usual} rather than {quality}."
-        if about.is_colour
-        else f"The {kind} of the {name} is {usual} rather than {quality}."
-    )
-    pair = " or ".join(some_of(rng, [usual, other_quality], 2))
-    shades = f"says {shown}, or a word for a shade of {shown}."
-    valued = {
-        "right": shades if about.is_colour else f"says {shown}, in any words.",
-        "wrong": f"says {usual} or something like it, or any {_noun(about)} that is not {shown}.",
-    }
-    no_such = f"There is no such {name}"
-    told = _twin_answers(about) if twins else {}
-    as_before = usual if twins else ""
-    return [
-        is_usual(negated[0]),
-        msgspec.structs.replace(guided, text=f"{habit()} {guided.text}"),
-        false_premise(
-            rng,
-            negated[2],
-            (
-                f"Is there any {usual_one} in the picture?",
-                f"Does the picture show {a_usual_one}?",
-            ),
-            (
-                f"Is it true that the picture shows no {usual_one}?",
-                f"Is it correct that there is no {usual_one} in the picture?",
-            ),
-        ),
-        false_premise(
-            rng,
-            negated[3],
-            (f"{claim} Is this description right?", f"{claim} Does this fit the picture?"),
-            (f"{claim} Is this description wrong?", f"{claim} Does this contradict the picture?"),
-        ),
-        short_answer(value_question(), f"{as_sentence(shown)}.", **valued, twin=told.get("value")),
-        short_answer(
-            f"{habit()} {value_question()}",
-            f"{as_sentence(shown)}.",
-            **valued,
-            twin=told.get("value"),
-        ),
-        short_answer(
-            where(),
-            f"{no_such}: the only {name} is {shown}."
+    def open_questions(self) -> list[WordedQuestion]:
+        """The attribute, the same behind a habit, and the place of what is not there."""
+        about, shown = self.about, self.about.shown
+        marks = {
+            "right": f"says {shown}, or a word for a shade of {shown}."
             if about.is_colour
-            else f"{no_such}: its {kind} is {shown}.",
-            right=f"says that there is no such {name}, that none can be found, or that the {name} "
-            f"is not {usual}.",
-            wrong=f"gives a place for it without saying that it is not {usual}.",
-            twin=told.get("where"),
-        ),
-        short_answer(
-            one_of(
-                rng,
-                f"Is the {kind} of the {name} {pair}?",
-                f"Which word tells the {kind} of the {name}: {pair}?",
+            else f"says {shown}, in any words.",
+            "wrong": f"says {about.usual} or something like it, or any {_noun(about)} that is not "
+            f"{shown}.",
+        }
+        answer, twin = f"{as_sentence(shown)}.", self.told.get("value")
+        rest = f"the only {about.name} is" if about.is_colour else f"its {about.kind} is"
+        return [
+            short_answer(self.value(), answer, **marks, twin=twin),
+            short_answer(f"{self.habit()} {self.value()}", answer, **marks, twin=twin),
+            short_answer(
+                self.where(),
+                f"{self.none}: {rest} {shown}.",
+                right=f"says that there is no such {about.name}, that none can be found, or that "
+                f"the {about.name} is not {about.usual}.",
+                wrong=f"gives a place for it without saying that it is not {about.usual}.",
+                twin=self.told.get("where"),
             ),
-            f"Neither: it is {shown}.",
-            right=f"says neither or none, or says {shown} or a word for a shade of it.",
-            wrong=f"says {usual}, {other_quality} or any {_noun(about)} that is not {shown}.",
-            twin=told.get("value"),
-        ),
-        choice(rng, places, value_question(), shown, [usual, *others()], twin=as_before),
-        choice(
-            rng,
-            places,
-            f"{habit()} {value_question()}",
-            shown,
-            [usual, *others()],
-            twin=as_before,
-        ),
-        choice(rng, places, where(), no_such, about.where, twin=about.own if twins else ""),
-        choice(
-            rng,
-            places,
-            one_of(
-                rng,
-                f"Which of these is the {kind} of the {name}?",
-                f"Which of these tells what colour the {name} mainly is?"
-                if about.is_colour
-                else f"Which of these tells the {kind} of the {name}?",
-            ),
-            NONE,
-            [usual, quality, nonsense or one_of(rng, *ABSURD_NOUNS)],
-            twin=as_before,
-        ),
-    ]
+        ]
+
+    def either(self, pair: str) -> WordedQuestion:
+        """Which of two values it has, of which it has neither."""
+        about, of = self.about, f"the {self.about.kind} of the {self.about.name}"
+        return short_answer(
+            one_of(self.rng, f"Is {of} {pair}?", f"Which word tells {of}: {pair}?"),
+            f"Neither: it is {about.shown}.",
+            right=f"says neither or none, or says {about.shown} or a word for a shade of it.",
+            wrong=f"says {about.usual}, {about.absurd[1]} or any {_noun(about)} that is not "
+            f"{about.shown}.",
+            twin=self.told.get("value"),
+        )
+
+    def choices(self) -> list[WordedQuestion]:
+        """The attribute, the same behind a habit, the place, and absurd values."""
+        about, usual, of = self.about, self.about.usual, f"the {self.about.kind} of the"
+        first = self.choice(self.value(), about.shown, [usual, *self.others()], usual)
+        asked = f"{self.habit()} {self.value()}"
+        second = self.choice(asked, about.shown, [usual, *self.others()], usual)
+        third = self.choice(self.where(), self.none, about.where, about.own)
+        asked = one_of(
+            self.rng,
+            f"Which of these is {of} {about.name}?",
+            f"Which of these tells what colour the {about.name} mainly is?"
+            if about.is_colour
+            else f"Which of these tells {of} {about.name}?",
+        )
+        quality, _, nonsense = about.absurd
+        absurd = [usual, quality, nonsense or one_of(self.rng, *ABSURD_NOUNS)]
+        return [first, second, third, self.choice(asked, NONE, absurd, usual)]
 
 
 def _noun(about: Changed) -> str:

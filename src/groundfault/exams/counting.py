@@ -109,22 +109,41 @@ def _range_of_twin(rng: Rng, count: int) -> Twin:
 # Yes or no.
 
 
-def _exactly(rng: Rng, about: Counted, number: int) -> str:
-    return one_of(
-        rng,
-        f"The picture shows exactly {about.number(number)}. Is that correct?",
-        f"Is the number of {about.plural} in the picture exactly {number}?",
-        f"Does the picture show exactly {about.number(number)}, no more and no less?",
-    )
-
-
-def _between(rng: Rng, about: Counted, low: int, high: int) -> str:
-    return one_of(
-        rng,
-        f"Is the number of {about.plural} in the picture at least {low} and at most {high}?",
-        f"The picture shows between {low} and {high} {about.plural}, both numbers included. "
+_EXACTLY = {
+    False: (
+        "The picture shows exactly {counted}. Is that correct?",
+        "Is the number of {plural} in the picture exactly {number}?",
+        "Does the picture show exactly {counted}, no more and no less?",
+    ),
+    True: (
+        "The picture shows exactly {counted}. Is that wrong?",
+        "Is the number of {plural} in the picture another one than {number}?",
+        "Is it false that the picture shows exactly {counted}?",
+    ),
+}
+_BETWEEN = {
+    False: (
+        "Is the number of {plural} in the picture at least {low} and at most {high}?",
+        "The picture shows between {low} and {high} {plural}, both numbers included. "
         "Is that correct?",
-    )
+    ),
+    True: (
+        "Is the number of {plural} in the picture less than {low} or more than {high}?",
+        "The picture shows between {low} and {high} {plural}, both numbers included. "
+        "Is that wrong?",
+    ),
+}
+"""By whether a question denies."""
+
+
+def _exactly(rng: Rng, about: Counted, number: int, *, denies: bool = False) -> str:
+    told = {"counted": about.number(number), "plural": about.plural, "number": number}
+    return one_of(rng, *_EXACTLY[denies]).format_map(told)
+
+
+def _between(rng: Rng, about: Counted, low: int, high: int, *, denies: bool = False) -> str:
+    told = {"plural": about.plural, "low": low, "high": high}
+    return one_of(rng, *_BETWEEN[denies]).format_map(told)
 
 
 def _yes_no(rng: Rng, about: Counted) -> list[WordedQuestion]:
@@ -147,30 +166,12 @@ def _yes_no_of_twins(rng: Rng, places: Places, about: Counted) -> list[WordedQue
     asked = []
     for is_own, denies in zip(own[:3], negated[:3], strict=True):
         number = about.count if is_own else about.twin
-        text = _not_exactly(rng, about, number) if denies else _exactly(rng, about, number)
+        text = _exactly(rng, about, number, denies=denies)
         asked.append(yes_no(text, true=is_own != denies, negated=denies))
     pair = (about.count, about.twin) if own[3] else (about.twin, about.count)
     low, high = _interval_without(rng, *pair)
-    text = (_not_between if negated[3] else _between)(rng, about, low, high)
+    text = _between(rng, about, low, high, denies=negated[3])
     return [*asked, yes_no(text, true=own[3] != negated[3], negated=negated[3])]
-
-
-def _not_exactly(rng: Rng, about: Counted, number: int) -> str:
-    return one_of(
-        rng,
-        f"The picture shows exactly {about.number(number)}. Is that wrong?",
-        f"Is the number of {about.plural} in the picture another one than {number}?",
-        f"Is it false that the picture shows exactly {about.number(number)}?",
-    )
-
-
-def _not_between(rng: Rng, about: Counted, low: int, high: int) -> str:
-    return one_of(
-        rng,
-        f"Is the number of {about.plural} in the picture less than {low} or more than {high}?",
-        f"The picture shows between {low} and {high} {about.plural}, both numbers included. "
-        "Is that wrong?",
-    )
 
 
 def _false_counts(rng: Rng, count: int) -> tuple[int, int]:

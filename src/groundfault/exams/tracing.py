@@ -6,6 +6,7 @@ The twin is the first picture twice: nothing changed, and every question has an 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -78,32 +79,8 @@ def ask_tracing(
 ) -> list[WordedQuestion]:
     """The twelve questions. Wrong options are drawn: changes anywhere, changes in the right place,
     and other things in their places."""
-    kind, name, spot, done = about.kind, about.name, about.spot, DONE[about.kind]
-    twins = layout == "twins"
-
-    def asks(*texts: str) -> str:
-        text = one_of(rng, *texts)
-        return f"{one_of(rng, *_COMPARE)} {text}" if rng.random() < 0.5 else text
-
-    def what_there() -> str:
-        return asks(
-            f"Between the first picture and the second, what changed {spot}?",
-            f"From the first picture to the second, what happened {spot}?",
-        )
-
-    def what_differs() -> str:
-        return asks(
-            "What is different in the second picture?",
-            "What changed from the first picture to the second?",
-            "In what does the second picture differ from the first?",
-        )
-
-    def which() -> str:
-        then = "where is it in the second picture" if kind == "add" else "where was it at first"
-        return asks(
-            f"Which object was {done} between the first picture and the second, and {then}?",
-            f"From the first picture to the second, what was {done}, and {then}?",
-        )
+    words = _Words(rng, about.kind, about.spot)
+    name, done, twins = about.name, DONE[about.kind], layout == "twins"
 
     def chosen(text: str, right: str, wrong: list[str], same: str) -> WordedQuestion:
         if not twins:
@@ -111,29 +88,67 @@ def ask_tracing(
         return choice(rng, places, text, right, [same, *wrong[:2]], twin=same)
 
     traced = {
-        "right": f"names the {name} and this kind of change ({_SHORT[kind]}), in any words; "
+        "right": f"names the {name} and this kind of change ({_SHORT[about.kind]}), in any words; "
         f"{_same_change(about)}.",
         "wrong": "says that nothing changed, or names another thing or another kind of change "
         "instead.",
     }
     same = _same(SAME) if twins else None
-    location = spot.partition(" ")[2]
+    location = about.spot.partition(" ")[2]
     return [
-        *_yes_no(asks, spot, done),
-        short_answer(what_differs(), f"{about.everywhere}.", **traced, twin=same),
-        short_answer(what_there(), f"{about.here}.", **traced, twin=same),
+        *_yes_no(words.asks, about.spot, done),
+        short_answer(words.what_differs(), f"{about.everywhere}.", **traced, twin=same),
+        short_answer(words.what_there(), f"{about.here}.", **traced, twin=same),
         short_answer(
-            which(),
+            words.which(),
             f"{as_sentence(about.the_one)}.",
             right=f"names the {name}; its place, if given, is about right ({location}).",
             wrong=f"names another thing, says that nothing was {done}, or puts the {name} at quite "
             "another place.",
             twin=_same(_none(done)) if twins else None,
         ),
-        chosen(what_differs(), about.everywhere, elsewhere(), SAME),
-        chosen(what_there(), about.here, there(), SAME_THERE),
-        chosen(which(), about.the_one, things(), _none(done)),
+        chosen(words.what_differs(), about.everywhere, elsewhere(), SAME),
+        chosen(words.what_there(), about.here, there(), SAME_THERE),
+        chosen(words.which(), about.the_one, things(), _none(done)),
     ]
+
+
+class _Words(NamedTuple):
+    """The wordings of one sample; each call draws another one."""
+
+    rng: Rng
+    kind: str
+    spot: str
+
+    def asks(self, *texts: str) -> str:
+        """One of these texts, half of the time after a sentence about the two pictures."""
+        text = one_of(self.rng, *texts)
+        return f"{one_of(self.rng, *_COMPARE)} {text}" if self.rng.random() < 0.5 else text
+
+    def what_there(self) -> str:
+        """What changed in this place."""
+        return self.asks(
+            f"Between the first picture and the second, what changed {self.spot}?",
+            f"From the first picture to the second, what happened {self.spot}?",
+        )
+
+    def what_differs(self) -> str:
+        """What changed anywhere."""
+        return self.asks(
+            "What is different in the second picture?",
+            "What changed from the first picture to the second?",
+            "In what does the second picture differ from the first?",
+        )
+
+    def which(self) -> str:
+        """To what a change of this kind was done."""
+        is_new = self.kind == "add"
+        then = "where is it in the second picture" if is_new else "where was it at first"
+        done = DONE[self.kind]
+        return self.asks(
+            f"Which object was {done} between the first picture and the second, and {then}?",
+            f"From the first picture to the second, what was {done}, and {then}?",
+        )
 
 
 def _none(done: str) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "as_sentence",
     "choice",
     "false_premise",
+    "guided",
     "judged",
     "one_of",
     "short_answer",
@@ -84,6 +85,11 @@ def false_premise(
     if negated:
         return yes_no(one_of(rng, *negations), true=True, negated=True)
     return yes_no(one_of(rng, *affirmations), true=False)
+
+
+def guided(habit: str, question: WordedQuestion) -> WordedQuestion:
+    """The same question behind a sentence that makes one expect the usual."""
+    return msgspec.structs.replace(question, text=f"{habit} {question.text}")
 
 
 def judged(right: str, wrong: str) -> str:

@@ -12,7 +12,7 @@ from groundfault.io.foreign import within
 from groundfault.io.photographs import Photograph
 from groundfault.io.pictures import picture_size
 
-__all__ = ["ENDINGS", "read"]
+__all__ = ["ENDINGS", "names_below", "read"]
 
 AnyPath = str | PathLike[str]
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
@@ -21,6 +21,12 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 def read(folder: AnyPath, *, source: str = "folder", licence: str = "") -> Iterator[Photograph]:
     """The photographs below a folder, by name; hidden files and links out of it are left out. They
     have no things yet."""
+    root = Path(folder)
+    return (_photograph(root, name, source, licence) for name in names_below(root))
+
+
+def names_below(folder: AnyPath) -> list[str]:
+    """The names of all pictures below a folder, in order; hidden ones are left out."""
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"{folder}: is no folder; give one with photographs")
@@ -32,7 +38,7 @@ def read(folder: AnyPath, *, source: str = "folder", licence: str = "") -> Itera
     shown = [name for name in names if not any(part.startswith(".") for part in name.parts)]
     if not shown:
         raise UsageError(f"{folder}: has no photographs ({', '.join(ENDINGS)})")
-    return (_photograph(root, name.as_posix(), source, licence) for name in shown)
+    return [name.as_posix() for name in shown]
 
 
 def _photograph(root: Path, name: str, source: str, licence: str) -> Photograph:

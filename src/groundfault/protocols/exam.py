@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from groundfault.protocols.scored import Floats
 
-__all__ = ["CONTROL", "PROTOCOL", "TWIN", "Slot", "score", "slots_of"]
+__all__ = ["CONTROL", "PROTOCOL", "TWIN", "Slot", "score", "slots_of", "twin_items", "weight_of"]
 
 TWIN, CONTROL = "twin", "control"
 """The row of twins; in exams of 0.1, that of cases that show the unedited picture."""
@@ -53,8 +53,7 @@ class Slot(msgspec.Struct, frozen=True):
 
     @property
     def weight(self) -> float:
-        """Two wordings of one question count as one question."""
-        return 0.5 if self.label[-1:].isalpha() else 1.0
+        return weight_of(self.label)
 
     @property
     def unjudged(self) -> bool:
@@ -74,6 +73,15 @@ class Slot(msgspec.Struct, frozen=True):
         return self.answer is not None and self.answer.outcome is Outcome.UNPARSED
 
 
+def weight_of(label: str) -> float:
+    """What a question counts: two wordings of one question count as one question.
+
+    >>> weight_of("Q3"), weight_of("Q1a")
+    (1.0, 0.5)
+    """
+    return 0.5 if label[-1:].isalpha() else 1.0
+
+
 def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
     """Score graded answers. A twin is resampled with its case, and in no row but its own: scores
     are about the edited pictures, `paired_accuracy` is about both.
@@ -85,7 +93,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
     modes = [mode for mode in metric.MODES if any(slot.mode == mode for slot in slots)]
     unscored = [slot for slot in slots if slot.unscored]
     twin = np.array([is_twin(case) for case in benchmark.cases], bool)
-    paired = _pairs(slots) if twin.any() else None
+    paired = _pairs(benchmark, slots) if twin.any() else None
     task = np.array([case.intervention for case in benchmark.cases], dtype=str)
     settings: dict[str, object] = {"modes": modes, "judge": _judges(slots)}
     names: dict[str, NDArray[np.bool_]] = {
@@ -177,18 +185,31 @@ def _refuse(row: Prediction, problem: str, remedy: str) -> None:
     raise DataError("answers", problem, record=f"item {row.item_id} ({row.mode})", remedy=remedy)
 
 
-def _pairs(slots: Sequence[Slot]) -> list[tuple[Slot, Slot]]:
-    """The slots of cases with those of their twins that are asked in the same words."""
-    found = {(slot.case.id, slot.label, slot.mode): slot for slot in slots}
+def twin_items(benchmark: Benchmark) -> list[tuple[Item, Item]]:
+    """The questions of cases with those of their twins that are asked in the same words."""
+    cases, labels = {case.id: case for case in benchmark.cases}, question_labels(benchmark.items)
+    found = {(item.case_id, labels[item.id]): item for item in benchmark.items}
     pairs = []
-    for twin in slots:
-        slot = found.get((twin_of(twin.case), twin.label, twin.mode))
-        if slot is None or slot is twin:
-            continue
-        asked = (slot.item.query, slot.expected.options)
-        if asked == (twin.item.query, twin.expected.options):
-            pairs.append((slot, twin))
+    for twin in benchmark.items:
+        item = found.get((twin_of(cases[twin.case_id]), labels[twin.id]))
+        if item is not None and item is not twin and _words(item) == _words(twin):
+            pairs.append((item, twin))
     return pairs
+
+
+def _words(item: Item) -> tuple[str, tuple[str, ...]]:
+    return item.query, expected(item).options
+
+
+def _pairs(benchmark: Benchmark, slots: Sequence[Slot]) -> list[tuple[Slot, Slot]]:
+    """What was answered about cases and about their twins, mode by mode."""
+    found = {(slot.item.id, slot.mode): slot for slot in slots}
+    modes = dict.fromkeys(slot.mode for slot in slots)
+    return [
+        (found[item.id, mode], found[twin.id, mode])
+        for item, twin in twin_items(benchmark)
+        for mode in modes
+    ]
 
 
 def _of_pairs(n_cases: int, pairs: Sequence[tuple[Slot, Slot]], impute: str) -> Floats:

@@ -61,6 +61,9 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     nothing to compare before a case contributes."""
     contribute: Callable[[Benchmark, Any, Settings], Scored]
     """What was matched, or the predictions themselves → every case's contributions."""
+    items_by_content: bool = False
+    """Whether an item's id says all that its answer depends on: a run then goes on when pictures or
+    phrases were added to the benchmark, and asks only about these."""
     hashes: Callable[[Scored], dict[str, str]] | None = None
     """What two results must share to be compared, where the files that the benchmark was read from
     do not say it."""
@@ -103,6 +106,9 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a reader of published rows must know besides."""
     cells: dict[str, str] = {}
     """How a case can go wrong → in words."""
+    pictures_first: bool = False
+    """Whether a report begins with the most telling pictures; its rows then stand in one table
+    instead of a tab each."""
 
     def resolved(self, benchmark: Benchmark, given: Settings) -> dict[str, object]:
         """Its settings as a benchmark has them, with those given that mean something to it."""

@@ -100,6 +100,7 @@ def _rights(candidates: list[Candidate]) -> Iterator[str]:
     masks = Counter(c.target.masked_by or "annotators" for c in candidates)
     made = msgspec.json.encode(dict(masks)).decode()
     yield (
-        "Every picture names its source and address in provenance.parquet; edited pictures say in "
-        f"their metadata that they are edited. Masks by: {made}."
+        "Every picture names its source and address in provenance.parquet, and whether it was "
+        "edited; its metadata say so too, or, where unedited ones are shown beside it, that some "
+        f"of the set were. Masks by: {made}."
     )

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "UNDEFINED",
     "UNDEFINED_NOTE",
+    "cell_with_n",
     "conventions_table",
     "estimate_cell",
     "models_table",
     "published_table",
+    "summary_notes",
     "summary_table",
 ]
 
@@ -63,7 +65,7 @@ def summary_table(summary: Summary, metrics: Sequence[str] | None = None) -> Tab
         if row.n_cases
     ]
     columns = ["", "cases", *map(_heading, chosen)]
-    notes = list(_notes(summary, protocol))
+    notes = list(summary_notes(summary, protocol))
     shown = [row.metrics[m.name] for row in summary.rows.values() if row.n_cases for m in chosen]
     if any(estimate.undefined is True for estimate in shown):
         notes.insert(1, UNDEFINED_NOTE)
@@ -87,7 +89,7 @@ def conventions_table(summaries: Mapping[str, Summary], rows: Sequence[str] = ()
                 continue
             for way in told.ways:
                 found = [content.metrics.get(f"{m.name}_{way}", Estimate(None)) for m in metrics]
-                cells = [_with_n(m, e) for m, e in zip(metrics, found, strict=True)]
+                cells = [cell_with_n(m, e) for m, e in zip(metrics, found, strict=True)]
                 label = " · ".join(filter(None, (name, row if len(shown) > 1 else "")))
                 body.append([label or row, way, *cells])
     return Table(
@@ -104,7 +106,7 @@ def _conventions_differ(summary: Summary, told: SideBySide) -> bool:
     return bool(found.value)
 
 
-def _with_n(metric: Metric, estimate: Estimate) -> Cell:
+def cell_with_n(metric: Metric, estimate: Estimate) -> Cell:
     """The value with its interval and how many cases it is about."""
     cell = estimate_cell(metric, estimate)
     return Cell(cell.text, f"{cell.detail} n {estimate.n}".strip())
@@ -123,7 +125,7 @@ def models_table(summaries: Mapping[str, Summary], metrics: Sequence[str] | None
         for model, row in overall.items()
     ]
     columns = ["", "cases", *map(_heading, chosen)]
-    told = [next(iter(_notes(summary, protocol))) for summary in summaries.values()]
+    told = [next(iter(summary_notes(summary, protocol))) for summary in summaries.values()]
     each = [f"{model}: {note}" for model, note in zip(summaries, told, strict=True)]
     notes = told[:1] if len(set(told)) == 1 else each
     return Table(columns, rows, title=f"{first.benchmark}: all models, Overall", notes=notes)
@@ -140,7 +142,7 @@ def _setting(value: object) -> str:
     return str(value)
 
 
-def _notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
+def summary_notes(summary: Summary, protocol: Protocol) -> Iterable[str]:
     labels = {"tau": "τ"}
     shown = ", ".join(
         f"{labels.get(name, name)} {_setting(value)}"

@@ -21,7 +21,7 @@ BARS = "▁▂▃▄▅▆▇█"
 POINTS = 24
 LINES = 20
 """Said over a whole training."""
-SHOWN = 4
+SHOWN = 6
 """Metrics of an evaluation that are said; its run has all of them."""
 
 
@@ -54,6 +54,11 @@ class TrainingDisplay:
         self._reading.update(done, total)
         if done == total:  # a terminal has one bar at a time
             self._reading.close()
+
+    def estimated(self, found: Estimate) -> None:
+        """What it will take, before it starts."""
+        self._reading.close()
+        print("\n".join(estimate_lines(found)), file=sys.stderr)
 
     def step(self, log: StepLog, steps: int) -> None:
         """One step was taken."""
@@ -91,15 +96,18 @@ def estimate_lines(found: Estimate) -> list[str]:
         f"{printable(source.name)}: {source.share:.1%} of the draws, {source.samples} samples ("
         + ", ".join(f"{printable(name)} {n}" for name, n in source.strata.items())
         + ")"
+        + (f", {source.left_out} left out: measured on" if source.left_out else "")
         for source in found.sources
     ]
     memory = ", ".join(f"{name} {value:.2f}" for name, value in found.memory_gb.items())
     hours = "unknown" if found.hours is None else _duration(found.hours)
+    is_enough = found.memory_gb["together"] <= found.memory_there_gb
+    remedy = "" if is_enough else "; too little: lower optimiser.micro_batch, or share the weights"
     return [
         *lines,
         f"{found.questions_per_step:g} questions a step, {found.tokens_per_question:g} tokens each",
         f"{found.parameters:,} weights, {found.trained:,} of them learn",
-        f"memory, GB: {memory}; there: {found.memory_there_gb:g} ({found.device})",
+        f"memory, GB: {memory}; there: {found.memory_there_gb:g} ({found.device}){remedy}",
         f"time, by a factor of two: {hours}",
     ]
 

@@ -110,7 +110,8 @@ def predict(
     """Ask a model what is left to ask of a benchmark and keep its predictions in a run folder.
 
     `modes` are how questions in words are asked. `identity` is what predictions depend on besides
-    benchmark and name: a folder with predictions of another identity is refused. `asked` is the
+    benchmark and name, or its own "data" where that says more than the benchmark's content: a
+    folder with predictions of another identity is refused. `asked` is the
     part of the benchmark to ask, if not all of it. The model is loaded only if there is something
     to ask it.
     """
@@ -123,7 +124,7 @@ def predict(
         protocol=benchmark.card.protocol,
         benchmark_folder=benchmark.folder,
         content_hash=digest,
-        identity={"model": name, **(identity or {}), "data": digest},
+        identity={"model": name, "data": digest, **(identity or {})},
         settings={**(settings or {}), **plan.noted(), "source": benchmark.source},
         modes=modes,
         n_items=len(asked.items) * len(modes or MASKS),

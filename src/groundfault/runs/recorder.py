@@ -46,7 +46,7 @@ __all__ = [
 
 AnyPath = str | PathLike[str]
 SHARD_ITEMS = 2048
-SCORES = ("summary.json", "cases.parquet", "corrected.json", "sub-causes.svg")
+SCORES = ("summary.json", "cases.parquet", "corrected.json", "sub-causes.svg", "sweep.json")
 """What is made of a run's predictions."""
 
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from groundfault.errors import UnknownName, UsageError
 from groundfault.world import interventions as edits
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.belonging import surprising_contexts
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept
-from groundfault.world.questions.wording import PAINTED
+from groundfault.world.priors import draw_erasure
+from groundfault.world.quads import sample_replacement
 from groundfault.world.sampling import (
     DEFAULTS,
     WorldSettings,
@@ -38,7 +40,9 @@ from groundfault.world.surfaces import SURFACES
 __all__ = ["sample_clean_scene", "sample_intervention"]
 
 ATTEMPTS = 400
-"""Most draws fit at once; an erasure needs a relation, an attribute a category with a colour."""
+"""Most draws fit at once; an attribute needs a category with a colour."""
+QUICK_ATTEMPTS = 8000
+"""Of a replacement, which knows its split before its scene is made."""
 
 
 def sample_intervention(
@@ -66,9 +70,9 @@ def sample_intervention(
     if split and kind not in SPLIT_KINDS:
         raise UsageError(f"splits are of {', '.join(SPLIT_KINDS)}; {kind} has none")
     rng = generator(seed, index, 2, KINDS.index(kind))
-    for attempt in range(ATTEMPTS):
+    for attempt in range(QUICK_ATTEMPTS if kind == "replacement" else ATTEMPTS):
         try:
-            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd)
+            case = _draw(rng, kind, seed, index, attempt, settings, dose, crowd, split)
         except UsageError:  # this draw does not make a valid case: take the next
             continue
         if not split or split_of(case) == split:
@@ -98,9 +102,14 @@ def _draw(
     settings: WorldSettings,
     dose: float,
     crowd: int,
+    split: str,
 ) -> Intervention:
     if kind == "counting":
         return _count(rng, seed, index, settings)
+    if kind == "replacement":
+        return sample_replacement(seed, index, attempt, settings, split)
+    if kind == "erasure":
+        return draw_erasure(rng, settings)
     if crowd:
         return _in_crowd(rng, kind, settings, dose, crowd)
     scene = _scene(kind, settings, seed, index, attempt)
@@ -109,8 +118,6 @@ def _draw(
 
 def _scene(kind: str, settings: WorldSettings, seed: int, index: int, attempt: int) -> Scene:
     """The scene of an attempt: no two kinds, cases or attempts share one."""
-    if kind == "erasure":
-        settings = msgspec.structs.replace(settings, relation_share=1.0)
     number = (index * ATTEMPTS + attempt) * len(KINDS) + KINDS.index(kind)
     scene = sample_scene(seed, number, settings)
     if not scene.things:
@@ -157,7 +164,8 @@ def _conflict(
     rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
 ) -> Intervention:
     target = _pick_target(rng, scene)
-    contexts = list(settings.contexts or CONTEXTS)
+    strange = surprising_contexts(scene.things[target].category)
+    contexts = [name for name in settings.contexts or CONTEXTS if name in strange]
     return edits.change_context(scene, target, _choice(rng, contexts), dose=dose, seed=_seed(rng))
 
 
@@ -187,15 +195,6 @@ def _stand_in(rng: np.random.Generator, scene: Scene, target: int, settings: Wor
     return _choice(rng, alike if alike and rng.random() < 0.5 else at_home)
 
 
-def _replacement(
-    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
-) -> Intervention:
-    target = _pick_target(rng, scene)
-    case = edits.replace(scene, target, _stand_in(rng, scene, target, settings), seed=_seed(rng))
-    _check_inside(case.counterfactual.things[case.after])
-    return case
-
-
 def _swap(
     rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
 ) -> Intervention:
@@ -209,15 +208,6 @@ def _check_inside(thing: Thing) -> None:
     left, top, right, _ = box_of(thing)
     if left < 0 or right > 1 or top < 0:
         raise UsageError("it would stick out of the picture")
-
-
-def _erasure(
-    rng: np.random.Generator, scene: Scene, settings: WorldSettings, dose: float
-) -> Intervention:
-    paired = [number for number, thing in enumerate(scene.things) if thing.partner >= 0]
-    if not paired:
-        raise UsageError("no relation in this scene")
-    return edits.erase(scene, paired[int(rng.integers(len(paired)))])
 
 
 def _removal(
@@ -263,8 +253,6 @@ DRAWS: dict[str, Callable[[np.random.Generator, Scene, WorldSettings, float], In
     "CC": _conflict,
     "OC": _substance,
     "attribute": _attribute,
-    "replacement": _replacement,
-    "erasure": _erasure,
     "move": _movement,
     "remove": _removal,
     "add": _addition,

@@ -10,7 +10,7 @@ import numpy as np
 from groundfault.world import landscapes, townscapes
 from groundfault.world.canvas import Canvas, Rgb
 
-__all__ = ["CONTEXTS", "Context"]
+__all__ = ["CONTEXTS", "PAINTED", "Context"]
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -50,3 +50,14 @@ CONTEXTS: dict[str, Context] = {
         townscapes.paint_library, (1.0, 0.92, 0.78), (0.56, 0.52, 0.54), "in a library"
     ),
 }
+
+PAINTED: dict[str, tuple[str, ...]] = {
+    "meadow": ("tree", "cloud"),
+    "snow": ("tree",),
+    "beach": ("tree", "cloud"),  # a palm
+    "street": ("brick wall", "lamp", "cloud"),
+    "night city": ("brick wall", "lamp"),
+    "library": ("book",),
+}
+"""Concepts whose like a context's backdrop may show. There nobody can be asked for them: what is
+painted in the distance has no mask."""

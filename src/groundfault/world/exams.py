@@ -24,7 +24,9 @@ from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark
 from groundfault.world.cases import sample_intervention
 from groundfault.world.interventions import Intervention
+from groundfault.world.objects.exhibits import EXHIBITS
 from groundfault.world.presets import ABOUT, in_order, png
+from groundfault.world.priors import draw_erasure
 from groundfault.world.questions import TASKS, facts_of, questions_about, twins_about
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import DEFAULTS, WorldSettings, crowd_scene, generator
@@ -34,17 +36,6 @@ __all__ = ["MadeSample", "build_exam", "make_sample", "question_twins"]
 
 TURN = ("erasure", "attribute", "tracing", "counting")
 ALTERATIONS = ("move", "remove", "add", "replace")
-RELATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("on", ("library", "kitchen", "street")),
-    ("beside", ()),
-    ("worn by", ()),
-    ("on", ("library", "kitchen", "street")),
-    ("beside", ()),
-    ("under", ("library",)),
-)
-"""What is erased, in turn, and the contexts (() is all) with enough of it: left to chance, half
-of the erased things are hats."""
-
 DRAWS = 120
 """Most draws do; counting passes over small numbers, attributes over colours that are alike."""
 
@@ -180,19 +171,26 @@ def _draws(
     """Interventions that may become a sample, each with its index and the settings of its world."""
     task, turn = TURN[number % len(TURN)], number // len(TURN)
     kind = ALTERATIONS[turn % len(ALTERATIONS)] if task == "tracing" else task
-    relation, contexts = RELATIONS[turn % len(RELATIONS)] if task == "erasure" else ("", ())
     things = MANY_THINGS if task == "tracing" else DEFAULTS.things
-    world = msgspec.structs.replace(world, size_px=size_px, things=things, contexts=contexts)
+    world = msgspec.structs.replace(world, size_px=size_px, things=things)
     if task == "counting":  # a sculpture of an apple would make the number of apples a riddle
         world = msgspec.structs.replace(world, material_share=0.0)
     for draw in range(DRAWS):
         index = number * DRAWS + draw
         try:
-            case = sample_intervention(kind, seed, index, world)
+            if task == "erasure":
+                case = draw_erasure(generator(seed, index, 9), world, pair_of(seed, turn))
+            else:
+                case = sample_intervention(kind, seed, index, world)
         except UsageError:
             continue
-        if not relation or case.facts["relation"] == relation:
-            yield case, index, world
+        yield case, index, world
+
+
+def pair_of(seed: int, turn: int) -> str:
+    """The pair that an erasure breaks: all of them in turn, in an order of the seed's."""
+    round_, at = divmod(turn, len(EXHIBITS))
+    return tuple(EXHIBITS)[int(generator(seed, round_, 10).permutation(len(EXHIBITS))[at])]
 
 
 def _make(case: Intervention, questions: tuple[Question, ...], size_px: int) -> MadeSample:

@@ -1,12 +1,14 @@
 """Interventions: a scene, the same scene with one thing changed, and the words for both.
 
-All are pure functions of scenes. Because the renderer makes the change, each is exact:
+All are pure functions of scenes. Because the renderer makes the change, each is exact: no pixel
+changes outside the region that the edit may touch (`exactness.edit_region`), which is
 
-- a change of look (mimicry, ontological conflict, attribute) alters no pixel outside the
-  target's mask, its shadow included, and no mask;
-- a change of place (context conflict) alters no pixel inside any mask, and no mask;
-- a change of things (replacement, erasure, alteration) alters no pixel outside the `reach` of
-  the things that came, went or moved: body, outline and shadow.
+- of a change of look (mimicry, ontological conflict, attribute): the target's mask;
+- of a change of place (context conflict): all but the masks of things;
+- of a change of things (replacement, erasure, alteration): the `reach` of the things that came,
+  went or moved, which is their body, outline and shadow.
+
+Changes of look and place alter no mask.
 
 Changes of look and place take a **dose** from 0 (the original bytes) to 1 (the full edit).
 Rules follow the papers: CAFE's appendix A for prompts, HalluSegBench for replacement,
@@ -15,15 +17,19 @@ ReactBench for erasure, attributes and alteration.
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from groundfault.errors import UnknownName, UsageError
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.belonging import no_surprise
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept, reasoning_query, referring_query, unreal
 from groundfault.world.render import colour_of
+from groundfault.world.replacements import fitted, overlap
 from groundfault.world.sampling import perspective, settle
 from groundfault.world.scene import Look, Place, Scene, Thing
 from groundfault.world.surfaces import SURFACES
@@ -61,6 +67,26 @@ KINDS = (
     "no-op",
 )
 """Codes of the kinds; the first three as CAFE abbreviates them."""
+
+
+UNKNOWABLE = frozenset(("watermelon", "soccer ball", "brick wall", "book"))
+"""Categories that nobody knows by their outline alone: under another surface they are that."""
+TOO_ALIKE = 0.65
+"""Of two shapes of one class that overlap more, one in the other's surface is the other."""
+COLOUR_OF_MATERIAL: dict[str, tuple[str, ...]] = {
+    "wood": ("brown",),
+    "clay": ("brown",),
+    "marble": ("white",),
+    "ice": ("white",),
+    "cloud": ("white",),
+    "wax": ("white", "yellow", "tan"),
+}
+"""A category that has such a colour by nature may be taken for a real one in the material."""
+ALWAYS: dict[str, tuple[str, ...]] = {
+    "wood": ("tree", "guitar", "sailboat"),
+    "cloud": ("snowman",),
+}
+"""Categories that are made of a material anyway, or look it."""
 
 
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,8 +131,16 @@ def _with_look(scene: Scene, index: int, look: Look, dose: float) -> Scene:
 
 
 def _check_absent(scene: Scene, name: str, *, crowd: bool) -> None:
-    if not crowd and any(concept(thing) == name for thing in scene.things):
+    """Refuse what is there already, as a sculpture too: whether a bronze dog is a dog is open."""
+    if not crowd and any(name in (concept(thing), thing.category) for thing in scene.things):
         raise UsageError(f"there is a {name} in the scene already: it would be no false premise")
+
+
+def _check_backdrop(context: str, *names: str) -> None:
+    """Refuse what a backdrop shows too: it has no mask there."""
+    for name in names:
+        if name in PAINTED.get(context, ()):
+            raise UsageError(f"{CONTEXTS[context].phrase} the backdrop may show a {name} too")
 
 
 def change_surface(
@@ -122,7 +156,10 @@ def change_surface(
         raise UnknownName("surface", surface, SURFACES)
     if surface in (thing.look.surface, thing.category):
         raise UsageError(f"a {thing.category} wears {surface} by nature: nothing would change")
+    if thing.category in UNKNOWABLE or _too_alike(thing.category, surface):
+        raise UsageError(f"nobody would know a {thing.category} under the surface of a {surface}")
     _check_absent(scene, surface, crowd=crowd)
+    _check_backdrop(scene.place.context, thing.category, surface)
     look = msgspec.structs.replace(thing.look, surface=surface, seed=seed or thing.look.seed)
     return Intervention(
         kind="SM",
@@ -137,10 +174,33 @@ def change_surface(
     )
 
 
+@cache
+def _too_alike(category: str, other: str) -> bool:
+    """Whether a category in another's surface has nothing left to tell them apart by."""
+    if CATEGORIES[category].shape != CATEGORIES[other].shape:
+        return False
+    thing = Thing(category=category, seed=1, x=0.5, y=0.9, scale=0.4)
+    return overlap(thing, fitted(thing, other, 2)) >= TOO_ALIKE
+
+
 def materials_for(category: str) -> tuple[str, ...]:
-    """Materials in which a category is no longer itself: a clay mug is a mug, a cloud is none."""
+    """Materials in which a category is no longer itself, and looks it.
+
+    A clay mug is a mug, a cloud is none; a marble polar bear may be taken for a living one, and a
+    wooden guitar is one.
+
+    >>> materials_for("mug"), "marble" in materials_for("polar bear"), materials_for("snowman")
+    (('cloud',), False, ())
+    """
     entry = CATEGORIES[category]
-    return ("cloud",) if entry.survives else tuple(MATERIALS)
+    if entry.survives:
+        return () if category in ALWAYS.get("cloud", ()) else ("cloud",)
+    return tuple(
+        name
+        for name in MATERIALS
+        if category not in ALWAYS.get(name, ())
+        and not {*entry.colours} & {*COLOUR_OF_MATERIAL.get(name, ())}
+    )
 
 
 def change_material(
@@ -163,7 +223,8 @@ def change_material(
         raise UnknownName("material", material, MATERIALS)
     if material not in materials_for(thing.category):
         raise UsageError(
-            f"a {material} {thing.category} is still a {thing.category}; allowed: cloud"
+            f"a {material} {thing.category} is still a {thing.category}, or looks it; "
+            f"allowed: {', '.join(materials_for(thing.category)) or 'none'}"
         )
     others = [other for number, other in enumerate(scene.things) if number != index]
     if not crowd and any(other.category == thing.category for other in others):
@@ -172,6 +233,7 @@ def change_material(
         )
     phrase = MATERIALS[material].phrase
     _check_absent(scene, phrase, crowd=crowd)
+    _check_backdrop(scene.place.context, phrase, thing.category)
     look = Look(seed=seed or thing.look.seed, material=material)
     return Intervention(
         kind="OC",
@@ -189,6 +251,7 @@ def change_material(
 def misleading_category(category: str, context: str, absent_from: Scene) -> str | None:
     """What one would expect in a context instead of a thing: of its shape or nature, if any is."""
     present = {thing.category for thing in absent_from.things} | {category}
+    present.update(PAINTED.get(context, ()))
     at_home = [
         entry
         for entry in CATEGORIES.values()
@@ -212,7 +275,7 @@ def change_context(
     _check_dose(dose)
     if context not in CONTEXTS:
         raise UnknownName("context", context, CONTEXTS)
-    if context in (scene.place.context, *CATEGORIES[thing.category].contexts):
+    if context == scene.place.context or no_surprise(thing.category, context):
         raise UsageError(f"a {thing.category} is no surprise in the context '{context}'")
     expected = negative or misleading_category(thing.category, context, scene)
     if expected is None:
@@ -220,6 +283,7 @@ def change_context(
             f"everything that belongs in the context '{context}' is in the scene already"
         )
     _check_absent(scene, expected, crowd=False)
+    _check_backdrop(context, concept(thing), expected)
     return Intervention(
         kind="CC",
         factual=scene,
@@ -270,14 +334,18 @@ def _check_free(scene: Scene, index: int) -> None:
             )
 
 
-def _swapped(scene: Scene, index: int, category: str, seed: int) -> Scene:
-    thing = _target(scene, index)
+def _check_stand_in(scene: Scene, index: int, category: str) -> None:
     if category not in CATEGORIES:
         raise UnknownName("category", category, CATEGORIES)
-    if category == thing.category:
+    if category == scene.things[index].category:
         raise UsageError(f"a {category} for a {category} is no replacement")
     _check_absent(scene, category, crowd=False)
     _check_free(scene, index)
+
+
+def _swapped(scene: Scene, index: int, category: str, seed: int) -> Scene:
+    thing = _target(scene, index)
+    _check_stand_in(scene, index, category)
     old, new = CATEGORIES[thing.category], CATEGORIES[category]
     airborne = new.flies or new.swims
     stand_in = Thing(
@@ -296,14 +364,18 @@ def _swapped(scene: Scene, index: int, category: str, seed: int) -> Scene:
     return _with_thing(scene, index, stand_in)
 
 
-def replace(scene: Scene, index: int, category: str, *, seed: int = 0) -> Intervention:
-    """Object replacement: another category in the target's stead, with the queries of a quad.
+def replace(
+    scene: Scene, index: int, category: str, *, seed: int = 0, wording: int = 0
+) -> Intervention:
+    """Object replacement: another category fills the target's place, with the queries of a quad.
 
     On the factual picture `negative` is true and `positive` false, on the counterfactual one
-    the other way round.
+    the other way round. `wording` is the number of the reasoning queries (`wordings`).
     """
-    after = _swapped(scene, index, category, seed)
-    old = scene.things[index].category
+    thing = _target(scene, index)
+    _check_stand_in(scene, index, category)
+    after = _with_thing(scene, index, fitted(thing, category, seed))
+    old = thing.category
     return Intervention(
         kind="replacement",
         factual=scene,
@@ -315,8 +387,8 @@ def replace(scene: Scene, index: int, category: str, *, seed: int = 0) -> Interv
         facts={
             "factual referring": referring_query(scene, index),
             "counterfactual referring": referring_query(after, index),
-            "factual reasoning": reasoning_query(old),
-            "counterfactual reasoning": reasoning_query(category),
+            "factual reasoning": reasoning_query(old, wording),
+            "counterfactual reasoning": reasoning_query(category, wording),
         },
     )
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from groundfault.errors import UsageError
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.materials import MATERIALS
-from groundfault.world.objects import CATEGORIES
+from groundfault.world.objects import CATEGORIES, DRAWN
 from groundfault.world.scene import Scene, Thing
+from groundfault.world.wordings import reasoning_wordings
 
 __all__ = [
     "SUBSTANCE_SINCE",
@@ -66,7 +67,7 @@ def concept(thing: Thing) -> str:
     'dog'
     """
     material = material_of(thing)
-    return MATERIALS[material].phrase if material else thing.category
+    return MATERIALS[material].phrase if material else DRAWN[thing.category].noun or thing.category
 
 
 def unreal(category: str) -> str:
@@ -123,13 +124,14 @@ def referring_query(scene: Scene, index: int) -> str:
     raise UsageError(f"no short phrase tells the {count} {name}s of this scene apart")
 
 
-def reasoning_query(category: str) -> str:
-    """Means a category without naming it.
+def reasoning_query(category: str, wording: int = 0) -> str:
+    """Means a category without naming it, in one of the `wordings`.
 
-    >>> reasoning_query("mug")
-    'the thing one drinks coffee from'
+    >>> reasoning_query("mug"), reasoning_query("mug", 1)
+    ('the thing one drinks coffee from', 'the thing with a handle that holds a hot drink')
     """
-    return CATEGORIES[category].purpose
+    ways = reasoning_wordings(category)
+    return ways[wording % len(ways)]
 
 
 def relation_phrase(scene: Scene, index: int) -> str:

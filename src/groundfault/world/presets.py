@@ -16,27 +16,41 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
 from groundfault import __version__
 from groundfault.benchmarks import folder
 from groundfault.errors import UnknownName, UsageError
-from groundfault.io.masks import encode
+from groundfault.io.masks import decode, encode
 from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 from groundfault.world.cases import sample_clean_scene, sample_intervention
+from groundfault.world.contexts import PAINTED
+from groundfault.world.exactness import edit_region
 from groundfault.world.interventions import Intervention
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import SUBSTANCE_SINCE, concept, matching
-from groundfault.world.questions.wording import PAINTED
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
-from groundfault.world.scene import Scene
+from groundfault.world.scene import WORLD_VERSION, Scene
 from groundfault.world.splits import SPLITS, split_of
+from groundfault.world.wordings import training_wordings
 
-__all__ = ["KINDS", "PRESETS", "BuildSettings", "build", "in_order", "make_case", "png"]
+if TYPE_CHECKING:
+    from groundfault.io.masks import BinaryMask
+
+__all__ = [
+    "KINDS",
+    "PRESETS",
+    "BuildSettings",
+    "build",
+    "in_order",
+    "make_case",
+    "png",
+    "region_of_edit",
+]
 
 T = TypeVar("T")
 TASKS = ("referring", "reasoning")
@@ -190,8 +204,8 @@ def _card(preset: str, n: int, settings: BuildSettings, pictures_sha256: str) ->
         protocol=kind.protocol,
         title=kind.title,
         source=(
-            f"rendered by groundfault {__version__}: preset {preset}, n {n}, {chosen}; "
-            f"SHA-256 of the pictures {pictures_sha256}"
+            f"rendered by groundfault {__version__}: world {WORLD_VERSION}, preset {preset}, "
+            f"n {n}, {chosen}; SHA-256 of the pictures {pictures_sha256}"
         ),
         licence="CC0-1.0",
         citation="groundfault, the counterfactual world",
@@ -232,8 +246,9 @@ def _cafe_case(index: int, settings: BuildSettings) -> Built:
         case_id = f"{index:06d}{suffix}"
         tags = {"kind": kind, "dose": f"{dose:g}", "crowd": str(crowd), "split": split_of(edit)}
         tags |= _words(edit) | cluster
-        cases.append(Case(id=case_id, intervention=kind, tags=tags))
         rendered = render(edit.counterfactual)
+        facts = _touched(edit, rendered)
+        cases.append(Case(id=case_id, intervention=kind, tags=tags, facts=facts))
         pictures[f"{case_id}.png"] = png(rendered)
         items += _pair(case_id, f"{case_id}.png", edit, rendered)
     if settings.controls:
@@ -245,6 +260,26 @@ def _cafe_case(index: int, settings: BuildSettings) -> Built:
         pictures[f"{case_id}.png"] = png(rendered)
         items += _control(case_id, f"{case_id}.png", edit, rendered)
     return Built(tuple(cases), tuple(items), pictures)
+
+
+EDIT_REGION = "edit region"
+"""The fact of a case that says which pixels the edit may touch, as COCO's compressed run lengths at
+the size of its pictures."""
+
+
+def _touched(edit: Intervention, edited: Rendered) -> dict[str, str]:
+    return {EDIT_REGION: encode(edit_region(edit, edited))["counts"]}
+
+
+def region_of_edit(case: Case, item: Item) -> BinaryMask | None:
+    """(height, width): the pixels that a case's edit may touch; outside, the picture is as it was.
+
+    None where a case does not say so: before world 2, and of controls, which nobody edited.
+    """
+    counts = case.facts.get(EDIT_REGION)
+    if counts is None:
+        return None
+    return decode({"size": (item.height_px, item.width_px), "counts": counts})
 
 
 def _words(edit: Intervention) -> dict[str, str]:
@@ -325,12 +360,21 @@ def _halluseg_case(index: int, settings: BuildSettings) -> Built:
         "label": edit.negative,
         "edited_label": edit.positive,
         "split": split_of(edit),
+        "wording": _wording(edit) if task == "reasoning" else "",
     }
+    tags = {name: value for name, value in tags.items() if value}
+    case = Case(id=case_id, intervention="replacement", tags=tags, facts=_touched(edit, after))
     return Built(
-        (Case(id=case_id, intervention="replacement", tags=tags),),
+        (case,),
         tuple(items),
         {names["I"]: png(before), names["J"]: png(after)},
     )
+
+
+def _wording(edit: Intervention) -> str:
+    """Whether training has heard the reasoning query of a replacement."""
+    heard = edit.facts["factual reasoning"] in training_wordings(edit.negative)
+    return "used in training" if heard else "held out"
 
 
 def _clean_case(index: int, settings: BuildSettings) -> Built:

@@ -28,7 +28,7 @@ from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import COLOURS, Form, Mark, Part, jittered
 from groundfault.world.materials import MATERIALS
 from groundfault.world.noise import draw_noise
-from groundfault.world.objects import CATEGORIES
+from groundfault.world.objects import DRAWN
 from groundfault.world.relief import (
     Light,
     Relief,
@@ -103,7 +103,7 @@ def reach(scene: Scene, index: int) -> Bools:
 
 def form_of(thing: Thing) -> Form:
     """A thing's geometry, in its colours."""
-    category = find("category", thing.category, CATEGORIES)
+    category = find("category", thing.category, DRAWN)
     return category.draw(
         np.random.default_rng(thing.seed), _main_colour(thing.look, thing.category)
     )
@@ -118,7 +118,7 @@ def find(kind: str, name: str, table: dict[str, T]) -> T:
 
 def colour_of(look: Look, category: str) -> str:
     """The name of a thing's main colour."""
-    usual = CATEGORIES[category].colours
+    usual = DRAWN[category].colours
     return look.colour or usual[look.seed % len(usual)]
 
 
@@ -247,14 +247,26 @@ def _colours(figure: _Figure, look: Look, light: Light) -> Floats:
         material = find("material", look.material, MATERIALS)
         texture = _drawn(figure, lambda canvas: material.texture(canvas, rng))
         return _grounded(material.light(_bent(texture, figure), relief, light), figure)
+    gloss = DRAWN[figure.thing.category].gloss
+    return _grounded(_daylight(_albedo(figure, look, rng), relief, light, gloss), figure)
+
+
+def _albedo(figure: _Figure, look: Look, rng: np.random.Generator) -> Floats:
+    """A figure's own colours and, over them, its surface: (3, n) from 0 to 1.
+
+    A coat by nature leaves eyes, hooves and tyres free; a borrowed one covers every pixel.
+    """
+    borrowed = look.surface != DRAWN[figure.thing.category].surface
+    if look.surface:
+        cover = find("surface", look.surface, SURFACES)
+        pattern = _bent(_drawn(figure, lambda canvas: cover(canvas, rng)), figure)
+        if borrowed:
+            return pattern
     drawn = _drawn(figure, lambda canvas: _paint_own(canvas, figure, look))
     own = take(drawn, figure.own) * np.float32(1 / 255)
     if look.surface:
-        cover = find("surface", look.surface, SURFACES)
-        pattern = _drawn(figure, lambda canvas: cover(canvas, rng))
-        own += (_bent(pattern, figure) - own) * relief.takes
-    gloss = CATEGORIES[figure.thing.category].gloss
-    return _grounded(_daylight(own, relief, light, gloss), figure)
+        own += (pattern - own) * figure.relief.takes
+    return own
 
 
 def _daylight(albedo: Floats, relief: Relief, light: Light, gloss: float) -> Floats:
@@ -317,7 +329,7 @@ def _paint_own(canvas: Any, figure: _Figure, look: Look) -> None:
             )
         elif isinstance(piece, Part):
             canvas.drawPath(piece.path, paint(piece.colour))
-    grain = CATEGORIES[figure.thing.category].grain
+    grain = DRAWN[figure.thing.category].grain
     if grain:
         fur = np.random.default_rng((look.seed, 2))
         area, period = (-1.2, -1.2, 1.2, 1.2), (0.36, 0.12)
@@ -341,7 +353,7 @@ def _shadows(figure: _Figure, scene: Scene) -> list[tuple[tuple[slice, slice], F
     right = max(x + half for x, half in zip(xs, halves, strict=True))
     wide = (right - left) / 2
     away = -scene.light.azimuth * 0.30 * min(thing.scale, 0.4)
-    strength = 0.40 * thing.shadow / (1 + 6 * thing.lift)
+    strength = 0.40 * thing.shadow / (1 + 6 * max(0.0, thing.lift))
     ovals = [
         (
             (left + right) / 2 + away * 0.6,

@@ -17,7 +17,7 @@ from groundfault.errors import UsageError
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import Part, between
 from groundfault.world.materials import MATERIALS
-from groundfault.world.objects import CATEGORIES, Category
+from groundfault.world.objects import CATEGORIES, DRAWN, Category
 from groundfault.world.relations import PAIRS, attach
 from groundfault.world.relief import Light
 from groundfault.world.scene import Look, Place, Scene, Thing
@@ -33,6 +33,7 @@ __all__ = [
     "empty_scene",
     "extent",
     "generator",
+    "hidden_share",
     "new_thing",
     "perspective",
     "place",
@@ -56,6 +57,8 @@ class WorldSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Share of things that belong where they are; the others draw from all categories."""
     material_share: float = 0.0
     """Share of things that are sculptures."""
+    zoom: tuple[float, float] = (1.0, 1.0)
+    """How large things are drawn, at least and at most: below 1 the view is a wider one."""
     relation_share: float = 0.35
     """Share of scenes with two things in a relation: a mug on a table."""
     categories: tuple[str, ...] = ()
@@ -71,6 +74,8 @@ class WorldSettings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"{name} is {getattr(self, name)}; it goes from 0 to 1")
+        if not 0.1 <= self.zoom[0] <= self.zoom[1] <= 2.0:
+            raise UsageError(f"zoom is {self.zoom}; it goes from 0.1 to 2")
         if not 64 <= self.size_px <= 4096:
             raise UsageError(f"size_px is {self.size_px}; pictures go from 64 to 4096 pixels")
         if not 1 <= self.things[0] <= self.things[1] <= 12:
@@ -90,6 +95,10 @@ def sample_scene(seed: int, index: int, settings: WorldSettings = DEFAULTS) -> S
     rng = generator(seed, index)
     scene = empty_scene(rng, _pick(rng, settings.contexts or tuple(CONTEXTS)), settings.size_px)
     count = int(rng.integers(settings.things[0], settings.things[1] + 1))
+    low, high = settings.zoom
+    if (low, high) != (1.0, 1.0):
+        zoom = low * (high / low) ** float(rng.random())
+        scene = msgspec.structs.replace(scene, zoom=zoom)
     things: list[Thing] = []
     if rng.random() < settings.relation_share:
         things = _related(rng, scene, settings)
@@ -146,7 +155,7 @@ def perspective(horizon: float, y: float) -> float:
 @cache
 def extent(category: str) -> tuple[float, float, float, float]:
     """A category's box in form units: left, top, right, bottom."""
-    form = CATEGORIES[category].draw(np.random.default_rng(0), (0.5, 0.5, 0.5))
+    form = DRAWN[category].draw(np.random.default_rng(0), (0.5, 0.5, 0.5))
     boxes = [piece.path.getBounds() for piece in form.pieces if isinstance(piece, Part)]
     return (
         min(box.left() for box in boxes),
@@ -166,7 +175,7 @@ def box_of(thing: Thing) -> tuple[float, float, float, float]:
     return thing.x + left * unit, foot + top * unit, thing.x + right * unit, foot + bottom * unit
 
 
-def _hidden(behind: Thing, front: Thing) -> float:
+def hidden_share(behind: Thing, front: Thing) -> float:
     """Share of the box of `behind` that the box of `front` covers."""
     a, b = box_of(behind), box_of(front)
     wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
@@ -186,7 +195,7 @@ def new_thing(
         seed=int(rng.integers(1 << 31)),
         x=x,
         y=y,
-        scale=entry.size * perspective(scene.horizon, y) * between(rng, 0.92, 1.1),
+        scale=entry.size * scene.zoom * perspective(scene.horizon, y) * between(rng, 0.92, 1.1),
         flip=bool(rng.random() < 0.5),
         turn=between(rng, -6, 6) if lift else _lean(rng, entry),
         lift=lift,
@@ -219,7 +228,7 @@ def place(
             continue
         thing = msgspec.structs.replace(thing, x=between(rng, *room))
         if all(
-            _hidden(thing, other) <= overlap and _hidden(other, thing) <= overlap
+            hidden_share(thing, other) <= overlap and hidden_share(other, thing) <= overlap
             for other in others
         ):
             return thing

@@ -10,7 +10,11 @@ import msgspec
 
 from groundfault.world.relief import Light
 
-__all__ = ["Look", "Place", "Scene", "Thing"]
+__all__ = ["WORLD_VERSION", "Look", "Place", "Scene", "Thing"]
+
+WORLD_VERSION = 2
+"""Goes up whenever the same seed makes other cases or other bytes. What is built says which it was;
+folders of any version are evaluated alike."""
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -73,6 +77,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     dose: float = 0.0
     light: Light = Light()
     horizon: float = 0.5
+    zoom: float = 1.0
+    """How large things are placed in it: below 1 the view is a wider one."""
     things: tuple[Thing, ...] = ()
     """In painting order: the furthest first."""
     size_px: int = 384

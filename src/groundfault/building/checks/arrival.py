@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, share
-from groundfault.building.colours import VISIBLE
+from groundfault.io.colours import VISIBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

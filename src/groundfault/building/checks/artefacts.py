@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, brightness
-from groundfault.building.colours import VISIBLE
 from groundfault.building.editing import shrunk
+from groundfault.io.colours import VISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundfault.building.checks.check import Check, Seen, share
-from groundfault.building.colours import VISIBLE
+from groundfault.io.colours import VISIBLE
 
 __all__ = ["CHECK", "INSIDE"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from groundfault.building.checks.check import SURFACES, Check, Seen
-from groundfault.building.colours import VISIBLE
+from groundfault.io.colours import VISIBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,6 +26,8 @@ __all__ = [
     "named",
     "named_denied",
     "names_one_of",
+    "other_names",
+    "wider_kind",
 ]
 
 NOBODY = Denied()
@@ -148,6 +150,29 @@ def ancestors(name: str) -> frozenset[str]:
             if word == _known(head(name)):
                 left.extend(_synonyms().get(word, ()))
     return frozenset(found)
+
+
+def other_names(name: str) -> tuple[str, ...]:
+    """Other words for a thing, in order; none if the table has none.
+
+    >>> other_names("sofa"), other_names("flurb")
+    (('couch', 'settee'), ())
+    """
+    known = _known(head(name))
+    return tuple(sorted(_synonyms().get(known, frozenset()) - {known, plain(name)}))
+
+
+def wider_kind(name: str) -> str:
+    """What a thing is a kind of, as the table has it first by name; "" if it has nothing but
+    "thing".
+
+    >>> wider_kind("dog"), wider_kind("sofa"), wider_kind("flurb")
+    ('mammal', 'furniture', '')
+    """
+    known = _known(head(name))
+    names = {known, *_synonyms().get(known, ())}
+    parents = {parent for each in names for parent in _parents().get(each, ())}
+    return min(parents - names - {"thing"}, default="")
 
 
 def kin(first: str, second: str) -> Kinship:

@@ -9,7 +9,10 @@ from groundfault.building.questions.validators import NotAsked, required
 from groundfault.building.records import Candidate
 from groundfault.exams.counting import LEAST_APART, Counted
 
-__all__ = ["counted", "counting_facts", "number_of", "paired"]
+__all__ = ["TWIN_CANDIDATE", "counted", "counting_facts", "number_of", "paired"]
+
+TWIN_CANDIDATE = "twin_candidate"
+"""The fact that names the candidate whose photograph is the twin."""
 
 
 def number_of(candidate: Candidate) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from groundfault.building.colours import lab
+from groundfault.io.colours import lab
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,13 @@ import numpy as np
 from groundfault.benchmarks.reactbench import LAYOUT
 from groundfault.benchmarks.reactbench import Question as Row
 from groundfault.building.questions.attribute import attribute_facts, changed
-from groundfault.building.questions.counting import counted, counting_facts, number_of, paired
+from groundfault.building.questions.counting import (
+    TWIN_CANDIDATE,
+    counted,
+    counting_facts,
+    number_of,
+    paired,
+)
 from groundfault.building.questions.erasure import erased, erasure_facts
 from groundfault.building.questions.tracing import traced, tracing_facts
 from groundfault.building.questions.validators import NotAsked, check_key
@@ -29,7 +35,7 @@ from groundfault.io.interrupts import stop_if_requested
 
 __all__ = ["QuestionSettings", "QuestionStage"]
 
-VERSION = "1"
+VERSION = "2"
 
 
 @runtime_checkable
@@ -180,7 +186,7 @@ class QuestionStage:
             assert twin.edited is not None
             size = f"{twin.photograph.height_px}x{twin.photograph.width_px}"
             facts |= {"twin": twin.edited.before, "twin_size": size, "twin_count": str(about.twin)}
-            facts["twin_photograph"] = twin.photograph.id
+            facts |= {"twin_photograph": twin.photograph.id, TWIN_CANDIDATE: twin.id}
         return facts, ask_counting(rng, places, about)
 
 

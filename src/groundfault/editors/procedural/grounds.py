@@ -13,7 +13,7 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
 from groundfault.editors.procedural.neighbours import Company, foot_of
-from groundfault.editors.procedural.relocation import view_of
+from groundfault.editors.procedural.repertoire import HEIGHTS_M
 
 __all__ = ["Place", "free_place", "ground_of"]
 
@@ -104,13 +104,13 @@ def free_place(
     rows, columns = box_of(room.mask)
     shape = room.mask[rows, columns]
     shape = shape[:, ::-1] if flipped else shape
-    view = view_of(room.mask, category)
+    horizon = _horizon(room.mask, category)
     best: _Tried | None = None
     for depth in DEPTHS[:3] if leaves else DEPTHS:
         foot = rows.stop + round(depth * len(shape))
         scale = 1.0
-        if view is not None and view.horizon_px < rows.stop - 0.2 * len(shape):
-            scale = (foot - view.horizon_px) / (rows.stop - view.horizon_px)
+        if horizon is not None and horizon < rows.stop - 0.2 * len(shape):
+            scale = (foot - horizon) / (rows.stop - horizon)
         scale = float(np.clip(scale, 0.5, 1.15)) if depth else 1.0
         for found in _tried(room, shape, foot, scale, leaves):
             if best is None or found.cost < best.cost:

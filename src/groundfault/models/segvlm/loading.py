@@ -73,14 +73,16 @@ def load_vlm(folder: Path, placement: Placement) -> tuple[Any, Any]:
 
 
 def load_bases(
-    vlm: str, decoder: str, options: ModelOptions
+    vlm: str, decoder: str, options: ModelOptions, *, vlm_device: str = ""
 ) -> tuple[Any, Any, Any, tuple[str, str]]:
-    """What a training stands on: model, processor, mask decoder, and the identities of both."""
+    """What a training stands on: model, processor, mask decoder, and the identities of both.
+    `vlm_device` is another place for the model, which may be too large for the decoder's."""
     from groundfault.models.segvlm.decoders import load_decoder
 
     placement = Placement.of(options)
     first, second = checkpoints.fetch((vlm, decoder), options)
-    model, processor = load_vlm(first.folder, placement)
+    own = Placement(vlm_device, placement.dtype) if vlm_device else placement
+    model, processor = load_vlm(first.folder, own)
     return (
         model,
         processor,

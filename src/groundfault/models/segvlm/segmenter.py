@@ -44,6 +44,8 @@ class SegVLMSegmenter:
     """One question per phrase, answered greedily."""
 
     any_sizes = True
+    synced = False
+    """Whether several processes say every word together, until the last of them has ended."""
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class SegVLMSegmenter:
                 top_k=None,
                 return_dict_in_generate=True,
                 output_logits=True,
+                synced_gpus=self.synced,
             )
         said = made.sequences[:, inputs["input_ids"].shape[1] :].tolist()
         return [self._spoken(row, tokens, made.logits, states) for row, tokens in enumerate(said)]

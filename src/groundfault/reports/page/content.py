@@ -12,6 +12,8 @@ from groundfault.errors import GroundfaultError
 from groundfault.metrics import family
 from groundfault.published import is_published_data
 from groundfault.records import Estimate
+from groundfault.reports.audits import audit_tables
+from groundfault.reports.page.along_t import along_t_section
 from groundfault.reports.page.exam_answers import Material
 from groundfault.reports.page.exam_sections import exam_sections, find
 from groundfault.reports.page.exam_tables import exam_latex, took_table
@@ -43,8 +45,11 @@ EXAM = "exam"
 """The protocol whose chapters have sections of their own."""
 MOST_RANKED = 30
 """Beyond so many runs only Overall is ranked: pairs grow with their square."""
+MOST_NAMED = 5
+"""More models than these are counted, not named."""
 SECTIONS = (
     kinds_section,
+    along_t_section,
     thresholds_section,
     overlap_section,
     calibration_section,
@@ -65,10 +70,14 @@ class ChapterPage(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     """What a reader must know about the data."""
     asked: str
+    tested: str
+    """Who was asked, and how much."""
     verdict: tuple[tuple[str, str], ...]
     """Sentences: a name, and what is said of it."""
     warnings: tuple[str, ...]
-    tables: tuple[HeadlineTable, ...]
+    parts: tuple[tuple[str, tuple[HeadlineTable, ...]], ...]
+    """Tables by slice: all of its cases, then each split."""
+    splits: tuple[str, ...]
     table_note: str
     published_note: str
     published_heading: str
@@ -92,6 +101,10 @@ def chapter_page(
     conventions = conventions_table({run.name: run.summary for run in chapter.runs}, ["Overall"])
     below = [] if conventions is None else [conventions]
     tables = tuple(headline_tables(context, headlines))
+    if protocol.pictures_first:
+        tables = tables[:1]
+        below += [*audit_tables({run.name: run.summary for run in chapter.runs})][1:]
+    parts = dict.fromkeys(table.part for table in tables)
     if material is not None:
         notes += material.notes
     if material is None or protocol.name != EXAM:
@@ -109,9 +122,11 @@ def chapter_page(
         apart=chapter.apart,
         about=summary.about,
         asked=protocol.asked,
+        tested=_tested(context),
         verdict=tuple(_verdict(context)),
         warnings=(*_warnings(context), *notes),
-        tables=tables,
+        parts=tuple((part, tuple(t for t in tables if t.part == part)) for part in parts),
+        splits=tuple(dict.fromkeys(table.split for table in tables)),
         table_note=table_note(context),
         published_note=published_note(context) if any(t.published for t in tables) else "",
         published_heading=(
@@ -133,7 +148,7 @@ def _comparisons(chapter: Chapter, metrics: Sequence[str]) -> dict[str, Comparis
     if len(chapter.runs) < 2 or not _can_compare(chapter):
         return {}
     rows = [row for row, content in chapter.runs[0].summary.rows.items() if content.n_cases]
-    if len(chapter.runs) > MOST_RANKED:
+    if len(chapter.runs) > MOST_RANKED or chapter.protocol.pictures_first:
         rows = ["Overall"]
     metrics = [name for name in metrics if chapter.protocol.metric(name).is_ranked]
     runs = Runs.read([run.folder for run in chapter.runs])
@@ -150,6 +165,17 @@ def _can_compare(chapter: Chapter) -> bool:
     except GroundfaultError:
         return False
     return True
+
+
+def _tested(context: Context) -> str:
+    """Who was asked how much, as "a, b and 4 baselines on 240 cases"."""
+    names = [run.name for run in context.models]
+    named = names if len(names) <= MOST_NAMED else [f"{len(names)} models"]
+    apart = len(context.runs) - len(names)
+    if apart:
+        named = [*named, "1 baseline" if apart == 1 else f"{apart} baselines"]
+    n = context.runs[0].summary.rows["Overall"].n_cases
+    return f"{_listed(named)} on {n:,} {'case' if n == 1 else 'cases'}."
 
 
 def _verdict(context: Context) -> Iterable[tuple[str, str]]:

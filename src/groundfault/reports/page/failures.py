@@ -16,6 +16,8 @@ IOUS = ("IoU_fact", "IoU_textual", "IoU_visual", "IoU_cf")
 
 def judged_case(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
     """The cells of a case and how bad it is; None where nothing is wrong or nothing is known."""
+    if "comparison" in row:
+        return _judge_comparison(row)
     if row.get("positive_cell") and row.get("negative_cell"):
         return _judge_pair(row)
     if "IoU_textual" in row:
@@ -29,6 +31,24 @@ def judged_case(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
         highest = max(row["positive_scores"] or (0.0,))
         return (("missed",), 1 - highest) if there else (("false alarm",), 1 + highest)
     return None
+
+
+TELLING = (
+    "change", "kind_of", "part_of", "same", "kept", "absent", "turned", "exclusive",
+)  # fmt: skip
+"""Kinds of comparisons of an audit, what tells most last."""
+
+
+def _judge_comparison(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:
+    """Two phrases that exclude each other tell most, a changed picture least; among like ones the
+    surer answers do."""
+    if not row["wrong"]:
+        return None
+    scores = [row["first_score"], row["second_score"]]
+    accepted = [score for score in scores if score is not None]
+    both = row["comparison"] == "exclusive"
+    sure = (min if both else max)(accepted, default=0.0)
+    return (row["wrong"],), TELLING.index(row["comparison"]) + min(max(sure, 0.0), 0.99)
 
 
 def _judge_pair(row: Mapping[str, Any]) -> tuple[tuple[str, ...], float] | None:

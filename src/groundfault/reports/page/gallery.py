@@ -18,6 +18,7 @@ import msgspec
 from groundfault.errors import GroundfaultError
 from groundfault.io.masks import decode
 from groundfault.records import Item, Outcome, Prediction, Role
+from groundfault.reports.page.comparisons import compared_answers
 from groundfault.reports.page.failures import POOR_IOU, judged_case
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.outlines import outline, shrink
@@ -121,11 +122,11 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
 def make_gallery(
     found: Sequence[Chapter], *, sources: Sources, max_cases: int, pictures: Pictures
 ) -> Gallery:
-    """The worst cases of all runs; colours are those of each chapter."""
+    """The worst cases of all models; colours are those of each chapter."""
     wrong = [
         _wrong(number, run, series)
         for number, chapter in enumerate(found)
-        for series, run in enumerate(chapter.runs)
+        for series, run in enumerate(chapter.models)
     ]
     quota = max(1, max_cases // max(len(wrong), 1))
     chosen = [case for listed in wrong for case in _in_turn(listed, quota)][:max_cases]
@@ -265,9 +266,10 @@ def _chosen(
     judged: tuple[tuple[str, ...], float] | None,
 ) -> _Chosen:
     cells, severity = judged or ((), 0.0)
-    kind = row.get("intervention") or row.get("task") or row.get("premise") or row.get("size")
+    named = ("intervention", "task", "premise", "size", "name")
+    kind = next((row[column] for column in named if row.get(column)), "")
     return _Chosen(
-        chapter=chapter, run=run, series=series, place=place, row=row, kind=kind or "",
+        chapter=chapter, run=run, series=series, place=place, row=row, kind=kind,
         cells=cells, severity=severity,
     )  # fmt: skip
 
@@ -295,7 +297,7 @@ def _answers(
     items = {
         str(case.row[name])
         for case in wanted
-        for name in ("positive_id", "negative_id", "query_id")
+        for name in ("positive_id", "negative_id", "query_id", "first_id", "second_id")
         if case.row.get(name)
     }
     quads = "IoU_textual" in run.columns  # its table names no items: keep them all
@@ -337,6 +339,9 @@ def _questions(
 ) -> Iterable[tuple[str, str, str, bool | None, str, str]]:
     """Role, query, verdict, whether it is right, scores, item id: for each question of a case."""
     row = case.row
+    if "comparison" in row:
+        yield from compared_answers(row)
+        return
     if row.get("positive_cell") or _failed_pair(row):
         for side, sign, good in (("positive", "p⁺", "TA-TP"), ("negative", "p⁻", "TN")):
             cell = row[f"{side}_cell"]

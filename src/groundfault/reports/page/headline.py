@@ -54,27 +54,52 @@ class HeadlineTable(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     label: str
+    part: str
+    """The slice without its split, as "SM"."""
+    split: str
+    """ "" for all splits."""
     n_cases: int
     columns: tuple[tuple[str, str, str], ...]
     """Name, which way is better, meaning."""
     rows: tuple[HeadlineRow, ...]
+    baselines: tuple[HeadlineRow, ...] = ()
+    """On one line each, never ranked."""
     published: tuple[HeadlineRow, ...] = ()
 
 
 def headline_tables(context: Context, metrics: Sequence[str]) -> Iterable[HeadlineTable]:
     declared = [context.metric(name) for name in metrics]
     columns = tuple((m.heading, m.arrow, m.about) for m in declared)
+    told = len(context.models)
     for row, content in context.runs[0].summary.rows.items():
         if not content.n_cases:
             continue
+        part, split = _part_and_split(row, context.splits)
+        rows = tuple(_run_row(context, k, row, metrics) for k in range(len(context.runs)))
         yield HeadlineTable(
             id=context.figure_name("table", row),
             label=context.slice_name(row),
+            part=context.slice_name(part),
+            split=split,
             n_cases=content.n_cases,
             columns=columns,
-            rows=tuple(_run_row(context, k, row, metrics) for k in range(len(context.runs))),
+            rows=rows[:told],
+            baselines=rows[told:],
             published=tuple(_published(context, row, metrics)),
         )
+
+
+def _part_and_split(row: str, splits: Sequence[str]) -> tuple[str, str]:
+    """
+    >>> [_part_and_split(row, ["seen", "unseen pair"]) for row in ("SM", "seen", "SM unseen pair")]
+    [('SM', ''), ('Overall', 'seen'), ('SM', 'unseen pair')]
+    """
+    for split in sorted(splits, key=len, reverse=True):
+        if row == split:
+            return "Overall", split
+        if row.endswith(f" {split}"):
+            return row.removesuffix(f" {split}"), split
+    return row, ""
 
 
 def headline_latex(title: str, table: HeadlineTable) -> tuple[str, str]:
@@ -84,7 +109,7 @@ def headline_latex(title: str, table: HeadlineTable) -> tuple[str, str]:
             Cell(row.name, row.detail),
             *(Cell(cell.text, _bracketed(cell.interval), strong=cell.best) for cell in row.cells),
         ]
-        for row in table.rows
+        for row in (*table.rows, *table.baselines)
     ]
     columns = ["run", *(f"{name} {arrow}".rstrip() for name, arrow, _ in table.columns)]
     caption = f"{title}: {table.label}, {table.n_cases:,} cases"
@@ -206,7 +231,7 @@ def table_note(context: Context) -> str:
             "columns of the table, p < 0.05); “=” where several have it."
         )
     if any(comparison.baselines for comparison in context.comparisons.values()):
-        parts.append("Baselines are not ranked.")
+        parts.append("Baselines are not ranked; point at a value to see its interval.")
     if any(
         estimate.undefined is True
         for run in context.runs

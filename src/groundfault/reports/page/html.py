@@ -33,6 +33,7 @@ from groundfault.reports.page.inputs import Chapter, RunData, chapters, load_run
 from groundfault.reports.page.panels import PICTURE_PX, panel_figures
 from groundfault.reports.page.pictures import Pictures
 from groundfault.reports.page.sources import Sources
+from groundfault.reports.page.telling import telling_case
 from groundfault.reports.page.words import slice_name
 from groundfault.reports.tables import printable
 from groundfault.runs.run import Run
@@ -72,6 +73,11 @@ def write_report(
     masks = [chapter for chapter in found if chapter not in materials]
     sources = Sources(None if is_exam_folder(images_from) else images_from)
     pictures = Pictures()
+    telling = {
+        page.id: telling_case(chapter, sources=sources, pictures=pictures)
+        for page, chapter in zip(pages, found, strict=True)
+        if chapter in masks
+    }
     gallery = (
         make_gallery(masks, sources=sources, max_cases=max_cases, pictures=pictures)
         if masks
@@ -86,7 +92,9 @@ def write_report(
     html = environment.get_template("report.html").render(
         title=_title(pages, found),
         chapters=pages,
+        telling=telling,
         several=len(pages) > 1,
+        pictures_first=len(found) == 1 and found[0].protocol.pictures_first,
         gallery=gallery,
         cards=cards,
         episodes=episodes,

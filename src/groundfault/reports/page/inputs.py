@@ -6,6 +6,7 @@ with the same ground truth, and the same reading of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,8 @@ from groundfault.analysis.summary import read_results
 from groundfault.errors import UsageError
 from groundfault.io.store import is_there, note_of, read_json
 from groundfault.protocols import Protocol, of_summary
-from groundfault.records import Summary
+from groundfault.records import Estimate, Summary
+from groundfault.registry import is_baseline
 from groundfault.reports.sweeps import DEFAULT_T, DEFAULT_TAU
 from groundfault.runs.run import Run
 
@@ -50,6 +52,11 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def protocol(self) -> Protocol:
         """How it was scored."""
         return of_summary(self.summary)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether nothing was learnt for it."""
+        return is_baseline(self.run.model if self.run else self.name)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -84,6 +91,12 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         value = self.summary.settings.get("tau")
         return float(value) if isinstance(value, (int, float)) else None
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that its cases are of, in order of their names."""
+        named = self.table.column("split").unique().to_pylist() if "split" in self.columns else ()
+        return tuple(sorted(str(split) for split in named if split))
+
     def member(self, row: str) -> NDArray[np.bool_]:
         """(entries,) which entries of the case table count in a row of the result table."""
         return np.array([row in listed for listed in self.table.column("rows").to_pylist()], bool)
@@ -91,14 +104,12 @@ class RunData(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def rows(self, *, control: bool = False) -> list[str]:
         """Table rows that have cases, without doses, splits and, unless asked, controls and
         twins."""
-        splits = self.table.column("split").to_pylist() if "split" in self.columns else ()
-        names = tuple({split for split in splits if split})
         return [
             row
             for row, content in self.summary.rows.items()
             if content.n_cases
             and not row.startswith("dose ")
-            and not row.endswith(names)
+            and not row.endswith(self.splits)
             and (control or row not in (CONTROL, TWIN))
         ]
 
@@ -117,6 +128,12 @@ class Chapter(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def protocol(self) -> Protocol:
         """How its runs were scored."""
         return self.runs[0].protocol
+
+    @property
+    def models(self) -> tuple[RunData, ...]:
+        """The first of the runs, which figures and words are about: all but the baselines, or
+        those if there is nothing else."""
+        return tuple(run for run in self.runs if not run.is_baseline) or self.runs
 
 
 def load_runs(folders: Sequence[Path]) -> list[RunData]:
@@ -160,13 +177,26 @@ def chapters(runs: Sequence[RunData], *, with_published: bool = False) -> list[C
         keys = [key for key in groups if key[0] == benchmark]
         for number, key in enumerate(keys, start=1):
             apart = _difference(groups[key][0], keys, key, number)
-            members = tuple(groups[key])
+            members = tuple(_in_order(groups[key]))
             found.append(
                 Chapter(
                     benchmark=benchmark, runs=members, apart=apart, with_published=with_published
                 )
             )
     return found
+
+
+def _in_order(runs: Sequence[RunData]) -> list[RunData]:
+    """The best first by the protocol's main metric, those without a value last; then baselines."""
+    metric = runs[0].protocol.main
+    higher = metric == "" or runs[0].protocol.metric(metric).better != "lower"
+
+    def place(run: RunData) -> tuple[bool, float]:
+        value = run.summary.rows["Overall"].metrics.get(metric, Estimate(None)).value
+        worth = -math.inf if value is None else value if higher else -value
+        return run.is_baseline, -worth
+
+    return sorted(runs, key=place)
 
 
 def _key(run: RunData) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ DOSES_AS_THEY_ARE = 12
 def kinds_section(context: Context) -> Section | None:
     """Bars by intervention, task or size."""
     metrics = [metric for metric in context.protocol.bars if metric in context.known]
-    values = [_by_slice(run) for run in context.runs]
+    values = [_by_slice(run) for run in context.models]
     labels = [label for label in values[0] if all(label in other for other in values)]
     if not metrics:
         return None
@@ -85,7 +85,7 @@ def _groups(
     return [
         (
             context.slice_name(label),
-            [Bar(k, run.name, values[k][label][metric]) for k, run in enumerate(context.runs)],
+            [Bar(k, run.name, values[k][label][metric]) for k, run in enumerate(context.models)],
         )
         for label in labels
     ]
@@ -98,11 +98,7 @@ def _hardest(
     metric: str,
 ) -> str:
     """Where the models do worst on a metric."""
-    told = [
-        (run.name, by)
-        for run, by in zip(context.runs, values, strict=True)
-        if run in context.models
-    ]
+    told = [(run.name, by) for run, by in zip(context.models, values, strict=True)]
 
     def mean(label: str) -> float:
         found = [by[label][metric].value for _, by in told]
@@ -157,13 +153,13 @@ def _contributions(run: RunData) -> tuple[Any, Any, Metrics]:
 
 def dose_section(context: Context) -> Section | None:
     """False answers against the strength of the edit."""
-    if not all(_has_doses(run) for run in context.runs):
+    if not all(_has_doses(run) for run in context.models):
         return None
-    doses = [_doses(run) for run in context.runs]
+    doses = [_doses(run) for run in context.models]
     levels = sorted({dose for listed in doses for dose in listed if dose is not None})
     if len(levels) < 2:
         return None
-    kinds = _kinds_of_doses(context.runs[0], doses[0])
+    kinds = _kinds_of_doses(context.models[0], doses[0])
     partly = [kind for kind, found in kinds.items() if len(found) < len(levels)]
     whole = [kind for kind in kinds if kind not in partly]
     wanted = [(metric, "", whole or list(kinds)) for metric in _rates(context)]
@@ -174,7 +170,7 @@ def dose_section(context: Context) -> Section | None:
     for metric, kind, members in wanted:
         by_dose = [
             _sliced(run, _only(run, listed, members), levels)
-            for run, listed in zip(context.runs, doses, strict=True)
+            for run, listed in zip(context.models, doses, strict=True)
         ]
         reading = reading or _dose_reading(context, by_dose, metric)
         name = f"{metric} by dose" + (f": {context.slice_name(kind)}" if kind else "")
@@ -239,11 +235,10 @@ def _dose_reading(
     context: Context, by_dose: Sequence[Mapping[float, Mapping[str, Estimate]]], metric: str
 ) -> str:
     """Which curves rise or fall, and where they would start: at the unedited pictures."""
-    told = [run.name for run in context.models]
     ways: dict[str, list[str]] = {"rises": [], "falls": [], "stays within its bands": []}
-    for run, found in zip(context.runs, by_dose, strict=True):
+    for run, found in zip(context.models, by_dose, strict=True):
         weakest, strongest = found[min(found)][metric], found[max(found)][metric]
-        if run.name in told and None not in (weakest.low, strongest.low):
+        if None not in (weakest.low, strongest.low):
             change = " → ".join(quoted(context, metric, end)[0] for end in (weakest, strongest))
             ways[_way(weakest, strongest)].append(f"{run.name} {change}")
     words = " ".join(
@@ -306,7 +301,7 @@ def _dose_curves(
     context: Context, by_dose: Sequence[Mapping[float, Mapping[str, Estimate]]], metric: str
 ) -> list[Curve]:
     lines = []
-    for k, run in enumerate(context.runs):
+    for k, run in enumerate(context.models):
         known = [(dose, estimate) for dose, found in by_dose[k].items()
                  if (estimate := found[metric]).value is not None]  # fmt: skip
         if known:
@@ -325,14 +320,14 @@ def _dose_curves(
 
 def split_section(context: Context) -> Section | None:
     """Seen against unseen, where the cases say which they are."""
-    if not all("split" in run.columns for run in context.runs):
+    if not all("split" in run.columns for run in context.models):
         return None
-    labels = [_labels(run, "split") for run in context.runs]
+    labels = [_labels(run, "split") for run in context.models]
     wanted = sorted({str(label) for listed in labels for label in listed if label})
     if len(wanted) < 2:
         return None
     values = [
-        _sliced(run, listed, wanted) for run, listed in zip(context.runs, labels, strict=True)
+        _sliced(run, listed, wanted) for run, listed in zip(context.models, labels, strict=True)
     ]
     figures = [
         bars(
@@ -369,7 +364,9 @@ def profile_section(context: Context) -> Section | None:
     axes = _radar_axes(context)
     if len(axes) < 3:
         return None
-    series = [(k, run.name, [read(run) for _, read in axes]) for k, run in enumerate(context.runs)]
+    series = [
+        (k, run.name, [read(run) for _, read in axes]) for k, run in enumerate(context.models)
+    ]
     figure = radar(
         context.figure_name("radar"), "Profile: outward is better",
         [label for label, _ in axes], series,
@@ -408,8 +405,8 @@ def _radar_axes(
 
         return value
 
-    summary = context.runs[0].summary
-    rows = context.runs[0].rows()
+    summary = context.models[0].summary
+    rows = context.models[0].rows()
     known = summary.rows["Overall"].metrics
     if "AFPR" in known:
         slices = [row for row in rows if row != "Overall"] or ["Overall"]

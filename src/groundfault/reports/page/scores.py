@@ -20,7 +20,7 @@ SPREAD_EDGES = tuple(round(-1 + 0.1 * k, 1) for k in range(21))
 def calibration_section(context: Context) -> Section | None:
     """Do scores on p⁺ mean what they say?"""
     figures, errors = [], []
-    for k, run in enumerate(context.runs):
+    for k, run in enumerate(context.models):
         if not has_pairs(run):
             continue
         entry, score, overlap = predictions(run, "positive")
@@ -34,8 +34,7 @@ def calibration_section(context: Context) -> Section | None:
                 context.figure_name("calibration", run.name), f"{run.name}: on the object", k, bins
             )
         )
-        if run in context.models:
-            errors.append(f"{run.name}’s scores {_calibrated(bins, error)}")
+        errors.append(f"{run.name}’s scores {_calibrated(bins, error)}")
     if not figures:
         return None
     return Section(
@@ -79,12 +78,12 @@ def _calibrated(bins: Sequence[Bin], error: float) -> str:
 def spread_section(context: Context) -> Section | None:
     """How ΔIoU is spread over cases."""
     names = ("dIoU_textual", "dIoU_visual")
-    if not all(run.columns.issuperset(names) for run in context.runs):
+    if not all(run.columns.issuperset(names) for run in context.models):
         return None
     figures, shares = [], []
     for metric in names:
         strips = []
-        for k, run in enumerate(context.runs):
+        for k, run in enumerate(context.models):
             values = np.array(
                 [value for value in run.table.column(metric).to_pylist() if value is not None]
             )
@@ -94,7 +93,7 @@ def spread_section(context: Context) -> Section | None:
             below = float((values <= 0).mean())
             estimate = run.summary.rows["Overall"].metrics[metric]
             strips.append(Strip(k, run.name, (counted / len(values)).tolist(), estimate, below))
-            if metric == "dIoU_textual" and run in context.models:
+            if metric == "dIoU_textual":
                 shares.append(f"{run.name} in {share(below)} of cases")
         if strips:
             figures.append(

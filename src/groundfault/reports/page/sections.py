@@ -11,7 +11,6 @@ from groundfault.analysis.compare import Comparison
 from groundfault.metrics import Metric
 from groundfault.protocols import Protocol
 from groundfault.records import Estimate
-from groundfault.registry import BASELINES
 from groundfault.reports.page.drawing import Figure
 from groundfault.reports.page.inputs import Chapter, RunData
 from groundfault.reports.page.words import data_title, slice_name
@@ -65,9 +64,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def models(self) -> tuple[RunData, ...]:
-        """The runs that are told about: baselines only if there is nothing else."""
-        found = (run for run in self.runs if run.name.partition(":")[0] not in BASELINES)
-        return tuple(found) or self.runs
+        """The runs that figures and words are about; they come first."""
+        return self.chapter.models
 
     @property
     def protocol(self) -> Protocol:
@@ -78,6 +76,11 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     def title(self) -> str:
         """What the data is called."""
         return data_title(self.runs[0].summary, self.protocol)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that the cases are of."""
+        return self.runs[0].splits
 
     @property
     def known(self) -> Mapping[str, Estimate]:

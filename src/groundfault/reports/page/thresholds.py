@@ -35,10 +35,10 @@ SCALES = (0.08, 0.2, 0.4, 1.0)
 
 def thresholds_section(context: Context) -> Section | None:
     """The trade-off along t, every (t, τ), and where another model wins."""
-    if not all(has_pairs(run) for run in context.runs):
+    if not all(has_pairs(run) for run in context.models):
         return None
-    all_points = [points_of(run) for run in context.runs]
-    places = [_place(run) for run in context.runs]
+    all_points = [points_of(run) for run in context.models]
+    places = [_place(run) for run in context.models]
     panels = [_trade_off(context, all_points)]
     findings: list[str] = []
     for metric in SURFACE_METRICS:
@@ -53,7 +53,7 @@ def thresholds_section(context: Context) -> Section | None:
                 leads_map(
                     context.figure_name("winner", metric),
                     f"Who has the {'lowest' if lower else 'highest'} {declared.short}",
-                    leads, [run.name for run in context.runs], T_GRID, TAU_GRID,
+                    leads, [run.name for run in context.models], T_GRID, TAU_GRID,
                     place=places[0] if same else None,
                 )
             )  # fmt: skip
@@ -68,7 +68,7 @@ def thresholds_section(context: Context) -> Section | None:
                 f"{run.name}: {context.metric(metric).short}",
                 values, T_GRID, TAU_GRID, place=place, text=share, top=top,
             )
-            for run, values, place in zip(context.runs, surfaces, places, strict=True)
+            for run, values, place in zip(context.models, surfaces, places, strict=True)
         ]  # fmt: skip
         panels.append(
             Panel(label=context.metric(metric).short, figures=tuple(figures), reading=reading)
@@ -106,7 +106,7 @@ def _trade_off(context: Context, all_points: Sequence[Points]) -> Panel:
     """Found against fooled while t goes from strict to lenient."""
     ts = T_GRID[::-1]
     lines = []
-    for k, (run, points) in enumerate(zip(context.runs, all_points, strict=True)):
+    for k, (run, points) in enumerate(zip(context.models, all_points, strict=True)):
         number = _tau_number(run)
         fooled = [float(counts(points, "AFPR", t, number).mean()) for t in ts]
         found = [float(counts(points, "found", t, number).mean()) for t in ts]
@@ -154,10 +154,7 @@ def _common_rows(all_points: Sequence[Points]) -> NDArray[np.int64]:
 def _leads(
     context: Context, all_points: Sequence[Points], common: NDArray[np.int64], metric: str
 ) -> tuple[Leads, list[str]]:
-    """Which model is best at every point, and which pairs change order beyond noise.
-
-    Baselines stand apart: never accepting anything would win AFPR everywhere.
-    """
+    """Which model is best at every point, and which pairs change order beyond noise."""
     members = [np.searchsorted(points.row, common) for points in all_points]
     case = all_points[0].case[members[0]]
     sign = 1.0 if context.metric(metric).better == "lower" else -1.0
@@ -165,8 +162,8 @@ def _leads(
     def at(k: int, t: float, tau_number: int) -> NDArray[np.bool_]:
         return counts(all_points[k], metric, t, tau_number)[members[k]]
 
-    told = [k for k, run in enumerate(context.runs) if run in context.models]
-    own = {k: at(k, context.runs[k].own_t, _tau_number(context.runs[k])) for k in told}
+    told = range(len(context.models))
+    own = {k: at(k, context.models[k].own_t, _tau_number(context.models[k])) for k in told}
     home = min(told, key=lambda k: sign * float(own[k].mean()))
     home_order = {(a, b): ahead(own[a], own[b], case) for a, b in combinations(told, 2)}
     shape = (len(TAU_GRID), len(T_GRID))
@@ -185,7 +182,7 @@ def _leads(
                 reversed_at[a, b] += sure and now_sure and (now > 0) != (difference > 0)
     name = context.metric(metric).short
     return leads, [
-        f"{context.runs[a].name} and {context.runs[b].name} change places on {name}, "
+        f"{context.models[a].name} and {context.models[b].name} change places on {name}, "
         f"beyond noise, at {times} of {shape[0] * shape[1]} points of the grid."
         for (a, b), times in reversed_at.items()
         if times
@@ -204,12 +201,12 @@ def _flip_reading(leads: Leads, metric: str) -> str:
 
 def overlap_section(context: Context) -> Section | None:
     """AFPR along τ, by slice."""
-    if not all(has_pairs(run) for run in context.runs):
+    if not all(has_pairs(run) for run in context.models):
         return None
     figures, drops, any_false = [], [], False
-    for row in context.runs[0].rows():
+    for row in context.models[0].rows():
         lines = []
-        for k, run in enumerate(context.runs):
+        for k, run in enumerate(context.models):
             points = points_of(run, row=row)
             if not len(points.row):
                 continue
@@ -223,7 +220,6 @@ def overlap_section(context: Context) -> Section | None:
             lines.append(Curve(k, run.name, TAU_GRID, shares, low, high, _tau_number(run)))
             if row == "Overall":
                 any_false |= shares[2] > 0
-            if row == "Overall" and run in context.models:
                 drops.append(f"{share(shares[2])} to {share(shares[6])} ({run.name})")
         if not lines:
             continue

@@ -17,8 +17,9 @@ import numpy as np
 from groundfault.models.nano import words_of
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import SYNONYMS, concept, material_of, reasoning_query, unreal
+from groundfault.world.phrases import SYNONYMS, concept, material_of, unreal
 from groundfault.world.scene import Scene, Thing
+from groundfault.world.wordings import training_wordings
 
 __all__ = ["EASY", "TEMPTING", "TRUE", "Question", "ask", "how_often", "vocabulary", "wordings"]
 
@@ -43,7 +44,7 @@ def wordings(name: str) -> tuple[str, ...]:
         f"the {name}",
         unreal(name),
         f"real {name}",
-        reasoning_query(name),
+        *training_wordings(name),
         *SYNONYMS.get(name, ()),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
@@ -42,6 +43,7 @@ class Cluster:
             self.accelerator.init_trackers("groundfault")
         self.rank: int = self.accelerator.process_index
         self.n: int = self.accelerator.num_processes
+        self.sharded: bool = self.n > 1 and _asks_for_shards()
         lower = precision == "bf16" or (precision == "auto" and not on_cpu)
         self.placement = Placement(str(self.accelerator.device), "bfloat16" if lower else "float32")
 
@@ -69,6 +71,12 @@ class Cluster:
             each.copy_(own.to(each.dtype))
             start += each.numel()
 
+    def share(self, value: Any) -> Any:
+        """What the first process gives, in every process."""
+        held = [value]
+        torch.distributed.broadcast_object_list(held, device=torch.device(self.placement.device))
+        return held[0]
+
     def wait(self) -> None:
         """Until all processes are here."""
         self.accelerator.wait_for_everyone()
@@ -87,3 +95,9 @@ class Cluster:
         for name in trackers:
             if find_spec(name) is None:
                 raise UsageError(f"trackers: {name} is not installed; pip install {name}")
+
+
+def _asks_for_shards() -> bool:
+    """Whether `accelerate launch --use_fsdp` started this process. On a CPU, accelerate itself
+    takes no notice of its own word; torch shards there too."""
+    return os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -43,6 +44,8 @@ class SourceShare(msgspec.Struct, frozen=True, kw_only=True):
     strata: dict[str, int]
     """Groups in each."""
     samples: int
+    left_out: int = 0
+    """Samples whose pictures are measured on."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +64,9 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """None where the device's speed is not known."""
 
 
-def estimate(recipe: Recipe, mixture: Mixture) -> Estimate:
+def estimate(
+    recipe: Recipe, mixture: Mixture, left_out: Mapping[str, int] | None = None
+) -> Estimate:
     """Count, and multiply."""
     drawn = [each for step in range(3) for each in mixture.step(step)]
     questions = sum(len(each.samples) for each in drawn) / 3
@@ -73,7 +78,7 @@ def estimate(recipe: Recipe, mixture: Mixture) -> Estimate:
     passes = PASSES_TWICE if recipe.optimiser.checkpointing else PASSES
     work = passes * network * tokens * questions * recipe.steps
     return Estimate(
-        sources=_sources(mixture),
+        sources=_sources(mixture, left_out or {}),
         questions_per_step=round(questions, 1),
         tokens_per_question=round(tokens, 1),
         parameters=network,
@@ -85,13 +90,14 @@ def estimate(recipe: Recipe, mixture: Mixture) -> Estimate:
     )
 
 
-def _sources(mixture: Mixture) -> list[SourceShare]:
+def _sources(mixture: Mixture, left_out: Mapping[str, int]) -> list[SourceShare]:
     return [
         SourceShare(
             name=source.name,
             share=round(float(rate), 4),
             strata={name: len(groups) for name, groups in source.strata.items()},
             samples=len(source.samples),
+            left_out=left_out.get(source.name, 0),
         )
         for source, rate in zip(mixture.sources, mixture.rates, strict=True)
     ]
@@ -113,7 +119,9 @@ def _networks(recipe: Recipe) -> tuple[int, int, Any, int, int, int]:
     own += sum(p.numel() for p in decoder.parameters() if p.requires_grad)
     own += text.hidden_size**2 + text.hidden_size * decoder.width
     total = sum(p.numel() for part in (vlm, decoder) for p in part.parameters()) + own
-    processor = classes.AutoProcessor.from_pretrained(recipe.model.vlm)
+    processor = classes.AutoProcessor.from_pretrained(
+        recipe.model.vlm, revision=recipe.model.revision or "main"
+    )
     reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     return total, own, reader, text.hidden_size, text.num_hidden_layers, text.vocab_size
 

@@ -96,8 +96,9 @@ class Fitting:
         asked = self.plan(self.step)
         whole = [one.sample for own in asked for one in own]
         about = counts(whole)
-        mine = [one for own in asked[self.cluster.rank :: self.cluster.n] for one in own]
-        sums = self._gradients(mine, about)
+        n = self.cluster.n
+        shares = [[one for own in asked[rank::n] for one in own] for rank in range(n)]
+        sums = self._gradients(shares[self.cluster.rank], about, max(map(len, shares)))
         norm = self._update()
         self.cluster.sum_([sums])
         self.step += 1
@@ -118,18 +119,26 @@ class Fitting:
             for name, value in self.trained.items():
                 value.copy_(stored["trained"][name])
         self.optimizer.load_state_dict(stored["optimizer"])
-        self.step, self.micro_batch = stored["step"], stored["micro_batch"]
+        self.step = stored["step"]
+        self.micro_batch = min(self.micro_batch, stored["micro_batch"])
 
-    def _gradients(self, mine: Sequence[Asked], about: dict[str, int]) -> torch.Tensor:
+    def _gradients(
+        self, mine: Sequence[Asked], about: dict[str, int], longest: int = 0
+    ) -> torch.Tensor:
         """Sum the gradients of this process's share; again in smaller parts if memory runs out."""
         while True:
             self.optimizer.zero_grad(set_to_none=True)
             torch.manual_seed(_seed(self.mixture.seed, self.step, self.cluster.rank))
             try:
-                return self._in_parts(mine, about)
+                sums = self._in_parts(mine, about)
+                if self.cluster.sharded:
+                    self._keep_pace(mine, longest)
+                return sums
             except (RuntimeError, MemoryError) as problem:
                 if not _is_out_of_memory(problem) or self.micro_batch == 1:
                     raise
+                if self.cluster.sharded:  # the others wait for this one in the middle of a layer
+                    raise _out_of_memory(self.micro_batch) from None
             self.micro_batch = max(1, self.micro_batch // 2)
             self._make_room()
 
@@ -148,6 +157,14 @@ class Fitting:
                 for one, value in zip(samples, values.detach().tolist(), strict=True):
                     sums[_place(part, one.kind)] += value
         return sums
+
+    def _keep_pace(self, mine: Sequence[Asked], longest: int) -> None:
+        """Compute as often as the process with the longest share: it needs this one's weights."""
+        size = self.micro_batch
+        for _ in range(-(-longest // size) - -(-len(mine) // size)):
+            with self.cluster.autocast():
+                parts = self.pupil.losses(mine[:1])
+            torch.stack([0.0 * own.sum() for own in parts.values()]).sum().backward()  # type: ignore[no-untyped-call]
 
     def _update(self) -> float:
         """Clip the summed gradients and take the step."""
@@ -209,4 +226,11 @@ def _is_out_of_memory(problem: BaseException) -> bool:
     words = str(problem).lower()
     return isinstance(problem, (torch.OutOfMemoryError, MemoryError)) or (
         "out of memory" in words or "can't allocate memory" in words
+    )
+
+
+def _out_of_memory(micro_batch: int) -> GroundfaultError:
+    return GroundfaultError(
+        f"out of memory with a micro-batch of {micro_batch}, which cannot be halved on the way "
+        "where processes share the weights. Lower optimiser.micro_batch and go on with --resume"
     )

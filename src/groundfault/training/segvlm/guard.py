@@ -8,7 +8,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from groundfault.io.foreign import open_file, sha256
 from groundfault.io.phash import BITS, hash_file, near
 from groundfault.io.store import cache_folder, read_json, write_json
 
-__all__ = ["Leak", "coco_id", "find_leaks", "read_ids", "refuse_leaks"]
+if TYPE_CHECKING:
+    from groundfault.training.segvlm.mixture import Source
+
+__all__ = ["Leak", "coco_id", "find_leaks", "read_ids", "refuse_leaks", "without"]
 
 _COCO = re.compile(r"(?<!\d)(\d{12})(?!\d)")
 MOST_NAMED = 5
@@ -105,8 +108,18 @@ def refuse_leaks(leaks: Sequence[Leak]) -> None:
     more = f"; and {len(leaks) - MOST_NAMED} more" if len(leaks) > MOST_NAMED else ""
     raise UsageError(
         f"{len(leaks)} pictures are learnt from and measured on: {some}{more}. Leave them out of "
-        "the sources, or out of evaluation and guard"
+        "the sources (guard.leave_out = true), or out of evaluation and guard"
     )
+
+
+def without(source: Source, leaks: Sequence[Leak]) -> Source:
+    """A source without the groups that have one of these pictures."""
+    gone = {str(leak.learnt) for leak in leaks}
+    strata = {
+        name: [group for group in groups if not any(one.image in gone for one in group)]
+        for name, groups in source.strata.items()
+    }
+    return source._replace(strata=strata)
 
 
 def _prints(paths: Sequence[Path], progress: Callable[[int], None]) -> np.ndarray:

@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from groundfault.errors import UsageError
 from groundfault.io import reasonseg, refer
 from groundfault.io.foreign import within
@@ -17,7 +19,7 @@ from groundfault.training.segvlm.mixture import Group
 from groundfault.training.segvlm.recipe import DataSet
 from groundfault.training.segvlm.samples import Sample
 
-__all__ = ["READERS", "read_photographs"]
+__all__ = ["READERS", "as_premises", "pictures", "read_photographs"]
 
 READERS: dict[str, Callable[..., Iterator[Photograph]]] = {
     "refcoco": refer.read,
@@ -42,6 +44,21 @@ def read_photographs(data: DataSet) -> dict[str, list[Group]]:
 def pictures(data: DataSet) -> list[Path]:
     """The files of the photographs, to be guarded."""
     return [Path(_folder(data), each.file) for each in _photographs(data)]
+
+
+def as_premises(data: DataSet) -> DataSet:
+    """Refs to be measured on: each sentence is a query of FP-RefCOCO's format, whose Segment is
+    cIoU and whose See_true falls where a model denies what is there."""
+    given = dict(data.inputs)
+    if "refs" not in given:
+        raise UsageError(f"data '{data.name}': {data.format} needs inputs.refs")
+    place = Path(str(given.pop("refs")))
+    split_by, subset = str(given.pop("split_by", "")), given.pop("split", None)
+    folder = place if place.is_dir() else place.parent
+    refs = refer.refs_file(place, split_by) if place.is_dir() else place
+    files = [str(refs), str(given.pop("instances", folder / refer.INSTANCES))]
+    inputs = given | {"annotations": files} | ({"subset": subset} if subset else {})
+    return msgspec.structs.replace(data, format="fprefcoco", inputs=inputs)
 
 
 def _photographs(data: DataSet) -> Iterator[Photograph]:

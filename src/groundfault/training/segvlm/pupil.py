@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,9 +16,11 @@ from groundfault.models.segvlm.decoders import Drawn, Features, MaskDecoder
 from groundfault.models.segvlm.network import SegVLM
 from groundfault.models.segvlm.rows import Reader
 from groundfault.models.segvlm.segmenter import SegVLMSegmenter
+from groundfault.training.segvlm.cluster import Cluster
 from groundfault.training.segvlm.features import FeatureStore, PictureStore, stacked
 from groundfault.training.segvlm.objective import PARTS, Losses, bce, dice
 from groundfault.training.segvlm.samples import Asked
+from groundfault.training.segvlm.sharding import SharedSegmenter
 
 __all__ = ["Pupil", "SegVLMPupil"]
 
@@ -65,10 +68,11 @@ class SegVLMPupil:
         limit_gb: float = 50.0,
         max_tokens: int = 128,
         held_out: bool = True,
+        shared_by: Cluster | None = None,
     ) -> None:
         self.network, self.reader, self.placement = network, reader, placement
         self.weights, self.names, self.identities = weights, names, identities
-        self.max_tokens, self.held_out = max_tokens, held_out
+        self.max_tokens, self.held_out, self.shared_by = max_tokens, held_out, shared_by
         self.parts = tuple(part for part in PARTS if part == "ce" or weights.of(part) > 0)
         self.pictures = PictureStore()
         self.features = FeatureStore(network.decoder, identities[1], features, limit_gb=limit_gb)
@@ -103,7 +107,10 @@ class SegVLMPupil:
 
     def segmenter(self, step: int) -> SegVLMSegmenter:
         """The network as it is now."""
-        return SegVLMSegmenter(
+        kind: Callable[..., SegVLMSegmenter] = SegVLMSegmenter
+        if self.shared_by is not None:
+            kind = partial(SharedSegmenter, self.shared_by)
+        return kind(
             self.network,
             self.reader,
             self.placement,

@@ -94,6 +94,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Files with a COCO image id per line."""
     bits: Count = 40
     """Pictures whose perceptual hashes differ in no more bits show one scene."""
+    leave_out: bool = False
+    """Learn from the others instead of refusing to start; a quad goes as a whole."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,11 +130,14 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def key_of(recipe: Recipe, identities: tuple[str, ...], data: str) -> str:
-    """What a stored state depends on: the recipe without what only watches it, the checkpoints and
-    the data. Another state is not gone on with."""
+    """What a stored state depends on: the recipe without what only watches it or fits it to a
+    machine, the checkpoints and the data. Another state is not gone on with."""
+    machine = msgspec.structs.replace(
+        recipe.optimiser, micro_batch=1, checkpointing=True, threads=1
+    )  # what is learnt is a mean over the whole step
     kept = msgspec.structs.replace(
         recipe, evaluation=Evaluation(), guard=Guard(), save_every=1, trackers=(), features_gb=0,
-        about="",
+        about="", optimiser=machine,
     )  # fmt: skip
     content = msgspec.json.encode((kept, identities, data), order="deterministic")
     return hashlib.sha256(content).hexdigest()

@@ -27,6 +27,9 @@ _NO_INPUTS = frozenset({"name", "fetch", "verify", "options"})
 """What the loader takes besides inputs."""
 _SHARES = {"true": 2.0, "false": 1.0, "referring": 1.0, "reasoning": 1.0}
 """RobustSeg's: twice as many true as false premises, as many referring as reasoning quads."""
+_SHARES_OF = {"reasonseg": {"true": 0.85, "false": 0.15}}
+"""SESAME's, of questions that need reasoning."""
+_REFS = frozenset({"refcoco", "rrefcoco"})
 
 
 def source_of(data: DataSet) -> Source:
@@ -47,12 +50,14 @@ def source_of(data: DataSet) -> Source:
 
 
 def _by_premise(data: DataSet, strata: dict[str, list[Group]]) -> Source:
-    shares = _SHARES | data.shares
+    shares = _SHARES | _SHARES_OF.get(data.format, {}) | data.shares
     return Source(data.name, data.rate, strata, shares, sentences=data.sentences)
 
 
 def benchmark_of(data: DataSet) -> Benchmark:
-    """Read a data set as what it is."""
+    """Read a data set as what it is; RefCOCO's refs as FP-RefCOCO's, with true premises alone."""
+    if data.format in _REFS:
+        data = photographs.as_premises(data)
     given: dict[str, Any] = dict(data.inputs)
     for key in _NO_INPUTS & given.keys():
         raise UsageError(f"data '{data.name}': inputs.{key} is no input of {data.format}")

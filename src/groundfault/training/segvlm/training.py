@@ -27,10 +27,12 @@ from groundfault.models.segvlm.rows import Reader
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.segvlm import guard
 from groundfault.training.segvlm.cluster import Cluster
+from groundfault.training.segvlm.estimate import Estimate, estimate
 from groundfault.training.segvlm.fitting import Fitting, StepLog, steps
 from groundfault.training.segvlm.mixture import Mixture, Source
 from groundfault.training.segvlm.pupil import Pupil, SegVLMPupil
 from groundfault.training.segvlm.recipe import DataSet, Recipe, key_of
+from groundfault.training.segvlm.sharding import evaluated, shard
 from groundfault.training.segvlm.sources import pictures_of, source_of
 
 __all__ = ["Data", "Evaluate", "Watch", "make_pupil", "read_data", "train"]
@@ -47,6 +49,8 @@ class Watch(NamedTuple):
     step: Callable[[StepLog, int], None] = lambda log, steps: None
     measured: Callable[[int, str, Mapping[str, float | None]], None] = lambda *_: None
     reading: Callable[[int, int], None] = lambda done, total: None
+    estimated: Callable[[Estimate], None] | None = None
+    """What it will take, before the first step; it is counted only where somebody listens."""
 
 
 class Data(NamedTuple):
@@ -55,6 +59,8 @@ class Data(NamedTuple):
     mixture: Mixture
     digest: str
     """Of all samples: another set of them is another training."""
+    left_out: Mapping[str, int] = {}
+    """Samples of each source whose pictures are measured on."""
 
 
 def read_data(
@@ -72,16 +78,22 @@ def read_data(
         measured += pictures_of(data)
     ids = [number for path in recipe.guard.ids for number in guard.read_ids(path)]
     learnt = dict.fromkeys(Path(one.image) for source in read for one in source.samples)
-    refused = guard.find_leaks(
+    leaks = guard.find_leaks(
         [*learnt], list(dict.fromkeys(measured)), ids, bits=recipe.guard.bits, progress=progress
     )
-    guard.refuse_leaks(refused)
-    sources = change(read)
+    if not recipe.guard.leave_out:
+        guard.refuse_leaks(leaks)
+    kept = [guard.without(source, leaks) for source in read]
+    left_out = {
+        one.name: len(one.samples) - len(other.samples)
+        for one, other in zip(read, kept, strict=True)
+    }
+    sources = change(kept)
     digest = sha256()
     for source in sources:
         digest.update(msgspec.json.encode((source.name, source.samples, dict(source.weights))))
     mixture = Mixture(sources, seed=recipe.seed, per_step=recipe.optimiser.batch)
-    return Data(mixture, digest.hexdigest())
+    return Data(mixture, digest.hexdigest(), {name: n for name, n in left_out.items() if n})
 
 
 def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
@@ -97,7 +109,10 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
 
         return make_cure(recipe, options)
     names = (recipe.model.vlm, recipe.model.decoder)
-    vlm, processor, decoder, identities = load_bases(*names, options)
+    at_first = "cpu" if cluster.sharded else ""
+    vlm, processor, decoder, identities = load_bases(*names, options, vlm_device=at_first)
+    if recipe.losses.presence > 0 and not decoder.has_presence:
+        raise UsageError(f"{names[1]} has no presence head to train; set losses.presence = 0")
     reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     make_room(vlm, reader.seg)
     layers = projector(vlm, decoder).to(cluster.placement.device)
@@ -106,6 +121,8 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         wrapped.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
         )
+    if cluster.sharded:
+        shard(wrapped, cluster)
     return SegVLMPupil(
         SegVLM(wrapped, decoder, layers),
         reader,
@@ -117,6 +134,7 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
         limit_gb=recipe.features_gb,
         max_tokens=recipe.model.max_tokens,
         held_out=recipe.asked_as == "held-out",
+        shared_by=cluster if cluster.sharded else None,
     )
 
 
@@ -136,7 +154,7 @@ def train(
     torch.set_num_threads(recipe.optimiser.threads)
     cluster = Cluster(recipe.optimiser.precision, trackers=recipe.trackers, folder=own)
     if not cluster.is_first:
-        return _trained(recipe, out, data, cluster, None, Watch())
+        return _trained(recipe, out, data, cluster, evaluate, Watch())
     with locked(out):
         return _trained(recipe, out, data, cluster, evaluate, watch)
 
@@ -163,15 +181,19 @@ def _trained(
     key = key_of(recipe, pupil.identities, data.digest)
     log = _started(own, recipe, key, fitting, cluster)
     frozen = _frozen_hash(pupil)
+    if watch.estimated is not None:
+        watch.estimated(estimate(recipe, data.mixture, data.left_out))
 
     def measure(step: int) -> None:
-        if evaluate is None:
+        if evaluate is None or not (cluster.is_first or cluster.sharded):
             return
-        for each in recipe.evaluation.sets:
-            folder = own / EVALUATIONS / each.name / f"step-{step:06d}"
-            found = evaluate(pupil.segmenter(step), each, folder, step)
-            watch.measured(step, each.name, found)
-            cluster.log({f"{each.name}/{k}": v for k, v in found.items() if v is not None}, step)
+        with evaluated(pupil.segmenter(step), is_first=cluster.is_first) as segmenter:
+            for each in recipe.evaluation.sets if cluster.is_first else ():
+                folder = own / EVALUATIONS / each.name / f"step-{step:06d}"
+                found = evaluate(segmenter, each, folder, step)
+                watch.measured(step, each.name, found)
+                known = {f"{each.name}/{k}": v for k, v in found.items() if v is not None}
+                cluster.log(known, step)
 
     if fitting.step == 0:
         measure(0)
@@ -231,7 +253,8 @@ def _frozen_hash(pupil: Pupil) -> str:
     digest = sha256()
     for name, value in pupil.network.named_parameters():
         if not value.requires_grad:
-            total = value.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
+            own = value.to_local() if hasattr(value, "to_local") else value  # this process's shard
+            total = own.detach().sum(dtype=torch.float64)  # of billions, a sum is enough
             digest.update(f"{name} {total.item()!r}".encode())
     return digest.hexdigest()
 

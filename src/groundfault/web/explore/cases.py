@@ -108,6 +108,10 @@ class Sibling(msgspec.Struct, frozen=True, kw_only=True):
     """Of each run by the first criterion: 1, 0, −1."""
 
 
+UNREADABLE = ("edit region",)
+"""Facts that are masks, not words."""
+
+
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
     """An entry's page."""
 
@@ -175,7 +179,7 @@ class _Case:
                 yield name, facet.labels[code]
         case = self._case()
         if case is not None:
-            yield from case.facts.items()
+            yield from (fact for fact in case.facts.items() if fact[0] not in UNREADABLE)
 
     def _case(self) -> Case | None:
         name = self.board.case_ids[self.place].as_py()

@@ -16,8 +16,10 @@ from groundfault.errors import DataError
 from groundfault.io.store import read_columns, read_table
 from groundfault.metrics import columns_of
 from groundfault.metrics import exam as exam_metric
+from groundfault.metrics import twins as twins_metric
 from groundfault.metrics import yes_no as yes_no_metric
 from groundfault.parsing.yes_no import parse_yes_no_as_pope
+from groundfault.protocols.exam import twin_items, weight_of
 from groundfault.protocols.words import expected
 from groundfault.records import MODES, Benchmark, Item
 from groundfault.reports.page.inputs import RunData
@@ -35,7 +37,7 @@ from groundfault.web.explore.board import (
 from groundfault.web.explore.sums import Sums
 
 if TYPE_CHECKING:
-    from groundfault.web.explore.board import Codes, Flags, Ints
+    from groundfault.web.explore.board import Codes, Flags, Floats, Ints
 
 __all__ = ["QuestionBoard"]
 
@@ -190,7 +192,33 @@ class QuestionBoard(Board):
         keys = np.stack([self.item_of, self.mode_of, self.end[run]])[:, ~unscored]
         contributions = np.zeros((len(unscored), len(exam_metric.COLUMNS)))
         contributions[~unscored] = self._exam_rows(run, keys, np.flatnonzero(~unscored))
-        return Sums.of(columns_of(exam_metric.FAMILY), settings, contributions)
+        names = columns_of(exam_metric.FAMILY)
+        if any(is_twin(case) for case in self.benchmark.cases):
+            names = (*names, *columns_of(twins_metric.FAMILY))
+            contributions = np.hstack([contributions, self._twin_rows(self.end[run])])
+        return Sums.of(names, settings, contributions)
+
+    def _twin_rows(self, end: Codes) -> Floats:
+        """What questions about edited pictures add together with those about their twins."""
+        place = {item.id: k * len(self.modes) for k, item in enumerate(self.items_asked)}
+        pairs = [(place[item.id], place[twin.id]) for item, twin in twin_items(self.benchmark)]
+        first = np.array(pairs, np.int64).reshape(-1, 1, 2)
+        item, twin = (first + np.arange(len(self.modes))[:, None]).reshape(-1, 2).T
+        known = ~np.isin(end[item], (UNJUDGED, LOST)) & ~np.isin(end[twin], (UNJUDGED, LOST))
+        item, twin = item[known], twin[known]
+        return twins_metric.contributions(
+            n_cases=len(end),
+            case=item,
+            mode=self._places_of_modes(twins_metric.MODES)[self.mode_of[item]],
+            right=(end[item] == RIGHT) & (end[twin] == RIGHT),
+            weight=self._weights()[self.item_of[item]],
+        )
+
+    def _places_of_modes(self, known: Sequence[str]) -> Ints:
+        return np.array([known.index(mode) for mode in self.modes])
+
+    def _weights(self) -> Floats:
+        return np.array([weight_of(self.labels[item.id]) for item in self.items_asked])
 
     def _exam_rows(self, run: int, keys: Ints, places: Ints) -> Any:
         item, mode, end = keys
@@ -205,7 +233,7 @@ class QuestionBoard(Board):
         return exam_metric.contributions(
             n_cases=len(places),
             case=np.arange(len(places)),
-            mode=np.array([exam_metric.MODES.index(m) for m in self.modes])[mode],
+            mode=self._places_of_modes(exam_metric.MODES)[mode],
             task=of_items(tasks),
             type_=of_items([exam_metric.TYPES.index(each.type) for each in wanted]),
             dimension=of_items([exam_metric.DIMENSIONS.index(each.dimension) for each in wanted]),
@@ -213,7 +241,7 @@ class QuestionBoard(Board):
             unparsed=end == UNREAD,
             said_yes=np.array([value == "yes" for value in parsed], bool),
             truth_yes=of_items([each.reference == "yes" for each in wanted], bool),
-            weight=of_items([_weight(self.labels[i.id]) for i in self.items_asked], np.float64),
+            weight=self._weights()[item],
         )
 
     def _yes_no_sums(self, run: int, settings: Mapping[str, object]) -> Sums:
@@ -227,11 +255,6 @@ class QuestionBoard(Board):
             as_pope = parse_yes_no_as_pope(text) or "yes"
             contributions[place, yes_no_metric.column_as_pope(truth[item], as_pope)] += 1
         return Sums.of(columns_of(yes_no_metric.FAMILY), settings, contributions)
-
-
-def _weight(label: str) -> float:
-    """Two wordings of one question count as one question."""
-    return 0.5 if label[-1:].isalpha() else 1.0
 
 
 def _answers(run: RunData) -> Any:

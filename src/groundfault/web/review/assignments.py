@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,8 +21,9 @@ from groundfault.building.review import (
     ADJUDICATION,
     WARM_UP,
     Decision,
+    Opinion,
     ReviewItem,
-    Verdict,
+    is_same_exam,
     question_problems,
 )
 from groundfault.io.masks import parse_mask, to_rle
@@ -70,20 +72,10 @@ class Refusal(Exception):
         self.status = status
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", tag="decide"):
-    """A decision as a browser sends it. Sent twice under one key, it counts once."""
+class Said(Opinion, frozen=True, kw_only=True, tag_field="op", tag="decide"):
+    """An opinion as a browser sends it. Sent twice under one key, it counts once."""
 
     key: str
-    item: str
-    stage: str
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    texts: dict[str, str] = {}
-    mask: Rle | None = None
-    questions: tuple[Question, ...] | None = None
-    comment: str = ""
-    flagged: bool = False
-    seconds: float = 0.0
 
 
 class TakenBack(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", tag="undo"):
@@ -140,15 +132,18 @@ class Assignments:
         return mine
 
     def _hand_back(self, rows: Rows, now: float) -> None:
-        idle = rows(
-            "SELECT item, stage, person FROM assignment WHERE state='open' AND seen<?",
-            now - self.idle_s,
-        )
-        for item, stage, person in idle:
-            rows(
-                "DELETE FROM assignment WHERE item=? AND stage=? AND person=?", item, stage, person
-            )
-            self.ledger.refresh(rows, item)
+        idle = "SELECT item, stage, person FROM assignment WHERE state='open' AND seen<?"
+        self._free(rows, rows(idle, now - self.idle_s))
+
+    def let_go(self, rows: Rows, person: str) -> None:
+        """Hand back everything that somebody has not decided."""
+        held = "SELECT item, stage, person FROM assignment WHERE state='open' AND person=?"
+        self._free(rows, rows(held, person))
+
+    def _free(self, rows: Rows, held: Sequence[tuple[Any, ...]]) -> None:
+        for place in held:
+            rows("DELETE FROM assignment WHERE item=? AND stage=? AND person=?", *place)
+            self.ledger.refresh(rows, place[0])
 
     def _assign(self, rows: Rows, person: str, now: float) -> tuple[str, str] | None:
         gold = self._gold(rows, person)
@@ -240,6 +235,8 @@ class Assignments:
         return self._undo(rows, person.name, work.key)
 
     def _decide(self, rows: Rows, person: Person, said: Said) -> None:
+        if not _is_key(said.key):
+            raise Refusal("no such key", 400)
         earlier = self.ledger.find(rows, said.key)
         if earlier is not None:
             if earlier.decision.reviewer != person.name:
@@ -251,21 +248,23 @@ class Assignments:
         else:
             self._occupy(rows, person.name, said)
         self.ledger.add(rows, said.key, decision)
-        self.ledger.refresh(rows, said.item)
+        self.ledger.refresh(rows, said.item_id)
 
     def _check_ruling(self, rows: Rows, person: Person, said: Said) -> None:
         if not person.may("adjudicator"):
             raise Refusal("this is for adjudicators", 403)
-        state = rows("SELECT state, stage FROM task WHERE item=?", said.item)
+        state = rows("SELECT state, stage FROM task WHERE item=?", said.item_id)
         if state != [("split", said.stage.removeprefix(ADJUDICATION))]:
             raise Refusal("somebody has settled this item already")
 
     def _occupy(self, rows: Rows, person: str, said: Said) -> None:
         """Turn the assignment into a decided or skipped one."""
-        place = (said.item, said.stage, person)
+        place = (said.item_id, said.stage, person)
         found = rows("SELECT state FROM assignment WHERE item=? AND stage=? AND person=?", *place)
         if not found:
-            free = rows("SELECT stage, wanted FROM task WHERE item=? AND state='open'", said.item)
+            free = rows(
+                "SELECT stage, wanted FROM task WHERE item=? AND state='open'", said.item_id
+            )
             if not free or free[0][0] != said.stage or free[0][1] < 1:
                 raise Refusal("this item was handed to somebody else meanwhile")
             now = time.time()
@@ -278,9 +277,8 @@ class Assignments:
     def _undo(self, rows: Rows, person: str, key: str) -> Stored | None:
         """Take a decision back, and give its item to its sender again if nobody else has it. Twice
         is no more than once."""
-        stored = self.ledger.find(rows, key) if key else next(
-            iter(self.ledger.last_of(rows, person)), None
-        )  # fmt: skip
+        last = self.ledger.last_of(rows, person) if not key else []
+        stored = self.ledger.find(rows, key) if _is_key(key) else next(iter(last), None)
         if stored is None or stored.decision.reviewer != person:
             raise Refusal("there is nothing to take back", 404)
         if stored.decision.undone:
@@ -313,9 +311,12 @@ class Assignments:
 
     def _checked(self, person: Person, said: Said) -> Decision:
         """A decision with everything that its stage allows, and nothing else."""
-        if said.item not in self.ledger.items or not 8 <= len(said.key) <= 64:
+        if said.item_id not in self.ledger.items:
             raise Refusal("no such item", 404)
-        protocol, record = self.ledger.protocol(said.item), self.ledger.items.record(said.item)
+        protocol, record = (
+            self.ledger.protocol(said.item_id),
+            self.ledger.items.record(said.item_id),
+        )
         name = said.stage.removeprefix(ADJUDICATION)
         stages = {stage.name: stage for stage in protocol.stages}
         stages[WARM_UP] = protocol.stages[0]
@@ -331,19 +332,24 @@ class Assignments:
         if any(n not in stage.correct or not t or len(t) > LONGEST for n, t in texts.items()):
             raise Refusal("this text cannot be corrected here, or is empty", 400)
         return Decision(
-            item_id=said.item,
+            item_id=said.item_id,
             stage=said.stage,
             reviewer=person.name,
             verdict=said.verdict,
             reasons=tuple(dict.fromkeys(said.reasons)),
             texts=texts,
             mask=_checked_mask(said.mask, record) if stage.mask else None,
-            questions=_checked_questions(said.questions) if stage.questions else None,
+            questions=_checked_questions(said.questions, record) if stage.questions else None,
             comment=said.comment[:LONGEST],
             flagged=said.flagged,
             seconds=round(min(max(said.seconds, 0.0), MOST_S), 3),
             time=timestamp(),
         )
+
+
+def _is_key(key: str) -> bool:
+    """Whether it is one of a browser's own making: not every text can be looked for everywhere."""
+    return 8 <= len(key) <= 64 and key.isascii() and key.replace("-", "").isalnum()
 
 
 def _checked_mask(mask: Rle | None, record: ReviewItem) -> Rle | None:
@@ -357,9 +363,14 @@ def _checked_mask(mask: Rle | None, record: ReviewItem) -> Rle | None:
         raise Refusal(f"the mask is unsound: {problem}", 400) from None
 
 
-def _checked_questions(questions: tuple[Question, ...] | None) -> tuple[Question, ...] | None:
-    problems = question_problems(questions or ())
-    if problems:
-        place, words = next(iter(problems.items()))
+def _checked_questions(
+    questions: tuple[Question, ...] | None, record: ReviewItem
+) -> tuple[Question, ...] | None:
+    """Corrected questions: other words and keys, but neither more nor fewer nor others."""
+    if questions is None:
+        return None
+    if not is_same_exam(questions, record.questions):
+        raise Refusal("these are not the questions of this item", 400)
+    for place, words in question_problems(questions).items():
         raise Refusal(f"question {place + 1}: {words}", 400)
     return questions

@@ -9,6 +9,7 @@ from groundfault.world.objects.carnivores import CARNIVORES
 from groundfault.world.objects.carriers import CARRIERS
 from groundfault.world.objects.category import Category
 from groundfault.world.objects.crawlers import CRAWLERS
+from groundfault.world.objects.exhibits import PIECES
 from groundfault.world.objects.fruit import FRUIT
 from groundfault.world.objects.furniture import FURNITURE
 from groundfault.world.objects.grazers import GRAZERS
@@ -16,7 +17,7 @@ from groundfault.world.objects.kitchenware import KITCHENWARE
 from groundfault.world.objects.outdoors import OUTDOORS
 from groundfault.world.objects.vehicles import VEHICLES
 
-__all__ = ["CATEGORIES", "Category"]
+__all__ = ["CATEGORIES", "DRAWN", "Category"]
 
 CATEGORIES: dict[str, Category] = {
     category.name: category
@@ -36,3 +37,6 @@ CATEGORIES: dict[str, Category] = {
     )
     for category in family
 }
+
+DRAWN: dict[str, Category] = CATEGORIES | PIECES
+"""All that can be drawn: the categories of the world, and wholes and parts that only exams show."""

@@ -31,6 +31,8 @@ class Category(msgspec.Struct, frozen=True, kw_only=True):
     """What a material takes from it: "living", "edible", "functional", "growing"."""
     purpose: str
     """Says which thing is meant without naming it; completes "Segment …"."""
+    noun: str = ""
+    """What people call it, where that is not its name."""
     plural: str = ""
     gloss: float = 0.16
     """Strength of the shiny spot: fur has little, glaze has much."""

@@ -234,6 +234,6 @@ CRAWLERS = (
         contexts=("desert", "meadow"),
         shape="perched",
         nature="living",
-        purpose="the animal that moves without legs",
+        purpose="the animal that crawls and hisses",
     ),
 )

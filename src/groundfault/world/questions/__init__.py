@@ -4,7 +4,7 @@ Pure functions of an intervention and a seed. The layout is the paper's (`LAYOUT
 ours: every slot has a few wordings, and the seed chooses. Answers, options and rubrics are made
 from the scenes, so they need no annotator:
 
-- erasure: every question is about the place where the erased thing was, told by what remains;
+- erasure: every question is about the part that is gone, told by the whole, the only one there;
 - attribute: the target is the only one of its category, so "the apple" is never in doubt;
 - tracing: a wrong option names a thing that did not change, or one that is in neither picture;
 - counting: the scene holds nothing else.
@@ -27,7 +27,7 @@ from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import concept
 from groundfault.world.questions.attribute import ask_attribute
 from groundfault.world.questions.counting import ask_counting, count_of
-from groundfault.world.questions.erasure import ask_erasure, place_of_erased
+from groundfault.world.questions.erasure import ask_erasure, facts_of_erasure
 from groundfault.world.questions.tracing import (
     ask_tracing,
     direction_of,
@@ -36,7 +36,6 @@ from groundfault.world.questions.tracing import (
     subject_before,
     traced_name,
 )
-from groundfault.world.render import colour_of
 
 __all__ = ["TASKS", "facts_of", "questions_about", "twins_about"]
 
@@ -102,17 +101,7 @@ def facts_of(case: Intervention) -> dict[str, str]:
     """What is known about a sample: the fields that its questions are made of."""
     task = _task(case)
     if task == "erasure":
-        place, _ = place_of_erased(case)
-        gone = case.factual.things[case.before]
-        present = [concept(thing) for thing in case.counterfactual.things]
-        return {
-            "erased": concept(gone),
-            "relation": gone.relation,
-            "kept": concept(case.factual.things[gone.partner]),
-            "location": place,
-            "colour": colour_of(gone.look, gone.category),
-            "present": ", ".join(present),
-        }
+        return facts_of_erasure(case)
     if task == "attribute":
         return {name: case.facts[name] for name in ("object", "attribute", "usual", "shown")}
     if task == "tracing":

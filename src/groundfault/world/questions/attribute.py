@@ -9,24 +9,29 @@ from groundfault.exams.attribute import ABSURD_QUALITIES, Changed
 from groundfault.exams.wording import Places, Rng, WordedQuestion, some_of
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.interventions import Intervention
-from groundfault.world.phrases import matching, with_article
-from groundfault.world.questions.erasure import check_colour
+from groundfault.world.perception import look_alike
+from groundfault.world.phrases import concept, matching, with_article
 from groundfault.world.questions.wording import (
     PARTS,
     TINTED,
     check_backdrop,
-    look_alike,
     negated_half,
     other_colours_than,
     plural_of,
     region_of,
 )
 from groundfault.world.sampling import box_of
-from groundfault.world.scene import Thing
+from groundfault.world.scene import Scene, Thing
 
 _WHERE = ("on the left", "in the middle", "on the right")
 CLEAR = 0.04
 """Share of the picture's side that a thing is away from the border of its third, at least."""
+
+
+def check_colour(scene: Scene, thing: Thing) -> None:
+    """Refuse a thing whose colour no single word tells."""
+    if thing.look.surface or thing.look.material or scene.place.context in TINTED:
+        raise UsageError(f"no single word is the colour of the {concept(thing)}")
 
 
 def _check(case: Intervention, layout: Layout) -> None:

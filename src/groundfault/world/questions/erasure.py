@@ -1,8 +1,7 @@
-"""Relational erasure: one of two things that go together is gone."""
+"""Relational erasure: a thing without the part, or without what is in or on it, that it usually
+has."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 from groundfault.errors import UsageError
 from groundfault.exams import Layout
@@ -10,103 +9,76 @@ from groundfault.exams import erasure as wording
 from groundfault.exams.erasure import Erased
 from groundfault.exams.wording import Places, Rng, WordedQuestion
 from groundfault.world.interventions import Intervention
-from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import concept, matching, referring_query, with_article
+from groundfault.world.objects.exhibits import Exhibit
+from groundfault.world.phrases import with_article
+from groundfault.world.priors import PART, bystanders, exhibit_of
 from groundfault.world.questions.wording import (
-    APART,
-    PARTS,
     TINTED,
     absent_from,
     negated_half,
     other_colours_than,
-    plural_of,
 )
 from groundfault.world.render import colour_of
-from groundfault.world.scene import Scene, Thing
-
-_PLACES = {"on": "on", "under": "under", "beside": "next to", "worn by": "on the head of"}
-_EMPTY = {
-    "on": "Nothing at all: {anchor} is bare",
-    "under": "Nothing at all: nothing stands or lies there",
-    "beside": "No {erased} at all",  # other things may well be near
-    "worn by": "Nothing at all: the head is bare",
-}
-_STATES = {
-    "living": "fast asleep",
-    "edible": "cut in half",
-    "functional": "lying on its side",
-    "growing": "withered",
-}
 
 
-def place_of_erased(case: Intervention) -> tuple[str, str]:
-    """Where the erased thing was, told by what remains; and the habit: "on the left table",
-    "on a table"."""
-    gone, scene = case.factual.things[case.before], case.counterfactual
-    anchor = gone.partner - (gone.partner > case.before)
-    kept, preposition = concept(scene.things[anchor]), _PLACES[gone.relation]
-    alike = sorted(scene.things[index].x for index in matching(scene, kept))
-    if any(right - left < APART for left, right in pairwise(alike)):
-        raise UsageError(f"left and right do not tell the {kept}s of this scene apart")
-    return (
-        f"{preposition} {referring_query(scene, anchor)}",
-        f"{preposition} {with_article(kept)}",
-    )
+def named(exhibit: Exhibit, name: str) -> str:
+    """The part, in whatever look, with an article where it takes one."""
+    return name if exhibit.many or exhibit.mass else with_article(name)
 
 
-def erased(rng: Rng, case: Intervention, layout: Layout) -> Erased:
-    """What is asked about: the place where the erased thing was, told by what remains."""
-    gone = case.factual.things[case.before]
-    name = concept(gone)
-    if matching(case.counterfactual, name):
-        raise UsageError(f"there is another {name} in the scene: the answer would still be yes")
-    (place, habitual), a_name = place_of_erased(case), with_article(name)
-    absurd = absent_from(rng, (case.factual, case.counterfactual), [name], at_home=False)
-    colour = colour_of(gone.look, gone.category)
-    if layout == "twins":
-        check_colour(case.factual, gone)
-    never = PARTS.get(gone.category, ()) if layout == "twins" else ()
-    colours = other_colours_than(rng, [colour], 3, never=[c for c in never if c != colour])
-    things = dict.fromkeys(concept(thing) for thing in case.counterfactual.things)
-    present = ", ".join(with_article(thing) for thing in things)
+def facts_of_erasure(case: Intervention) -> dict[str, str]:
+    """What is known about an erasure."""
+    exhibit, gone = exhibit_of(case), case.factual.things[case.before]
+    return {
+        "erased": exhibit.part,
+        "relation": PART,
+        "kept": exhibit.whole,
+        "location": exhibit.place.format(f"the {exhibit.whole}"),
+        "colour": colour_of(gone.look, gone.category),
+        "present": ", ".join([exhibit.whole, *bystanders(case)]),
+    }
+
+
+def erased(rng: Rng, case: Intervention) -> Erased:
+    """What is asked about: the place of the part, told by the whole."""
+    exhibit, facts = exhibit_of(case), facts_of_erasure(case)
+    name, colour = exhibit.part, facts["colour"]
+    if case.factual.place.context in TINTED:
+        raise UsageError(f"in coloured light no word is the colour of the {name}")
+    a_name = named(exhibit, name)
+    habitual = exhibit.place.format(with_article(exhibit.whole))
+    absurd = absent_from(rng, (case.factual, case.counterfactual), [exhibit.whole], at_home=False)
+    absurd = [other for other in absurd if other not in (name, exhibit.whole)]
+    never = [other for other in exhibit.spare if other != colour]
+    colours = other_colours_than(rng, [colour, *never], 3)
+    things = ", ".join(with_article(thing) for thing in (exhibit.whole, *bystanders(case)))
+    be = "are" if exhibit.many else "is"
     return Erased(
         name=name,
         a_name=a_name,
-        place=place,
+        place=facts["location"],
         habits=(
-            f"pictures like this one often show {a_name} {habitual}.",
-            f"{a_name} {habitual} is a familiar sight.",
-            f"many people would expect {a_name} {habitual}.",
+            f"{exhibit.habit}.",
+            f"most people would expect {a_name} {habitual}.",
+            f"{a_name} {habitual} {be} a familiar sight.",
         ),
         value=colour,
         others=tuple(colours),
         absurd=tuple(with_article(other) for other in absurd[:3]),
-        seen=with_article(f"{colour} {name}"),
-        variants=(
-            with_article(f"{colours[0]} {name}"),
-            with_article(f"{colours[1]} {name}"),
-            f"{a_name}, {'upside down' if layout == 'twins' else 'partly hidden'}",
-            f"{a_name}, {_STATES[CATEGORIES[gone.category].nature]}",
-            f"two {plural_of(gone.category)}",
-        ),
-        empty=_EMPTY[gone.relation].format(
-            anchor=place.removeprefix(_PLACES[gone.relation] + " "), erased=name
-        ),
-        around=f"the {case.counterfactual.place.context}, {present}",
-        present=present,
+        seen=named(exhibit, f"{colour} {name}"),
+        variants=tuple(named(exhibit, f"{other} {name}") for other in colours),
+        empty=f"No {name} at all",
+        around=f"the {case.counterfactual.place.context}, {things}",
+        present=things,
+        many=exhibit.many,
+        part=True,
     )
-
-
-def check_colour(scene: Scene, thing: Thing) -> None:
-    """Refuse a thing whose colour no single word tells."""
-    if thing.look.surface or thing.look.material or scene.place.context in TINTED:
-        raise UsageError(f"no single word is the colour of the {concept(thing)}")
 
 
 def ask_erasure(
     rng: Rng, places: Places, case: Intervention, layout: Layout
 ) -> list[WordedQuestion]:
     """The questions about an erasure."""
-    about = erased(rng, case, layout)
+    about = erased(rng, case)
     negated = negated_half(rng) if layout == "paper" else places.half(0)
     return wording.ask_erasure(rng, places, about, negated, layout)

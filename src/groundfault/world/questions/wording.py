@@ -7,29 +7,14 @@ from collections.abc import Sequence
 
 from groundfault.errors import UsageError
 from groundfault.exams.wording import Rng, some_of
-from groundfault.world.contexts import CONTEXTS
+from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS
 from groundfault.world.objects import CATEGORIES
+from groundfault.world.perception import look_alike
 from groundfault.world.phrases import count_phrase, matching
 from groundfault.world.sampling import box_of
 from groundfault.world.scene import Scene, Thing
 
-PAINTED: dict[str, tuple[str, ...]] = {
-    "meadow": ("tree",),
-    "snow": ("tree",),
-    "beach": ("tree",),  # a palm
-    "street": ("brick wall", "lamp"),
-    "night city": ("brick wall", "lamp"),
-    "library": ("book",),
-}
-"""Categories whose like a context's backdrop may show. There they are neither counted nor offered
-as something that is not there."""
-
-ALIKE = 0.38
-"""Colours nearer than this in RGB are not told apart for sure: green and teal, red and orange."""
-MUTED = ("white", "tan", "grey", "brown", "black")
-MUTED_ALIKE = 0.45
-"""Muted colours differ by lightness only, and a shaded white body is as dark as a lit grey one."""
 TINTED = ("reef", "night city")
 """Contexts whose light is coloured: a white turtle is pale blue there."""
 PARTS: dict[str, tuple[str, ...]] = {
@@ -81,14 +66,6 @@ def other_colours_than(
     if len(found) < count:
         raise UsageError(f"too few colours differ from {', '.join(avoid)}")
     return found[:count]
-
-
-def look_alike(colour: str, other: str) -> bool:
-    """Whether two colours may be taken for each other in a shaded picture."""
-    a, b = COLOURS[colour], COLOURS[other]
-    if colour in MUTED and other in MUTED:
-        return abs(sum(a) - sum(b)) / 3 < MUTED_ALIKE
-    return float(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) ** 0.5) < ALIKE
 
 
 def absent_from(

@@ -51,6 +51,26 @@ const groundfault = {
     });
   }
 
+  // The case that a chapter opens with is seen at once.
+  addEventListener("DOMContentLoaded", () => all(".telling").forEach((part) => groundfault.fill(part)));
+
+  // Splits: one choice for all slices of a chapter.
+  for (const select of all("select[data-splits]")) {
+    const choose = () => {
+      for (const panel of all(".panel", document.getElementById(select.dataset.splits))) {
+        let found = false;
+        for (const table of all(".split", panel)) {
+          const on = table.dataset.split === select.value;
+          table.toggleAttribute("data-hidden", !on);
+          found ||= on;
+        }
+        panel.querySelector(".no-split").toggleAttribute("data-hidden", found);
+      }
+    };
+    select.addEventListener("change", choose);
+    choose(); // a browser may keep what was chosen before a reload
+  }
+
   // Tables: a column heading sorts, undefined values last.
   for (const button of all(".sort")) {
     button.addEventListener("click", () => {

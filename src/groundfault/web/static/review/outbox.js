@@ -17,7 +17,7 @@ export class Outbox {
   }
 
   get size() { return this.work.length; }
-  has(item) { return this.work.some(work => work.item === item); }
+  has(item) { return this.work.some(work => work.item_id === item); }
 
   push(work) {
     this.work.push(work);

@@ -42,6 +42,7 @@ async function show(pressed = null) {
   view.layer = null;
   $("tools").hidden = true;
   if (!entry) { showEnd(); return; }
+  delete document.body.dataset.end;
   const draft = state.draft = entry.draft ?? freshDraft();
   draft.shown = performance.now();
   describe(entry, draft);
@@ -50,12 +51,11 @@ async function show(pressed = null) {
   $("veil").hidden = !!ready;
   if (!ready) return;
   if (draft.mask) ready.touched = outlined(draft.mask);
-  view.show(withTouched(ready), entry.item.texts);
+  view.show(withTouched(ready), entry.item.texts, entry.item.kind === "counting" ? ["its twin", "this picture"] : undefined);
   draft.shown = performance.now();
   if (pressed !== null) performance.measure("next picture", { start: pressed, end: performance.now() });
   document.body.dataset.item = entry.item.id;
   document.body.dataset.stage = entry.stage;
-  delete document.body.dataset.end;
   prefetch();
 }
 
@@ -145,7 +145,7 @@ function was(before, now) {
 function showQuestions(entry, draft, stage) {
   $("questions").hidden = !stage.questions && !entry.item.questions.length;
   document.body.classList.toggle("with-questions", stage.questions);
-  if (stage.questions) { questions.show(draft.questions ?? entry.item.questions); questions.first = JSON.stringify(entry.item.questions); return; }
+  if (stage.questions) { questions.show(draft.questions ?? entry.item.questions, entry.item.kind); questions.first = JSON.stringify(entry.item.questions); return; }
   $("questions").hidden = true;
 }
 
@@ -206,7 +206,7 @@ function showEnd() {
   view.draw();
   $("captions").replaceChildren();
   document.body.classList.add("ended");
-  document.body.dataset.end = "1";
+  if (!outbox.size) document.body.dataset.end = "1";              // what is being saved may open a further stage
   delete document.body.dataset.item;
   const left = section === "adjudication" ? "Nothing waits for an adjudicator." : "Nothing is left for you here. Thank you!";
   veil(outbox.size ? "Saving what you decided …" : left);
@@ -245,7 +245,7 @@ async function decide(verdict, pressed) {
 
 function send_(entry, draft, verdict) {
   const key = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join("");
-  const work = { op: "decide", key, item: entry.item.id, stage: entry.stage, verdict, reasons: verdict === "reject" ? [...draft.reasons] : [], texts: draft.texts,
+  const work = { op: "decide", key, item_id: entry.item.id, stage: entry.stage, verdict, reasons: verdict === "reject" ? [...draft.reasons] : [], texts: draft.texts,
     mask: draft.mask, comment: draft.comment.trim(), flagged: draft.flagged, seconds: (performance.now() - draft.shown) / 1000 };
   if (rulesOf(entry).stage.questions && questions.changed) { work.questions = questions.list; draft.questions = questions.list; }
   entry.draft = draft;
@@ -296,7 +296,7 @@ function settle(answer, batch) {
   for (const [k, result] of answer.results.entries()) {
     if (!result.error) continue;
     const work = batch[k], place = state.history.findIndex(h => h.key === work.key);
-    say(`Not counted (${work.item ?? "undo"}): ${result.error}`);
+    say(`Not counted (${work.item_id ?? "undo"}): ${result.error}`);
     if (work.op !== "decide") continue;
     const [lost] = place < 0 ? [] : state.history.splice(place, 1);
     if (result.status === 400 && lost?.entry) state.queue.splice(current() ? 1 : 0, 0, lost.entry);
@@ -389,6 +389,8 @@ function resetMask() {
   view.layer = null;
   editMask("brush");
 }
+
+view.zoomed = zoom => { const words = zoom > 1 ? `${zoom.toFixed(1)}×` : ""; if ($("zoom").textContent !== words) $("zoom").textContent = words; };
 
 // ── keys and buttons ──
 

@@ -1,7 +1,13 @@
 // Both pictures on one canvas: side by side, blinking, with a slider, as a difference, or as four corners. Zoom and pan are shared by all panes.
-const LINE = "#ffe14d", HALO = "rgb(0 0 0 / .75)", FRESH = "#5ce1ff", GAP = 8, MOST_ZOOM = 16;
+const LINE = "#ffe14d", HALO = "rgb(0 0 0 / .75)", FRESH = "#5ce1ff", GAP = 8, MOST_ZOOM = 16, NAMES = ["original", "edited"];
 
 export const MODES = ["side", "blink", "slider", "difference", "corners"];
+
+// Where a picture of any size lies inside w × h: a twin may be another photograph.
+function within(picture, w, h) {
+  const scale = Math.min(w / picture.width, h / picture.height), width = picture.width * scale, height = picture.height * scale;
+  return [(w - width) / 2, (h - height) / 2, width, height];
+}
 
 export class View {
   constructor(canvas, captions) {
@@ -17,14 +23,17 @@ export class View {
     this.shown = null;
     this.layer = null;               // a mask that is being touched up
     this.texts = {};
+    this.names = NAMES;              // of the two pictures
+    this.zoomed = () => {};          // (how much), whenever it is drawn
     this.#frame = 0;
     new ResizeObserver(() => { this.#fit(); this.draw(); }).observe(canvas.parentElement);
     this.#fit();
   }
 
-  show(shown, texts) {
+  show(shown, texts, names = NAMES) {
     this.shown = shown;
     this.texts = texts;
+    this.names = names;
     this.original = false;
     this.zoom = 1;
     this.centre = null;
@@ -42,6 +51,7 @@ export class View {
     pen.fillStyle = getComputedStyle(canvas).backgroundColor;
     pen.fillRect(0, 0, canvas.width, canvas.height);
     if (!this.shown) return;
+    this.zoomed(this.zoom);
     const panes = this.#panes();
     panes.forEach((pane, k) => this.#paint(pane, this.#rectangle(k, panes.length)));
     this.#caption(panes.map((pane, k) => [pane.words, this.#rectangle(k, panes.length)]));
@@ -89,14 +99,15 @@ export class View {
   // ── painting ──
 
   #panes() {
-    const { shown: s, texts } = this, name = this.original ? "original" : "edited";
+    const { shown: s, texts } = this;
     if (!s) return [];
-    const before = { picture: s.before, outline: s.target, words: "original" };
-    const after = { picture: s.after, outline: s.fresh ?? s.target, fresh: !!s.fresh, editable: true, words: "edited" };
+    const [first, second] = this.names;
+    const before = { picture: s.before, outline: s.target, words: first };
+    const after = { picture: s.after, outline: s.fresh ?? s.target, fresh: !!s.fresh, editable: true, words: second };
     if (this.layer) return [after];
     switch (this.mode) {
-      case "blink": return [{ ...(this.original ? before : after), words: name }];
-      case "slider": return [{ ...after, over: s.before, words: "original | edited" }];
+      case "blink": return [this.original ? before : after];
+      case "slider": return [{ ...after, over: s.before, words: `${first} | ${second}` }];
       case "difference": return [{ ...after, picture: this.#difference(), words: "difference × 4" }];
       case "corners": return [
         { ...before, words: `original: “${texts.positive ?? "c"}” is here` },
@@ -110,9 +121,15 @@ export class View {
   #rectangle(k, n) {
     const { width, height } = this.canvas, gap = GAP * devicePixelRatio;
     if (n === 1) return { x: 0, y: 0, width, height };
-    const wide = width > height || n === 4, columns = n === 4 ? 2 : wide ? 2 : 1, rows = n / columns;
+    const columns = n === 4 || this.#scaleOf(2) >= this.#scaleOf(1) ? 2 : 1, rows = n / columns;
     const w = (width - gap * (columns - 1)) / columns, h = (height - gap * (rows - 1)) / rows;
     return { x: (k % columns) * (w + gap), y: Math.floor(k / columns) * (h + gap), width: w, height: h };
+  }
+
+  // How large two pictures get in so many columns.
+  #scaleOf(columns) {
+    const [w, h] = this.size, { width, height } = this.canvas;
+    return Math.min(width / columns / w, height * columns / 2 / h);
   }
 
   #transform(r) {
@@ -135,7 +152,7 @@ export class View {
     pen.clip();
     pen.setTransform(t.scale, 0, 0, t.scale, t.x, t.y);
     pen.imageSmoothingEnabled = t.scale < 3;
-    pen.drawImage(pane.picture, 0, 0, w, h);
+    pen.drawImage(pane.picture, ...within(pane.picture, w, h));
     if (pane.over) this.#cover(pane.over, w, h, r, t);
     if (this.layer && pane.editable) this.#tint(w, h, t.scale);
     else if (this.outline && pane.outline) this.#line(pane.outline.path, pane.fresh ? FRESH : LINE, t.scale);
@@ -159,7 +176,7 @@ export class View {
     const [w, h] = this.size, canvas = new OffscreenCanvas(w, h), pen = canvas.getContext("2d", { alpha: false });
     pen.drawImage(shown.after, 0, 0, w, h);
     pen.globalCompositeOperation = "difference";
-    pen.drawImage(shown.before, 0, 0, w, h);
+    pen.drawImage(shown.before, ...within(shown.before, w, h));
     pen.globalCompositeOperation = "color-dodge";         // × 4: small changes must be seen
     pen.fillStyle = "rgb(191 191 191)";
     pen.fillRect(0, 0, w, h);
@@ -173,7 +190,7 @@ export class View {
     pen.beginPath();
     pen.rect(0, 0, x, h);
     pen.clip();
-    pen.drawImage(other, 0, 0, w, h);
+    pen.drawImage(other, ...within(other, w, h));
     pen.restore();
     pen.fillStyle = HALO;
     pen.fillRect(x - line, 0, 2 * line, h);
