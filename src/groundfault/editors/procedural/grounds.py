@@ -127,6 +127,18 @@ def free_place(
     )
 
 
+def _horizon(mask: Mask, category: str) -> float | None:
+    """The row at a standing photographer's eyes, by how tall such things are; of small things the
+    photographer sits. None where that is unknown."""
+    tall_m = HEIGHTS_M.get(category)
+    if tall_m is None:
+        return None
+    foot, tall_px = foot_of(mask), box_of(mask)[0].stop - box_of(mask)[0].start
+    away_m = 0.95 * max(mask.shape) * tall_m / tall_px
+    eyes_m = min(1.5 if tall_m > 0.3 else 0.45, max(1.1 * away_m, 0.3))
+    return foot - eyes_m / tall_m * tall_px
+
+
 def _room(photo: Floats, mask: Mask, company: Company, shrink: float, leaves: bool) -> _Room | None:
     size = (max(round(mask.shape[1] * shrink), 8), max(round(mask.shape[0] * shrink), 8))
 

@@ -33,15 +33,20 @@ from groundfault.editors.procedural.fitness import (
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.relocation import shadowed
-from groundfault.editors.procedural.repertoire import COMPANY
+from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "pasted"]
 
 SIDE = 40
 """Silhouettes are compared on a square of this side."""
-CLOSER_LOOKS = 4
+SEEN_PX = 70
+"""How much of its surroundings is looked at around a donor."""
+CLOSER_LOOKS = 3
 """Donors whose pictures are opened, the most similar silhouettes first."""
 MOST_ENLARGED = 1.7
+MOST_TALLER = (1.7, 2.6)
+"""How many times taller than the object a donor's kind may be, or less tall; more where it is
+wanted."""
 MOST_UNLIKE = 0.9
 """In outline, light and sharpness together; no donor is used that is more so."""
 
@@ -99,10 +104,11 @@ def best_donor(
     here = _surroundings(photo, mask)
     blur = blur_px(photo, grown(mask, 2))
     for unlike, donor, flipped, scale in near[:CLOSER_LOOKS]:
-        picture = floats(floats(donor.image()) / 255)
-        outline = donor.mask()
-        if picture.shape == photo.shape and float(np.abs(picture - photo).mean()) < 0.01:
+        whole, outline = donor.image(), donor.mask()
+        if whole.shape == photo.shape and float(np.abs(floats(whole) / 255 - photo).mean()) < 0.01:
             continue  # the same photograph
+        box = box_of(outline, SEEN_PX)
+        picture, outline = floats(whole[box]) / 255, outline[box]
         found = measure(picture, outline)
         problem = _problem(found)
         if problem:
@@ -116,7 +122,8 @@ def best_donor(
     if best is None or best[0] > MOST_UNLIKE:
         return None
     _, donor, picture, outline, place = best
-    return donor, cutting_of(picture, outline), place
+    alone = cutting_of(picture, outline)  # its shadow fell on another ground
+    return donor, alone._replace(shade=np.ones_like(alone.shade)), place
 
 
 def _similar(
@@ -127,6 +134,8 @@ def _similar(
         if donor.category == category or donor.category == "person":
             continue
         if not wanted and not any({category, donor.category} <= some for some in COMPANY):
+            continue
+        if not _of_a_size(category, donor.category, MOST_TALLER[bool(wanted)]):
             continue
         own = _whole_silhouette(donor)
         if own is None:
@@ -139,6 +148,13 @@ def _similar(
             shape = own.shape[:, ::-1] if flipped else own.shape
             overlap = (shape & target.shape).sum() / (shape | target.shape).sum()
             yield float(1 - overlap + stretch + 0.3 * max(scale - 1, 0)), donor, flipped, scale
+
+
+def _of_a_size(one: str, other: str, most: float) -> bool:
+    """Whether things of two categories are about as tall; True where nobody knows."""
+    if one not in HEIGHTS_M or other not in HEIGHTS_M:
+        return True
+    return abs(float(np.log(HEIGHTS_M[one] / HEIGHTS_M[other]))) < np.log(most)
 
 
 def _problem(found: Measures) -> str:
