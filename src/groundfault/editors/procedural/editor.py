@@ -127,9 +127,7 @@ class ProceduralEditor:
         problem = problem or fitness.objection_to_contact(
             request.kind, request.category, contact_with(region, request.others, on=on)
         )
-        if not problem and request.kind == "erase":
-            return fitness.objection_to_fill(found, bool(self.migan))
-        return problem
+        return problem or fitness.objection_to_fill(request.kind, found, bool(self.migan))
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest

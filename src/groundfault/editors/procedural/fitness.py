@@ -46,9 +46,9 @@ MOST_RISE = 0.4
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
-MOST_UNCERTAIN = -0.7
+MOST_UNCERTAIN = {"erase": -0.7, "move": -0.4}
 """How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
-picture, and its surroundings' deviation from bands."""
+picture, and its surroundings' deviation from bands. What moves hides some of its own."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
 """How different the surroundings may be that patches continue, left from right and altogether."""
 MOST_STRANGE = 0.025
@@ -393,12 +393,14 @@ def _to_replace(found: Measures) -> str:
     return ""
 
 
-def objection_to_fill(found: Measures, by_network: bool) -> str:
+def objection_to_fill(kind: str, found: Measures, by_network: bool) -> str:
     """Why a hole can't be filled: the larger it is, the plainer its surroundings must be for a
     network; patches continue one ground, not several."""
+    if kind not in MOST_UNCERTAIN:
+        return ""
     uncertain = float(np.log(max(found.share, 1e-4))) + found.bands / 7
     patched = found.sides > MOST_APART or found.mixture > MOST_MIXED
-    busy = uncertain > MOST_UNCERTAIN if by_network else patched
+    busy = uncertain > MOST_UNCERTAIN[kind] if by_network else patched
     return "surroundings too busy" if busy else ""
 
 

@@ -357,7 +357,7 @@ COMPANY = (
 )
 """Categories of which one may stand where another does, for who does not say what is wanted."""
 
-BUILT_IN = frozenset({"oven", "refrigerator", "toilet"})
+BUILT_IN = frozenset({"boat", "fire hydrant", "oven", "parking meter", "refrigerator", "toilet"})
 """Categories that stay where they are, though another may stand beside them."""
 
 LEAVING_TRACES = frozenset(
