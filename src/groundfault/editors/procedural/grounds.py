@@ -136,7 +136,7 @@ def _horizon(mask: Mask, category: str) -> float | None:
     foot, tall_px = foot_of(mask), box_of(mask)[0].stop - box_of(mask)[0].start
     away_m = 0.95 * max(mask.shape) * tall_m / tall_px
     eyes_m = min(1.5 if tall_m > 0.3 else 0.45, max(1.1 * away_m, 0.3))
-    return foot - eyes_m / tall_m * tall_px
+    return float(foot - eyes_m / tall_m * tall_px)
 
 
 def _room(photo: Floats, mask: Mask, company: Company, shrink: float, leaves: bool) -> _Room | None:

@@ -103,7 +103,7 @@ def objection(kind: str, company: Company) -> str:
 
 def foot_of(mask: Mask) -> int:
     """The row below an object's lowest."""
-    return box_of(mask)[0].stop
+    return int(box_of(mask)[0].stop)
 
 
 def _foot_zone(mask: Mask) -> Mask:

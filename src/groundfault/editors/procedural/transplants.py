@@ -108,7 +108,7 @@ def best_donor(
         if whole.shape == photo.shape and float(np.abs(floats(whole) / 255 - photo).mean()) < 0.01:
             continue  # the same photograph
         box = box_of(outline, SEEN_PX)
-        picture, outline = floats(whole[box]) / 255, outline[box]
+        picture, outline = floats(whole[box] / 255), outline[box]
         found = measure(picture, outline)
         problem = _problem(found)
         if problem:
@@ -154,7 +154,7 @@ def _of_a_size(one: str, other: str, most: float) -> bool:
     """Whether things of two categories are about as tall; True where nobody knows."""
     if one not in HEIGHTS_M or other not in HEIGHTS_M:
         return True
-    return abs(float(np.log(HEIGHTS_M[one] / HEIGHTS_M[other]))) < np.log(most)
+    return bool(1 / most < HEIGHTS_M[one] / HEIGHTS_M[other] < most)
 
 
 def _problem(found: Measures) -> str:
