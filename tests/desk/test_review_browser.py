@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
@@ -228,6 +229,45 @@ def test_two_fingers_zoom_and_move_and_one_paints(tablet: Any, tmp_path: Path) -
     added = decode(decision.mask) & ~before
     rows = np.flatnonzero(added.any(axis=1))
     assert added.any() and rows.min() > 200  # below the middle, where one finger was
+
+
+PIXELS = """
+const canvas = document.getElementById("view"), pen = canvas.getContext("2d");
+const width = Math.floor((canvas.width - 8) / 2), { height } = canvas;
+const sum = x => {
+  const words = new Uint32Array(pen.getImageData(x, 0, width, height).data.buffer);
+  return words.reduce((all, word) => Math.imul(all ^ word, 16777619), 2166136261);
+};
+return [sum(0) === sum(canvas.width - width), sum(0)];
+"""
+
+
+def test_every_view_by_its_key_and_both_pictures_move_as_one(browser: Any, tmp_path: Path) -> None:
+    item = make_item(tmp_path, 0, "cafe", 64, mask=None)
+    write_items(tmp_path, [msgspec.structs.replace(item, after=item.before)])
+    with hosted(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        shown = [screen.captions]
+        for key in (" ", " ", "w", "d", "k", "v"):  # there are no corners here
+            screen.press(key)
+            shown.append(screen.captions)
+        assert shown == [
+            ["original", "edited"], ["original"], ["edited"], ["original | edited"],
+            ["difference × 4"], ["difference × 4"], ["original", "edited"],
+        ]  # fmt: skip
+        views: list[int] = []
+        for keys in ("", "+++", Keys.ARROW_RIGHT, Keys.ARROW_DOWN, "-", "h"):
+            screen.press(*keys)
+            same, pixels = wait(lambda: pictures_of(screen, views), f"another view by {keys!r}")
+            assert same
+            views.append(pixels)
+        assert views[-1] == views[0] and len(set(views)) == 5
+
+
+def pictures_of(screen: Screen, seen: list[int]) -> Any:
+    """Whether both halves show the same, and what; None until it is another than the last."""
+    found = screen.browser.execute_script(PIXELS)
+    return None if seen and found[1] == seen[-1] else found
 
 
 def test_leaving_the_mask_changes_nothing(browser: Any, tmp_path: Path) -> None:
@@ -454,8 +494,6 @@ def test_the_json_of_a_request_is_what_the_contract_says(tmp_path: Path) -> None
     desk = open_desk(tmp_path)
     shown = desk.database.call(lambda rows: desk.assignments.queue(rows, "a"))[0]
     desk.close()
-    import msgspec
-
     sent = json.loads(msgspec.json.encode(shown))
     assert sent["item"]["gold"] is None
     assert {"item", "stage", "rules", "place", "original", "feedback"} == set(sent)
