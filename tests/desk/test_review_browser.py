@@ -11,7 +11,16 @@ import msgspec
 import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
-from tests.desk.parts import EVIL, hosted, make_item, make_review, served, wait
+from tests.desk.parts import (
+    EVIL,
+    hosted,
+    make_item,
+    make_review,
+    serious_problems,
+    served,
+    set_scheme,
+    wait,
+)
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -439,40 +448,27 @@ def test_owners_invite_people_who_join_under_their_names(browser: Any, tmp_path:
 
 
 def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path) -> None:
-    axe = pytest.importorskip("axe_core_python")
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
+    pytest.importorskip("axe_core_python")
     items = [make_item(tmp_path, k, "cafe", 64) for k in range(2)]
     items.append(make_item(tmp_path, 3, "reactbench", 64))
     write_items(tmp_path, items)
-    run = "const done = arguments[arguments.length-1]; axe.run().then(r => done(r.violations))"
-
-    def problems() -> list[str]:
-        browser.execute_script(script)
-        found = browser.execute_async_script(run)
-        return [
-            f"{v['id']}: {v['nodes'][0]['html']}" for v in found
-            if v["impact"] in ("serious", "critical")
-        ]  # fmt: skip
-
+    ready = {"/": "item", "/overview": "ready", "/adjudication": "end", "/join": ""}
     with hosted(tmp_path, overlap=1) as desk:
         screen = Screen(browser, desk)
         for scheme in ("light", "dark"):
-            features = [{"name": "prefers-color-scheme", "value": scheme}]
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-            for path in ("/", "/overview", "/adjudication", "/join"):
+            set_scheme(browser, scheme)
+            for path, name in ready.items():
                 browser.get(desk.base + path)
-                ready = {"/overview": "ready", "/": "item", "/adjudication": "end"}.get(path)
-                if ready:
-                    wait(lambda name=ready: screen.data(name), f"{path} ready")
-                assert problems() == [], (scheme, path)
+                wait(lambda name=name: not name or screen.data(name), f"{path} ready")
+                assert serious_problems(browser, scheme) == [], path
+        set_scheme(browser, "")
         browser.get(desk.base)
         wait(lambda: screen.is_shown, "an item")
         while screen.now[1] != "questions":
             screen.go_on("a")
-        assert problems() == []
+        assert serious_problems(browser, "light") == []
         screen.press("?")
-        assert problems() == []
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        assert serious_problems(browser, "light") == []
 
 
 def test_everything_is_reached_by_the_tab_key_and_named(browser: Any, tmp_path: Path) -> None:
