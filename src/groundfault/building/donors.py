@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from groundfault.building.stages import damaged
 from groundfault.io.foreign import decode_json
 from groundfault.io.masks import decode
 from groundfault.io.photographs import Photograph, Thing
@@ -79,7 +80,13 @@ def read_donors(path: str | PathLike[str]) -> list[Photograph]:
     place = Path(path)
     if not place.is_file():
         return []
-    return [decode_json(line, Photograph) for line in place.read_bytes().splitlines()]
+    found = []
+    for number, line in enumerate(place.read_bytes().splitlines(), start=1):
+        try:
+            found.append(decode_json(line, Photograph))
+        except msgspec.MsgspecError as problem:
+            raise damaged(place, f"line {number}", problem) from None
+    return found
 
 
 def categories(path: str | PathLike[str]) -> list[str]:

@@ -276,7 +276,7 @@ class _Pipeline:
         path = stage_file(self.folder, "mine")
         key = self._mining_key()
         noted = path.with_suffix(".json")
-        if path.is_file() and noted.is_file():
+        if path.is_file() and noted.is_file() and self._donors.is_file():
             there = read_json(noted, _Mined)
             if there.key == key:
                 return there.count

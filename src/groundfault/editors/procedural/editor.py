@@ -12,6 +12,7 @@ from groundfault.editors.procedural.colours import recoloured
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
 from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
@@ -24,14 +25,18 @@ from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     COLOURS,
     FIXED,
+    HEIGHTS_M,
     KINDS,
     MADE_OF_PARTS,
     MATERIALS,
     NOT_STANDING,
     PLACES,
-    SEEN_THROUGH,
+    STANCES,
+    SUPPORTS,
     SURFACES,
+    TABLEWARE_M,
     TURNABLE,
+    suited_places,
 )
 from groundfault.editors.procedural.transplants import (
     Place,
@@ -116,6 +121,10 @@ class ProceduralEditor:
             return problem
         found = fitness.measure(photo, region)
         problem = fitness.objection(request.kind, request.category, found)
+        on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
+        problem = problem or fitness.objection_to_contact(
+            request.kind, request.category, contact_with(region, request.others, on=on)
+        )
         if not problem and request.kind in FILLING and not self.migan:
             return fitness.objection_to_patches(found)
         return problem
@@ -176,14 +185,15 @@ class ProceduralEditor:
     # ---- what is around it
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        view = view_of(region, request.category)
+        stance = STANCES.get(request.category, "standing")
+        view = view_of(region, request.category, stance)
         if view is None:
             return refused("size unknown")
-        if request.value == "lake" and self.filters and view.horizon_px < 0.1 * region.shape[0]:
-            return refused("seen from above")  # water would fill the picture
         mask = snap(photo, region)
         edge = matte(photo, mask)
-        picture = relocated(photo, mask, edge, request.value, view, request.seed)
+        picture = relocated(
+            photo, mask, edge, request.value, view, stance=stance, seed=request.seed
+        )
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
@@ -308,10 +318,10 @@ def _unsuited(request: EditRequest, grey: float) -> str:
         return "no colours"
     if request.kind in ("surface", "material") and request.category in MADE_OF_PARTS:
         return "defined by its parts"
-    if request.kind == "context" and request.category in NOT_STANDING:
+    if request.kind == "context" and request.category not in STANCES:
         return "does not stand on the ground"
-    if request.kind == "context" and request.category in SEEN_THROUGH:
-        return "seen through"
+    if request.kind == "context" and request.value not in suited_places(request.category):
+        return "place does not suit"
     if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
         return "fixed in its place"
     if request.kind in ("surface", "recolour") and request.value == request.category:

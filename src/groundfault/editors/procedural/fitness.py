@@ -19,8 +19,9 @@ from groundfault.editors.procedural.edges import (
     floats,
     grown,
 )
+from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
-from groundfault.editors.procedural.repertoire import MOST_SOLID, PROPORTIONS
+from groundfault.editors.procedural.repertoire import BOXES, MOST_SOLID, PROPORTIONS, STANCES
 
 __all__ = [
     "Measures",
@@ -28,12 +29,17 @@ __all__ = [
     "is_whole",
     "measure",
     "objection",
+    "objection_to_contact",
     "objection_to_patches",
     "solidity_of",
     "tallness_of",
 ]
 
 SMALLEST_PX = 400
+UPRIGHT = ("bottle", "cup")
+"""What stands on a table: of flat things others hide less."""
+MOST_RISE = 0.4
+"""Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
@@ -75,6 +81,11 @@ class Measures(NamedTuple):
     """The share of the picture's bottom row under the object's width that is the object."""
     cut: float
     """The share of the outline on the picture's border."""
+    cut_side: float
+    """The share of its height that lies at the picture's left or right border, where drawn outlines
+    end some pixels early."""
+    rise: float
+    """How far its lower outline rises towards its ends, as a share of its height."""
 
 
 def measure(photo: Floats, mask: Mask) -> Measures:
@@ -102,6 +113,8 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         tallness=tallness_of(mask),
         cut_low=_cut_low(mask),
         cut=_cut(mask),
+        cut_side=_cut_side(mask),
+        rise=_rise(mask),
     )
 
 
@@ -208,6 +221,20 @@ def _cut(mask: Mask) -> float:
     return float(border / max(border + outline, 1))
 
 
+def _cut_side(mask: Mask) -> float:
+    rows, _ = box_of(mask)
+    sides = mask[rows, :5].any(1).mean(), mask[rows, -5:].any(1).mean()
+    return float(max(sides))
+
+
+def _rise(mask: Mask) -> float:
+    rows, columns = box_of(mask)
+    lowest = mask.shape[0] - 1 - mask[::-1, columns].argmax(0)
+    end = max(len(lowest) // 10, 1)
+    up = rows.stop - 1 - np.array([np.median(lowest[:end]), np.median(lowest[-end:])])
+    return float(up.max() / (rows.stop - rows.start))
+
+
 def objection(kind: str, category: str, found: Measures) -> str:
     """Why an object doesn't suit a kind of edit; "" where it does."""
     general = _general(found)
@@ -215,6 +242,12 @@ def objection(kind: str, category: str, found: Measures) -> str:
         return general
     if kind not in ("erase", "recolour") and not is_whole(category, found.solidity, found.tallness):
         return "occluded"
+    if kind == "context" and category in BOXES and found.rise > MOST_RISE:
+        return "seen from above"
+    if kind == "context" and category == "potted plant" and found.unrest > 2.1:
+        return "seen through"
+    if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
+        return "does not fly"
     return {
         "surface": _to_paint,
         "material": _to_paint,
@@ -234,12 +267,30 @@ def is_whole(category: str, solidity: float, tallness: float) -> bool:
     return least <= solidity <= MOST_SOLID.get(category, 1.0) and low <= tallness <= high
 
 
+def objection_to_contact(kind: str, category: str, found: Contact) -> str:
+    """Why an object that touches others doesn't suit a kind of edit."""
+    if kind != "context":
+        return ""
+    if found.people > 0.03:
+        return "occluded"
+    if STANCES.get(category) == "lying":
+        most = 0.12 if category in UPRIGHT else 0.25
+        return "touches others" if found.any > most else ""
+    if found.front > 0.03 or found.low > 0.12:
+        return "occluded"
+    return "touches others" if found.any > 0.18 else ""
+
+
 def _general(found: Measures) -> str:
     if found.share > LARGEST_SHARE:
         return "too large"
     if found.pieces > 0.06:
         return "occluded"
     return ""
+
+
+def _is_in_the_sky(found: Measures) -> bool:
+    return found.unrest < 1.6 and found.mixture < 14
 
 
 def _to_paint(found: Measures) -> str:
@@ -269,13 +320,15 @@ def _to_recolour(found: Measures) -> str:
 def _to_relocate(found: Measures) -> str:
     if found.cut_low > 0.02:
         return "cut off below"
+    if found.cut_side > 0.2:
+        return "cut off"
     if found.thickness < 0.10:
         return "too thin"
     if found.blur_px > 2.2:
         return "blurred"
-    if found.brightness < 0.12:
+    if found.brightness < 0.07:
         return "too dark"
-    if found.contrast < 0.66:
+    if found.contrast < 0.55:
         return "outline unclear"
     return ""
 
