@@ -60,7 +60,8 @@ def commands() -> Iterator[str]:
 
     yield "# Commands"
     yield ""
-    yield "What exit codes mean is in [Evaluating a model](../../evaluating.md#failures-and-exit-codes)."
+    where = "../../evaluating.md#failures-and-exit-codes"
+    yield f"What exit codes mean is in [Evaluating a model]({where})."
     yield "`groundfault COMMAND --help` says the same in a terminal."
     yield ""
     program: Any = get_command(build_app([]))
