@@ -180,7 +180,8 @@ class Matcher(nn.Module):
     def fits(self, things: Tensor, phrases: Tensor) -> Tensor:
         """Things (b, k, DIM) and phrases (b, p, DIM) to logits (b, k, p)."""
         alike = things @ phrases.transpose(1, 2)
-        return alike * (self.sharpness * DIM**-0.5) + self.habit
+        fits: Tensor = alike * (self.sharpness * DIM**-0.5) + self.habit
+        return fits
 
     def forward(self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor, ids: Tensor) -> Tensor:
         """masks (b, k, h, w), ids (b, p, l) to logits (b, k, p)."""
