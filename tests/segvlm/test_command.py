@@ -78,7 +78,11 @@ def write_recipe(path: Path, checkpoint: Callable[[str], str], quads: Path, **mo
 
 
 def test_a_dry_run_counts_and_trains_nothing(
-    run: Any, checkpoint: Callable[[str], str], quads: Path, tmp_path: Path
+    run: Any,
+    checkpoint: Callable[[str], str],
+    quads: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     recipe = write_recipe(tmp_path / "r.toml", checkpoint, quads)
     ended = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run", "--json")
@@ -93,6 +97,11 @@ def test_a_dry_run_counts_and_trains_nothing(
     assert not (tmp_path / "out").exists()
     said = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run")
     assert "100.0% of the draws, 12 samples" in said.out
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    shared = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run", "--json").json
+    assert shared["memory_gb"]["weights"] < found["memory_gb"]["weights"]
+    monkeypatch.delenv("ACCELERATE_USE_FSDP")
 
     from tests.segvlm.test_training import fitting_of
 
