@@ -116,6 +116,8 @@ def donors_of(arguments: argparse.Namespace) -> ListedDonors:
 def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
     """The request that the n-th instance gets: values take turns."""
     values = [value for value in VALUES.get(kind, ("",)) if value != instance.category]
+    if kind == "context":
+        values = list(repertoire.suited_places(instance.category)) or values
     value = values[number % len(values)]
     words = f"{kind} {value}".strip()
     return EditRequest(

@@ -97,6 +97,16 @@ class Screen:
             {"offline": offline, "latency": ms, "downloadThroughput": -1, "uploadThroughput": -1},
         )
 
+    def touch(self, kind: str, *points: tuple[int, int]) -> None:
+        """Fingers at these points, from the canvas' middle: touchStart, touchMove, touchEnd."""
+        box = self.find("#view").rect
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        fingers = [
+            {"x": middle[0] + x, "y": middle[1] + y, "id": k} for k, (x, y) in enumerate(points)
+        ]
+        event = {"type": kind, "touchPoints": fingers}
+        self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", event)
+
     def drag(self, *points: tuple[int, int]) -> None:
         """Press the pointer at the first point, from the canvas' middle, and move to the others."""
         canvas = self.find("#view")

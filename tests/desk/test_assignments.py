@@ -314,7 +314,8 @@ def test_corrections_reach_the_next_stage_with_what_they_replace(opened: Open) -
         ({"reasons": ["OC-1"]}, "no such reason"),
         ({"item_id": "nothing"}, "no such item"),
         ({"stage": "nothing"}, "no such stage"),
-        ({"key": "short"}, "no such item"),
+        ({"key": "short"}, "no such key"),
+        ({"key": "long enough\0"}, "no such key"),
     ],
 )
 def test_what_a_stage_does_not_allow_is_refused(

@@ -221,6 +221,12 @@ def test_secrets_are_on_no_disk_and_in_no_log(tmp_path: Path) -> None:
     assert [len(digest) for (digest,) in digests] == [64, 64]
 
 
+def open_assignments(folder: Path, person: str) -> int:
+    sql = "SELECT count(*) FROM assignment WHERE state='open' AND person=?"
+    with closing(sqlite3.connect(folder / "review/desk.sqlite")) as database:
+        return int(database.execute(sql, (person,)).fetchone()[0])
+
+
 OWNERS = ["/overview", "/api/overview", "/decisions.jsonl"]
 ADJUDICATORS = ["/adjudication", "/api/splits"]
 
@@ -240,7 +246,9 @@ def test_reviewers_cannot_do_what_owners_and_adjudicators_can(tmp_path: Path) ->
         ruling = {**shown, "stage": "adjudication:check"}
         _, status, answer = reviewer.decide(ruling)
         assert (status, answer["results"][0]["status"]) == (200, 403)
+        assert open_assignments(tmp_path, "Ada") == 2
         assert owner.post("/api/remove", {"name": "Ada"})[0] == 200
+        assert open_assignments(tmp_path, "Ada") == 0  # handed back at once
         assert reviewer.get("/api/queue")[0] == 401
         assert exported(tmp_path) == []
 

@@ -16,11 +16,20 @@ from PIL import Image
 from groundfault.editors.contract import check_editor
 from groundfault.editors.loading import EditorOptions
 from groundfault.editors.procedural import ProceduralEditor, load, repertoire
-from groundfault.editors.procedural.donors import Donor, ListedDonors, read_list
+from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
+from groundfault.editors.procedural.occlusion import contact_with
+from groundfault.editors.procedural.relocation import view_of
 from groundfault.errors import DataError
-from groundfault.interfaces import DirectEditor, Edited, EditRequest, ModelOptions, NotEdited
+from groundfault.interfaces import (
+    DirectEditor,
+    Edited,
+    EditRequest,
+    ModelOptions,
+    Neighbour,
+    NotEdited,
+)
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.registry import load as from_registry
@@ -154,6 +163,56 @@ def test_without_a_donor_or_room_nothing_is_put_in() -> None:
     assert reason(*alone, request("add"), filters=False) == "no room"
 
 
+def test_nothing_is_put_on_or_before_what_else_is_there() -> None:
+    image, mask = photograph()
+    editor = ProceduralEditor(filters=False)
+    free = performed(editor, "add").mask
+    taken = Neighbour(category="chair", mask=grown(free, 3) & ~grown(mask, 3))
+    found = editor.perform(image, mask, request("add", others=(taken,)))
+    assert isinstance(found, NotEdited) or not (found.mask & taken.mask).any()
+    fence = np.zeros_like(mask)
+    fence[-12:-4] = True  # stands in front: its foot is lower
+    behind = performed(editor, "add", others=(Neighbour(category="bench", mask=fence),))
+    assert not (behind.mask & fence).any()
+    assert np.array_equal(behind.image[core(fence, 3)], image[core(fence, 3)])
+
+
+def test_what_others_hide_or_hold_is_left_alone() -> None:
+    image, mask = photograph()
+    half = np.zeros_like(mask)
+    half[:, 96:150] = True
+    shown, hides = mask & ~half, grown(mask, 20) & half
+    hides[-1] = True
+    dog = Neighbour(category="dog", mask=hides)
+    assert reason(image, shown, request("add", others=(dog,))) == "occluded"
+    hand = grown(mask, 12) & ~grown(mask, 1)
+    hand[int(0.6 * SIZE[0]) :] = False
+    person = Neighbour(category="person", mask=hand)
+    assert reason(image, mask, request("erase", others=(person,))) == "held"
+    twin = Neighbour(category="bear", mask=hand)
+    assert reason(image, mask, request("erase", others=(twin,))) == "touches others"
+    assert reason(image, mask, request("erase", category="toilet")) == "leaves traces"
+
+
+def test_a_donor_stands_free() -> None:
+    _, mask = photograph()
+    beside = np.roll(mask, 100, 1)
+    near = (grown(mask, 12) & ~mask) & (np.arange(SIZE[1]) > 96)
+    dog, table = (Thing(id=name, category=name, mask=encode(mask)) for name in ("dog", "bed"))
+    for other, clear in ((beside, True), (near, False)):
+        cat = Thing(id="cat", category="cat", mask=encode(np.asarray(other)))
+        height, width = SIZE
+        found = Photograph(
+            id="1",
+            source="own",
+            file="1.png",
+            height_px=height,
+            width_px=width,
+            things=(dog, table, cat),
+        )
+        assert is_clear(found, dog) is clear
+
+
 def test_donors_from_a_list_of_photographs(tmp_path: Path) -> None:
     image, mask = photograph((200, 260), seed=3)
     Image.fromarray(image).save(tmp_path / "one.png")
@@ -250,12 +309,15 @@ def test_what_does_not_suit_is_refused() -> None:
     assert reason(image, mask, request("surface", "zebra", category="bicycle")) == (
         "defined by its parts"
     )
-    assert reason(image, mask, request("context", "snow", category="kite")) == (
-        "does not stand on the ground"
+    for category in ("sink", "gargoyle"):
+        wanted = request("context", "snow", category=category)
+        assert reason(image, mask, wanted) == "does not stand on the ground"
+    assert reason(image, mask, request("context", "snow", category="kite")) == "does not fly"
+    assert reason(image, mask, request("context", "lake")) == "place does not suit"
+    assert reason(image, mask, request("context", "room", category="elephant")) == (
+        "place does not suit"
     )
-    assert reason(image, mask, request("context", "snow", category="gargoyle")) == "size unknown"
     assert reason(image, mask, request("move", category="oven")) == "fixed in its place"
-    assert reason(image, mask, request("context", "snow", category="pizza")) == "seen through"
     pieces = mask.copy()
     pieces[:, 88:104] = False
     assert reason(image, pieces, request("material", "gold")) == "occluded"
@@ -271,6 +333,36 @@ def test_what_does_not_suit_is_refused() -> None:
     assert reason(parted, small, request("erase")) == "surroundings too busy"
     grey = np.repeat(image[..., :1], 3, -1)
     assert reason(grey, mask, request("recolour", "red")) == "no colours"
+
+
+def test_what_others_hide_goes_nowhere() -> None:
+    image, mask = photograph()
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    behind = Neighbour(category="tree", mask=(x > 60) & (x < 70) & (y < 70) & ~mask)
+    wanted = request("context", "snow")
+    fine = msgspec.structs.replace(wanted, others=(behind,))
+    assert isinstance(ProceduralEditor().perform(image, mask, fine), Edited)
+    front = Neighbour(category="rock", mask=(y > 130) & (x > 50) & (x < 100) & ~mask)
+    assert contact_with(mask, (front,)).front > 0.1 > contact_with(mask, (behind,)).any
+    hidden = msgspec.structs.replace(wanted, others=(front,))
+    assert reason(image, mask, hidden) == "occluded"
+    holder = Neighbour(category="person", mask=(x < 70) & (y > 80) & (y < 110) & ~mask)
+    held = msgspec.structs.replace(wanted, others=(holder,))
+    assert reason(image, mask, held) == "occluded"
+    table = Neighbour(category="dining table", mask=(y > 100) & ~mask)
+    bowl = msgspec.structs.replace(wanted, category="bowl", others=(table,))
+    assert isinstance(ProceduralEditor().perform(image, mask, bowl), Edited)
+
+
+def test_places_have_their_horizon_where_the_stance_asks_for_it() -> None:
+    _, mask = photograph()
+    foot = int(np.flatnonzero(mask.any(1))[-1])
+    standing, lying = view_of(mask, "dog", "standing"), view_of(mask, "bowl", "lying")
+    flying = view_of(mask, "airplane", "flying")
+    assert standing and lying and flying
+    assert 0 < standing.horizon_px < foot and lying.horizon_px < 0 < foot < flying.horizon_px
+    steep = view_of(np.ascontiguousarray(mask.T), "bowl", "lying")
+    assert steep and steep.camera_m / steep.object_m > 0.9  # a round bowl is seen from above
 
 
 def test_a_fill_that_invents_something_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,22 +68,31 @@ def evaluate(
     there goes on where it ended; without `out` it is kept only as long as the result.
     """
     found = benchmark if isinstance(benchmark, Benchmark) else load(str(benchmark))
-    keep = ""
-    if out is None:
-        out = tempfile.mkdtemp(prefix="groundfault-")
-        keep = out
-    evaluation = Evaluation(found, Options.of(options))
+    if out is not None:
+        return _evaluated(found, model, Path(out), label, options)
+    kept = tempfile.mkdtemp(prefix="groundfault-")
+    try:
+        result = _evaluated(found, model, Path(kept), label, options)
+    except BaseException:
+        shutil.rmtree(kept, ignore_errors=True)
+        raise
+    weakref.finalize(result, shutil.rmtree, kept, ignore_errors=True)
+    return result
+
+
+def _evaluated(
+    benchmark: Benchmark, model: Any, out: Path, label: str, options: EvaluateOptions
+) -> Result:
+    evaluation = Evaluation(benchmark, Options.of(options))
     asked = Asked.of(model, label)
     graders = evaluation.graders([asked])
     reporter = RunReporter(asked.name, quiet=True)
-    result = evaluation.run(asked, Path(out), reporter, graders)
+    result = evaluation.run(asked, out, reporter, graders)
     if result is None:
         raise GroundfaultError(
             f"{asked.name}: not one item was answered, so there is nothing to score; "
-            f"most often: {_commonest_failure(Path(out))}"
+            f"most often: {_commonest_failure(out)}"
         )
-    if keep:
-        weakref.finalize(result, shutil.rmtree, keep, ignore_errors=True)
     return result
 
 

@@ -140,10 +140,21 @@ def _over(sky: Floats, ground: Ground, colours: Floats) -> Floats:
     return np.asarray(np.where(ground.seen[..., None], colours, sky), np.float32)
 
 
+def _grains(ground: Ground, seed: int, sizes_m: tuple[float, ...], strength: float) -> Floats:
+    """Speckles of several sizes; those that no pixel could show cost nothing."""
+    total = np.zeros(ground.away_m.shape, np.float32)
+    finest = float(ground.footprint_m[ground.seen].min()) if ground.seen.any() else 1.0
+    for number, size_m in enumerate(sizes_m):
+        if 1.5 * finest < size_m:
+            total += strength * _spots(ground, size_m, seed + number)
+    return total
+
+
 def _sand_colours(ground: Ground, seed: int, base: Colour) -> Floats:
     lit = 1 + 0.10 * _bumps(ground, 6.0, seed) + 0.10 * _bumps(ground, 1.4, seed + 1)
     lit = lit + 0.09 * _bumps(ground, 0.35, seed + 2, 0.45) + 0.06 * _bumps(ground, 0.11, seed + 3)
-    lit = lit + 0.05 * _spots(ground, 0.03, seed + 4) + 0.05 * _spots(ground, 0.012, seed + 5)
+    lit = lit + 0.05 * _bumps(ground, 0.03, seed + 4)
+    lit = lit + _grains(ground, seed + 50, (0.012, 0.006, 0.003, 0.0016), 0.07)
     return np.asarray(floats(base) * np.maximum(lit, 0.2)[..., None], np.float32)
 
 
@@ -188,8 +199,10 @@ def _shoreline(ground: Ground, seed: int) -> Floats:
 
 def _snow(view: View, seed: int) -> Floats:
     ground = ground_of(view)
-    lit = 0.16 * _bumps(ground, 5.0, seed) + 0.12 * _bumps(ground, 1.1, seed + 1)
-    lit = lit + 0.05 * _bumps(ground, 0.25, seed + 2) + 0.03 * _spots(ground, 0.03, seed + 3)
+    lit = 0.07 * _bumps(ground, 5.0, seed) + 0.08 * _bumps(ground, 1.1, seed + 1)
+    lit = lit + 0.06 * _bumps(ground, 0.25, seed + 2) + 0.05 * _bumps(ground, 0.07, seed + 3)
+    lit = lit + 0.03 * _bumps(ground, 0.02, seed + 4)
+    lit = lit + _grains(ground, seed + 50, (0.012, 0.005, 0.0025), 0.03)
     snow = ramp(lit, (-0.6, (0.40, 0.49, 0.64)), (0, (0.68, 0.72, 0.79)), (0.5, (0.88, 0.88, 0.89)))
     snow = _hazed(ground, snow, (0.74, 0.78, 0.83), 260)
     sky = _sky(view, seed, low=(0.72, 0.76, 0.81), high=(0.42, 0.55, 0.72), clouds=0.6)
@@ -244,6 +257,11 @@ def _wall(
     return floats(colour) * glow[..., None].astype(np.float32), y < foot, metres
 
 
+def _fibre(ground: Ground, wide_m: float, seed: int) -> Floats:
+    """Noise in long streaks that run away from the eye."""
+    return _sampled(_tile(seed, 0.12), ground, wide_m)
+
+
 def _room(view: View, seed: int) -> Floats:
     """A parquet floor, a skirting board and a painted wall."""
     ground = ground_of(view)
@@ -253,16 +271,17 @@ def _room(view: View, seed: int) -> Floats:
     start = rng.random(4096)[(column % 4096).astype(int)]
     row = np.floor(ground.away_m / long_m + start)
     tone = rng.normal(0, 1, 4096)[((column * 37 + row * 101) % 4096).astype(int)]
-    fibre = _sampled(_tile(seed + 5, 0.12).T.copy(), ground, 0.05)
+    fibre = 0.5 * _fibre(ground, 0.05, seed + 5) + 0.4 * _fibre(ground, 0.012, seed + 6)
+    fibre = fibre + 0.35 * _fibre(ground, 0.004, seed + 7)
     wood = ramp(
-        0.8 * tone * _visible(ground, board_m) + 0.5 * fibre,
+        0.8 * tone * _visible(ground, board_m) + fibre,
         (-2.5, (0.20, 0.105, 0.050)),
         (0, (0.30, 0.170, 0.085)),
         (2.5, (0.40, 0.245, 0.135)),
     )
     across = np.abs(ground.right_m / board_m % 1 - 0.5) * board_m
     along = np.abs((ground.away_m / long_m + start) % 1 - 0.5) * long_m
-    joint = np.maximum(across - (board_m / 2 - 0.0015), (along - (long_m / 2 - 0.0015)))
+    joint = np.maximum(across - (board_m / 2 - 0.0006), (along - (long_m / 2 - 0.0006)))
     dark = np.clip(1 - np.abs(np.minimum(joint, 0)) / np.maximum(ground.footprint_m, 0.001), 0, 1)
     wood = wood * (1 - 0.55 * (dark * _visible(ground, board_m))[..., None])
     away = view.object_m + 1.2 + 0.5 * view.object_m
@@ -296,8 +315,10 @@ def _bathroom(view: View, seed: int) -> Floats:
     tone, joint = _tiles(ground.right_m, ground.away_m, 0.30, ground.footprint_m, seed)
     stone = (
         floats([0.42, 0.43, 0.43])
-        * (1 + 0.05 * tone + 0.05 * _spots(ground, 0.2, seed + 1))[..., None]
+        * (1 + 0.04 * tone + 0.02 * _spots(ground, 0.08, seed + 1))[..., None]
     )
+    speckle = _grains(ground, seed + 50, (0.012, 0.005), 0.02)
+    stone = stone * (1 + speckle)[..., None]
     floor = stone * (1 - 0.45 * joint[..., None])
     away = view.object_m + 1.2 + 0.5 * view.object_m
     wall, is_wall, metres = _wall(view, ground, seed, (0.70, 0.74, 0.74), away)
@@ -315,9 +336,11 @@ def _bathroom(view: View, seed: int) -> Floats:
 def _parking_lot(view: View, seed: int) -> Floats:
     """Asphalt with white lines, a wood far behind."""
     ground = ground_of(view)
-    speckle = 0.10 * _spots(ground, 0.012, seed) + 0.10 * _spots(ground, 0.03, seed + 1)
+    stones = _grains(ground, seed + 50, (0.03, 0.016, 0.009, 0.005, 0.0028), 0.14)
+    rough = 0.10 * _bumps(ground, 0.02, seed + 1) + 0.10 * _bumps(ground, 0.008, seed + 4)
     patches = 0.07 * _spots(ground, 1.5, seed + 2) + 0.06 * _spots(ground, 6.0, seed + 3)
-    asphalt = floats([0.165, 0.165, 0.170]) * (1 + speckle + patches)[..., None]
+    tone = np.maximum(1 + stones + rough + patches, 0.25)
+    asphalt = floats([0.165, 0.165, 0.170]) * tone[..., None]
     shift = 1.25 + 0.4 * np.random.default_rng(seed).random()
     across = np.abs((ground.right_m + shift) / 2.5 % 1 - 0.5) * 2.5
     near, far = view.object_m + 1.0, view.object_m + 6.0

@@ -7,21 +7,36 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, floats, grown
 from groundfault.editors.procedural.places import View, rendered
-from groundfault.editors.procedural.relief import blur_px, exposure, grain, illuminant
-from groundfault.editors.procedural.repertoire import HEIGHTS_M
+from groundfault.editors.procedural.relief import (
+    blur_px,
+    exposure,
+    extent_px,
+    grain,
+    illuminant,
+)
+from groundfault.editors.procedural.repertoire import HEIGHTS_M, LENGTHS_M
 
 __all__ = ["relocated", "shadowed", "view_of"]
 
 EYE_M = 1.5
 """Most photographs are taken by people who stand."""
-TABLE_M = 0.45
-"""The camera above a table, of things that lie on tables."""
-SMALL_M = 0.36
+HIGHEST_HORIZON = 0.08
+"""As a share of the picture's height: a ground that fills it looks like a wall behind the object.
+Who photographs small things crouches."""
+ROUND = frozenset({"bowl", "donut", "pizza"})
+FRONTAL = frozenset({"clock", "frisbee", "stop sign", "tv"})
+"""Flat things that are photographed from the front: lying, they are seen from straight above."""
+STEEP = 0.75
+"""How steeply the camera looks down on a table, as a sine."""
 
 
-def view_of(mask: Mask, category: str) -> View | None:
+def view_of(mask: Mask, category: str, stance: str) -> View | None:
     """The camera for which an object of this category has its size and stands where it does. None
-    where nobody knows how tall such objects are."""
+    where nobody knows how large such objects are."""
+    if stance == "flying":
+        return _far_below(mask)
+    if stance == "lying":
+        return _from_above(mask, category)
     tall_m = HEIGHTS_M.get(category)
     if tall_m is None:
         return None
@@ -29,20 +44,50 @@ def view_of(mask: Mask, category: str) -> View | None:
     tall_px = rows.stop - rows.start
     focal_px = 0.95 * max(mask.shape)
     object_m = focal_px * tall_m / tall_px
-    is_pet = category in ("cat", "dog", "bird", "teddy bear")
-    camera_m = TABLE_M if tall_m < SMALL_M and not is_pet else EYE_M
-    camera_m = min(camera_m, max(1.1 * object_m, 0.3))  # nobody looks straight down
     contact = rows.stop - 0.03 * tall_px
+    highest = max((contact - HIGHEST_HORIZON * mask.shape[0]) * tall_m / tall_px, 0.2 * tall_m)
+    camera_m = min(EYE_M, highest)
     return View(mask.shape, contact - focal_px * camera_m / object_m, focal_px, camera_m, object_m)
 
 
-def relocated(photo: Floats, mask: Mask, edge: Matte, place: str, view: View, seed: int) -> Floats:
+def _far_below(mask: Mask) -> View:
+    """A ground low in the picture, for what is in the air."""
+    rows, _ = box_of(mask)
+    horizon = max(0.88 * mask.shape[0], rows.stop + 0.06 * mask.shape[0])
+    focal_px = 0.95 * max(mask.shape)
+    return View(mask.shape, horizon, focal_px, EYE_M, 40.0)
+
+
+def _from_above(mask: Mask, category: str) -> View | None:
+    """The camera above what lies on the ground. Round things tell how steeply it looks down: they
+    are ellipses."""
+    long_m = LENGTHS_M.get(category)
+    if long_m is None:
+        return None
+    rows, columns = box_of(mask)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    steep = 0.95 if category in FRONTAL else STEEP
+    if category in ROUND:
+        steep = float(np.clip(tall / wide, 0.45, 0.95))
+    focal_px = 1.8 * max(mask.shape)
+    per_m = max(tall, wide) / long_m
+    contact = rows.stop - 0.1 * tall
+    below = focal_px * steep
+    return View(mask.shape, contact - below, focal_px, below / per_m, focal_px / per_m)
+
+
+def relocated(
+    photo: Floats, mask: Mask, edge: Matte, place: str, view: View, *, stance: str, seed: int
+) -> Floats:
     """The object before a rendered place. Pixels that are wholly the object's keep their values."""
     white, tint = exposure(photo, mask), illuminant(photo)
-    scene = rendered(place, view, seed, white=max(white, 0.45), tint=tint)
-    if place == "lake":
-        scene = _mirrored(scene, edge)
-    scene = shadowed(scene, mask, 0.45)
+    scene = rendered(place, view, seed, white=max(white, 0.45) ** 0.65, tint=tint)
+    if stance == "lying":
+        scene = _laid(scene, mask)
+    elif stance == "standing":
+        if place == "lake":
+            scene = _mirrored(scene, edge)
+        scene = shadowed(scene, mask, 0.45)
     scene = _as_photographed(scene, photo, mask, view, seed)
     share = np.clip((edge.alpha - 0.28) / 0.68, 0, 1)[..., None]  # less of the old background
     share = np.where(edge.alpha[..., None] >= 1, 1, share)
@@ -50,7 +95,23 @@ def relocated(photo: Floats, mask: Mask, edge: Matte, place: str, view: View, se
     return np.where(share >= 1, photo, out).astype(np.float32)
 
 
-def shadowed(scene: Floats, mask: Mask, strength: float) -> Floats:
+def _laid(scene: Floats, mask: Mask) -> Floats:
+    """A ground darkened around what lies on it: narrow and dark where it touches, wide and faint
+    away from the light."""
+    size = extent_px(mask)
+    dark = np.zeros(mask.shape, np.float32)
+    for right, down, wide, strength in (
+        (0.004, 0.010, 0.010, 0.40),
+        (0.020, 0.030, 0.030, 0.28),
+        (0.050, 0.060, 0.075, 0.22),
+    ):
+        moved = floats([[1, 0, right * size], [0, 1, down * size]])
+        shade = cv2.warpAffine(mask.astype(np.float32), moved, mask.shape[::-1])
+        dark += strength * cv2.GaussianBlur(shade, (0, 0), max(wide * size, 1.0))
+    return np.asarray(scene * (1 - np.clip(dark, 0, 0.8))[..., None], np.float32)
+
+
+def shadowed(scene: Floats, mask: Mask, strength: float, thrown: float = 0.38) -> Floats:
     """A ground darkened where an object stands on it, and more faintly along the shadow that it
     throws behind it to the right."""
     rows, columns = box_of(mask)
@@ -61,9 +122,9 @@ def shadowed(scene: Floats, mask: Mask, strength: float) -> Floats:
     soft = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.03 * wide, 2), sigmaY=max(0.012 * tall, 1.5))
     wider = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.08 * wide, 4), sigmaY=max(0.03 * tall, 3))
     flat = floats([[1, -0.55, 0.55 * low], [0, 0.16, 0.84 * low]])
-    thrown = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
-    thrown = cv2.GaussianBlur(thrown, (0, 0), max(0.02 * tall, 2))
-    dark = np.clip(strength * (1.1 * soft + 0.5 * wider) + 0.38 * strength * thrown, 0, 0.75)
+    long = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
+    long = cv2.GaussianBlur(long, (0, 0), max(0.02 * tall, 2))
+    dark = np.clip(strength * (1.1 * soft + 0.5 * wider + thrown * long), 0, 0.75)
     return np.asarray(scene * (1 - dark[..., None]), np.float32)
 
 

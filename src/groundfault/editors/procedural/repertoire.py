@@ -4,20 +4,27 @@ tall things are, and which of them no surface or material suits. Nothing heavy i
 from __future__ import annotations
 
 __all__ = [
+    "BOXES",
+    "BUILT_IN",
     "COLOURS",
     "COMPANY",
     "FIXED",
     "HEIGHTS_M",
     "KINDS",
+    "LEAVING_TRACES",
+    "LENGTHS_M",
     "MADE_OF_PARTS",
     "MATERIALS",
     "MOST_SOLID",
     "NOT_STANDING",
     "PLACES",
     "PROPORTIONS",
-    "SEEN_THROUGH",
+    "STANCES",
+    "SUPPORTS",
     "SURFACES",
+    "TABLEWARE_M",
     "TURNABLE",
+    "suited_places",
 ]
 
 KINDS = (
@@ -140,6 +147,69 @@ NOT_STANDING = frozenset(
 )
 """Categories that fly, hang, are held or built in: on open ground they would float."""
 
+_STANDING = (
+    *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
+    *("bus", "car", "motorcycle", "train", "truck"),
+    *("bed", "bench", "chair", "couch", "oven", "refrigerator", "toilet"),
+    *("fire hydrant", "parking meter", "potted plant", "suitcase", "vase"),
+)
+_LYING = (
+    *("apple", "banana", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
+    *("microwave", "toaster"),
+    *("book", "cell phone", "keyboard", "laptop", "mouse", "remote", "tv"),
+    *("backpack", "bottle", "clock", "frisbee", "handbag", "scissors", "skateboard", "snowboard"),
+    *("stop sign", "surfboard", "teddy bear", "tie", "toothbrush"),
+)
+_FLYING = ("airplane", "bird", "kite")
+STANCES = {
+    **dict.fromkeys(_STANDING, "standing"),
+    **dict.fromkeys(_LYING, "lying"),
+    **dict.fromkeys(_FLYING, "flying"),
+}
+"""How things of a category can be put into another place: standing on the ground, seen from the
+side; lying on it, seen from above, as flat things and those on tables; in the air. Others are known
+by what is around them or seen through, and are put nowhere else."""
+
+SUPPORTS = frozenset({"bed", "bench", "chair", "couch", "dining table"})
+TABLEWARE_M = 0.4
+"""What is not taller may stand on the `SUPPORTS`."""
+
+LENGTHS_M = {
+    "apple": 0.08,
+    "backpack": 0.5,
+    "banana": 0.22,
+    "book": 0.22,
+    "bottle": 0.27,
+    "bowl": 0.2,
+    "cake": 0.28,
+    "cell phone": 0.13,
+    "clock": 0.32,
+    "cup": 0.11,
+    "donut": 0.1,
+    "frisbee": 0.27,
+    "handbag": 0.4,
+    "hot dog": 0.18,
+    "keyboard": 0.45,
+    "laptop": 0.36,
+    "microwave": 0.5,
+    "mouse": 0.11,
+    "orange": 0.08,
+    "pizza": 0.32,
+    "remote": 0.18,
+    "sandwich": 0.16,
+    "scissors": 0.18,
+    "skateboard": 0.8,
+    "snowboard": 1.5,
+    "stop sign": 0.75,
+    "surfboard": 2.1,
+    "teddy bear": 0.4,
+    "tie": 0.9,
+    "toaster": 0.3,
+    "toothbrush": 0.18,
+    "tv": 0.8,
+}
+"""How long what lies is, seen from above."""
+
 HEIGHTS_M = {
     "airplane": 5.0,
     "apple": 0.08,
@@ -208,25 +278,31 @@ from."""
 _ANIMAL = (0.58, 0.40, 2.4)
 _BOX = (0.84, 0.25, 3.0)
 PROPORTIONS = {
-    **dict.fromkeys(("cow", "horse", "sheep", "zebra", "bear", "bird"), _ANIMAL),
+    **dict.fromkeys(("cow", "horse", "sheep", "zebra", "bear"), _ANIMAL),
     **dict.fromkeys(("cat", "dog", "teddy bear"), (0.68, 0.35, 2.4)),
     **dict.fromkeys(
         ("bed", "couch", "keyboard", "laptop", "microwave", "oven", "sink", "tv"), _BOX
     ),
     **dict.fromkeys(("car", "bus", "train", "truck"), (0.84, 0.25, 1.7)),
     **dict.fromkeys(("book", "cake", "clock", "suitcase", "toaster", "bottle", "vase"), _BOX),
-    **dict.fromkeys(("apple", "orange", "sports ball"), (0.92, 0.75, 1.35)),
-    **dict.fromkeys(("cup", "bowl", "donut", "handbag", "backpack"), (0.82, 0.3, 2.5)),
+    **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
+    **dict.fromkeys(("cup", "handbag", "backpack"), (0.82, 0.3, 2.5)),
+    **dict.fromkeys(("bowl", "donut", "pizza"), (0.88, 0.3, 1.5)),
+    **dict.fromkeys(("airplane", "bird", "kite"), (0.25, 0.1, 4.0)),
     **dict.fromkeys(("bench", "boat", "chair", "umbrella"), (0.62, 0.2, 3.0)),
     "elephant": (0.68, 0.5, 1.6),
+    "parking meter": (0.6, 3.0, 12.0),
     "fire hydrant": (0.75, 1.0, 3.5),
     "giraffe": (0.40, 1.0, 5.0),
-    "refrigerator": (0.86, 1.2, 4.0),
+    "refrigerator": (0.93, 1.2, 4.0),
     "stop sign": (0.90, 0.8, 1.25),
-    "toilet": (0.82, 0.6, 2.3),
+    "toilet": (0.82, 0.9, 2.3),
 }
 """The least share of its convex hull, and the least and greatest height over width, that a whole
 thing of a category has in photographs."""
+
+BOXES = frozenset({"bed", "bus", "car", "couch", "microwave", "oven", "train", "truck"})
+"""Categories whose lower edge is straight and lies on the ground."""
 
 TURNABLE = frozenset(
     {
@@ -252,12 +328,13 @@ TURNABLE = frozenset(
 
 COMPANY = (
     frozenset({"bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra"}),
-    frozenset({"bear", "bird", "cat", "dog", "sheep", "teddy bear"}),
-    frozenset({"bus", "car", "train", "truck"}),
+    frozenset({"cat", "dog", "teddy bear"}),
+    frozenset({"dog", "sheep"}),
+    frozenset({"bus", "car", "truck"}),
     frozenset({"bicycle", "motorcycle"}),
     frozenset({"bench", "chair", "couch"}),
-    frozenset({"laptop", "microwave", "toaster", "tv"}),
-    frozenset({"oven", "refrigerator"}),
+    frozenset({"laptop", "tv"}),
+    frozenset({"microwave", "toaster"}),
     frozenset({"potted plant", "vase"}),
     frozenset({"bottle", "bowl", "cup", "vase", "wine glass"}),
     frozenset(
@@ -280,33 +357,26 @@ COMPANY = (
 )
 """Categories of which one may stand where another does, for who does not say what is wanted."""
 
-SEEN_THROUGH = frozenset(
-    {
-        "banana",
-        "bicycle",
-        "donut",
-        "kite",
-        "pizza",
-        "potted plant",
-        "scissors",
-        "tennis racket",
-        "wine glass",
-    }
+BUILT_IN = frozenset({"boat", "fire hydrant", "oven", "parking meter", "refrigerator", "toilet"})
+"""Categories that stay where they are, though another may stand beside them."""
+
+LEAVING_TRACES = frozenset(
+    {"bed", "boat", "couch", "refrigerator", "toilet", "toothbrush", "train", "umbrella", "vase"}
 )
-"""Categories whose masks hold some of what is around: it would come along to another place."""
+"""Categories that are seldom erased well: built in or set between other furniture, mirrored in
+water, on rails, held, or holding other things."""
 
 FIXED = frozenset(
     {
-        "fire hydrant",
+        "book",
         "handbag",
-        "oven",
-        "parking meter",
-        "refrigerator",
+        "potted plant",
         "sink",
         "stop sign",
-        "toilet",
         "traffic light",
         "umbrella",
+        "vase",
+        "wine glass",
     }
 )
 """Categories that are built in, or hang on something that would stay behind: they are not moved,
@@ -315,3 +385,24 @@ and no second one is put beside them."""
 MOST_SOLID = dict.fromkeys(("cow", "elephant", "giraffe", "horse", "sheep", "zebra"), 0.84)
 """The greatest share of its hull that an animal has whose legs can be seen: one that fills more is
 a piece of one."""
+
+
+INDOORS = ("room", "bathroom")
+TALLEST_INDOORS_M = 2.0
+_WITHOUT = {
+    "standing": ("lake",),
+    "lying": ("lake", "beach"),
+    "flying": ("room", "bathroom", "parking lot"),
+}
+"""Nothing stands on water, and from above every sand is alike."""
+
+
+def suited_places(category: str) -> tuple[str, ...]:
+    """The places in which a thing of a category looks right; what is taller than a door is not put
+    into rooms."""
+    if category not in STANCES:
+        return ()
+    without = _WITHOUT[STANCES[category]]
+    if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
+        without = (*without, *INDOORS)
+    return tuple(place for place in PLACES if place not in without)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -131,15 +132,18 @@ class Assignments:
         return mine
 
     def _hand_back(self, rows: Rows, now: float) -> None:
-        idle = rows(
-            "SELECT item, stage, person FROM assignment WHERE state='open' AND seen<?",
-            now - self.idle_s,
-        )
-        for item, stage, person in idle:
-            rows(
-                "DELETE FROM assignment WHERE item=? AND stage=? AND person=?", item, stage, person
-            )
-            self.ledger.refresh(rows, item)
+        idle = "SELECT item, stage, person FROM assignment WHERE state='open' AND seen<?"
+        self._free(rows, rows(idle, now - self.idle_s))
+
+    def let_go(self, rows: Rows, person: str) -> None:
+        """Hand back everything that somebody has not decided."""
+        held = "SELECT item, stage, person FROM assignment WHERE state='open' AND person=?"
+        self._free(rows, rows(held, person))
+
+    def _free(self, rows: Rows, held: Sequence[tuple[Any, ...]]) -> None:
+        for place in held:
+            rows("DELETE FROM assignment WHERE item=? AND stage=? AND person=?", *place)
+            self.ledger.refresh(rows, place[0])
 
     def _assign(self, rows: Rows, person: str, now: float) -> tuple[str, str] | None:
         gold = self._gold(rows, person)
@@ -231,6 +235,8 @@ class Assignments:
         return self._undo(rows, person.name, work.key)
 
     def _decide(self, rows: Rows, person: Person, said: Said) -> None:
+        if not _is_key(said.key):
+            raise Refusal("no such key", 400)
         earlier = self.ledger.find(rows, said.key)
         if earlier is not None:
             if earlier.decision.reviewer != person.name:
@@ -271,9 +277,8 @@ class Assignments:
     def _undo(self, rows: Rows, person: str, key: str) -> Stored | None:
         """Take a decision back, and give its item to its sender again if nobody else has it. Twice
         is no more than once."""
-        stored = self.ledger.find(rows, key) if key else next(
-            iter(self.ledger.last_of(rows, person)), None
-        )  # fmt: skip
+        last = self.ledger.last_of(rows, person) if not key else []
+        stored = self.ledger.find(rows, key) if _is_key(key) else next(iter(last), None)
         if stored is None or stored.decision.reviewer != person:
             raise Refusal("there is nothing to take back", 404)
         if stored.decision.undone:
@@ -306,7 +311,7 @@ class Assignments:
 
     def _checked(self, person: Person, said: Said) -> Decision:
         """A decision with everything that its stage allows, and nothing else."""
-        if said.item_id not in self.ledger.items or not 8 <= len(said.key) <= 64:
+        if said.item_id not in self.ledger.items:
             raise Refusal("no such item", 404)
         protocol, record = (
             self.ledger.protocol(said.item_id),
@@ -340,6 +345,11 @@ class Assignments:
             seconds=round(min(max(said.seconds, 0.0), MOST_S), 3),
             time=timestamp(),
         )
+
+
+def _is_key(key: str) -> bool:
+    """Whether it is one of a browser's own making: not every text can be looked for everywhere."""
+    return 8 <= len(key) <= 64 and key.isascii() and key.replace("-", "").isalnum()
 
 
 def _checked_mask(mask: Rle | None, record: ReviewItem) -> Rle | None:

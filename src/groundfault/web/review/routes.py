@@ -203,7 +203,12 @@ async def _remove(request: Request, person: Person) -> Response:
     desk, wanted = _desk(request), await body_of(request, _Remove)
     if wanted.name == person.name:
         refuse(400, "owners cannot remove themselves")
-    await desk.database.run(lambda rows: desk.door.remove(rows, wanted.name))
+
+    def work(rows: Rows) -> None:
+        desk.door.remove(rows, wanted.name)
+        desk.assignments.let_go(rows, wanted.name)
+
+    await desk.database.run(work)
     return json_response({})
 
 

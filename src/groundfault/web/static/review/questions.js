@@ -39,10 +39,17 @@ export class Questions {
     row.append(element("legend", `${name} · ${TYPES[question.type]}`));
     row.append(text(asked, "query", `${name}: question`));
     if (question.type === "MC") row.append(this.#options(asked, places, name));
-    else asked.forEach((each, k) => row.append(this.#key(each, name, asked.length > 1 ? this.about[k] : "")));
+    else row.append(this.#keys(asked, name));
     problem.className = "problem";
     problem.setAttribute("role", "status");
     row.append(problem);
+    return row;
+  }
+
+  #keys(asked, name) {
+    const row = element("div");
+    row.className = `keys ${asked[0].type}`;
+    row.append(...asked.map((each, k) => this.#key(each, name, asked.length > 1 ? this.about[k] : "")));
     return row;
   }
 

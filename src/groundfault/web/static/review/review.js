@@ -390,6 +390,8 @@ function resetMask() {
   editMask("brush");
 }
 
+view.zoomed = zoom => { const words = zoom > 1 ? `${zoom.toFixed(1)}×` : ""; if ($("zoom").textContent !== words) $("zoom").textContent = words; };
+
 // ── keys and buttons ──
 
 const setMode = mode => { view.layer && finishMask(); state.chosen = mode; view.set(mode); mark(); };

@@ -24,6 +24,7 @@ export class View {
     this.layer = null;               // a mask that is being touched up
     this.texts = {};
     this.names = NAMES;              // of the two pictures
+    this.zoomed = () => {};          // (how much), whenever it is drawn
     this.#frame = 0;
     new ResizeObserver(() => { this.#fit(); this.draw(); }).observe(canvas.parentElement);
     this.#fit();
@@ -50,6 +51,7 @@ export class View {
     pen.fillStyle = getComputedStyle(canvas).backgroundColor;
     pen.fillRect(0, 0, canvas.width, canvas.height);
     if (!this.shown) return;
+    this.zoomed(this.zoom);
     const panes = this.#panes();
     panes.forEach((pane, k) => this.#paint(pane, this.#rectangle(k, panes.length)));
     this.#caption(panes.map((pane, k) => [pane.words, this.#rectangle(k, panes.length)]));
@@ -57,12 +59,16 @@ export class View {
 
   // ── where things are ──
 
-  zoomBy(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+  // Around a point of the canvas, or around the middle of what is shown.
+  zoomBy(factor, x = null, y = null) {
     if (!this.shown) return;
-    const [px, py] = this.toPicture(x, y);
+    const before = x === null ? null : this.toPicture(x, y);
     this.zoom = Math.min(MOST_ZOOM, Math.max(1, this.zoom * factor));
-    const [qx, qy] = this.toPicture(x, y), [cx, cy] = this.#middle();
-    this.centre = [cx + px - qx, cy + py - qy];
+    this.centre = this.#middle();
+    if (before) {
+      const after = this.toPicture(x, y);
+      this.centre = this.centre.map((c, k) => c + before[k] - after[k]);
+    }
     this.#hold();
     this.redraw();
   }
@@ -119,9 +125,15 @@ export class View {
   #rectangle(k, n) {
     const { width, height } = this.canvas, gap = GAP * devicePixelRatio;
     if (n === 1) return { x: 0, y: 0, width, height };
-    const wide = width > height || n === 4, columns = n === 4 ? 2 : wide ? 2 : 1, rows = n / columns;
+    const columns = n === 4 || this.#scaleOf(2) >= this.#scaleOf(1) ? 2 : 1, rows = n / columns;
     const w = (width - gap * (columns - 1)) / columns, h = (height - gap * (rows - 1)) / rows;
     return { x: (k % columns) * (w + gap), y: Math.floor(k / columns) * (h + gap), width: w, height: h };
+  }
+
+  // How large two pictures get in so many columns.
+  #scaleOf(columns) {
+    const [w, h] = this.size, { width, height } = this.canvas;
+    return Math.min(width / columns / w, height * columns / 2 / h);
   }
 
   #transform(r) {
