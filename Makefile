@@ -6,7 +6,7 @@ export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench fuzz audit dist clean
+.PHONY: help demo test test-all check docs format bench fuzz audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -36,15 +36,19 @@ test-all: $(VENV)/.dev check ## The same, and what takes longer
 	GROUNDFAULT_TEST_ALL=1 $(BIN)/pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.dev ## Format, lint, strict types, import contract, doctests
-	$(BIN)/ruff format --check src tests bench examples
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples docs
+	$(BIN)/ruff check src tests bench examples docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest src
 
+docs: $(VENV)/.dev ## Build the documentation into docs/_built, offline; a dead link is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_built
+	@echo "open docs/_built/index.html"
+
 format: $(VENV)/.dev ## Format and fix what can be fixed
-	$(BIN)/ruff format src tests bench examples
-	$(BIN)/ruff check --fix src tests bench examples
+	$(BIN)/ruff format src tests bench examples docs
+	$(BIN)/ruff check --fix src tests bench examples docs
 
 fuzz: $(VENV)/.dev ## Every command on 500 damaged files of every format: hours
 	$(BIN)/python -m tests.fuzz --each 500

@@ -28,8 +28,20 @@ def test_things_without_words_go_by_their_category_if_it_is_the_only_one() -> No
     [found], _ = mined(photo(dog(1, 10)))
     assert (found.id, found.facts["expression"]) == ("coco-1-1-replacement", "dog")
     assert found.facts["kind"] == "referring"
-    assert mined(photo(dog(1, 10), dog(2, 40)))[1] == {"several of its category": 2}
+    assert mined(photo(dog(1, 10), dog(2, 35)))[1] == {"several of its category": 2}
     assert mined(photo(dog(1, 10)), bare_categories=False)[1] == {"no expression": 1}
+
+
+def test_one_of_two_is_told_by_its_half_of_the_picture() -> None:
+    found, _ = mined(photo(dog(1, 10), dog(2, 40)))  # of 80 pixels
+    assert {each.target.id: each.facts["expression"] for each in found} == {
+        "1": "left dog",
+        "2": "right dog",
+    }
+    several = {"several of its category": 3}
+    assert mined(photo(dog(1, 0), dog(2, 40), dog(3, 60)))[1] == several  # one would be left over
+    assert not mined(photo(dog(1, 10), dog(2, 40)), told_by_side=False)[0]
+    assert not mined(photo(dog(1, 10), dog(2, 40, crowd=True)))[0]
 
 
 def test_expressions_single_out_one_of_several() -> None:

@@ -351,7 +351,7 @@ def test_from_files_of_visual_genome(tmp_path: Path) -> None:
             ],
         })  # fmt: skip
     write(tmp_path / "relationships.json", relations)
-    found = counted(visual_genome.read(tmp_path), min_count=2)
+    found = counted(visual_genome.read(tmp_path, partial=True), min_count=2)
     assert {pair: each.count for pair, each in found.kept_pairs.items()} == {
         ("cup", "table"): 4,
         ("plate", "table"): 3,

@@ -67,7 +67,7 @@ def test_one_kind_is_drawn_where_one_is_asked_for() -> None:
     assert min(Counter(each.task for each in found).values()) > 8
 
 
-SMALL = thing(1, "dog", (10, 10, 9, 10))  # 90 of 4,800 pixels
+SMALL = thing(1, "dog", (10, 10, 9, 5))  # 45 of 4,800 pixels
 WHOLE = thing(1, "dog", (4, 4, 70, 50))
 EDGES = thing(1, "dog", (0, 20, 80, 15))
 PARTS = np.zeros((HEIGHT, WIDTH), bool)
@@ -78,7 +78,7 @@ IN_PIECES = Thing(id="1", category="dog", mask=encode(PARTS))
 @pytest.mark.parametrize(
     ("given", "reason", "setting"),
     [
-        (photo(SMALL), "too small", {"min_area_share": 90 / 4800}),
+        (photo(SMALL), "too small", {"min_area_share": 45 / 4800}),
         (photo(WHOLE), "too large", {"max_area_share": 1.0}),
         (photo(EDGES), "cut by the edge", {"max_edges": 2}),
         (photo(IN_PIECES), "in pieces", {"min_whole_share": 0.5}),
@@ -100,7 +100,10 @@ def test_each_reason_has_its_setting(given: Photograph, reason: str | None, sett
 
 def test_several_of_a_category_and_caps() -> None:
     two = photo(FITTING, thing(2, "dog", (40, 10, 20, 20)))
-    assert mined(two)[1] == {"several of its category": 6}
+    found, dropped = mined(two)  # what is around a target for CC goes, other dogs with it
+    assert dropped == {"several of its category": 4} and {each.task for each in found} == {"CC"}
+    assert mined(two, context_beside_others=False)[1] == {"several of its category": 6}
+    assert mined(two, tasks=("SM", "OC"))[1] == {"several of its category": 4}
     found, _ = mined(two, several=True)
     assert len(found) == 6 and found[0].facts["same_category"] == "2"
     assert mined(two, several=True, per_image=1)[1] == {"enough of its photograph": 3}

@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.desk.parts import OPEN, open_browser
-
-BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+from tests.desk.postgres import BINARIES, postgres_server
 
 
 @pytest.fixture(autouse=True)
@@ -32,26 +28,8 @@ def postgres() -> Iterator[str]:
         pytest.skip("psycopg is not installed: the extra 'postgres' brings it")
     if not BINARIES:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    folder = Path(tempfile.mkdtemp(prefix="desk-pg-"))  # its sockets need a short path
-    user: str | None = None
-    if os.geteuid() == 0:  # the server refuses to run as root
-        user = "postgres"
-        shutil.chown(folder, user)
-    bin_, data = BINARIES[-1], folder / "data"
-
-    def run(*words: str) -> None:
-        done = subprocess.run(words, user=user, cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr + done.stdout
-
-    run(str(bin_ / "initdb"), "-D", str(data), "-A", "trust", "-U", "desk", "--no-sync")
-    options = f"-k {folder} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off"
-    log = str(folder / "log")
-    run(str(bin_ / "pg_ctl"), "-D", str(data), "-o", options, "-l", log, "-w", "start")
-    try:
-        yield f"postgresql://desk@/postgres?host={folder}"
-    finally:
-        run(str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
+    with postgres_server("fsync=off") as url:  # the desk is killed in tests, the server is not
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -275,6 +275,27 @@ def open_browser(width: int = 1280, height: int = 900, *arguments: str) -> Any:
     return webdriver.Chrome(options=options, service=Service(driver))
 
 
+def serious_problems(browser: Any, scheme: str) -> list[str]:
+    """What axe finds on a page, in light or dark. In dark only contrast can be another."""
+    import axe_core_python
+
+    only = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}
+    script = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+    browser.execute_script(f"if (!window.axe) {{ {script} }}")
+    run = "axe.run(arguments[0]).then(r => arguments[arguments.length - 1](r.violations))"
+    return [
+        f"{scheme} {v['id']}: {v['nodes'][0]['html']}"
+        for v in browser.execute_async_script(run, only)
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def set_scheme(browser: Any, scheme: str) -> None:
+    """Light, dark, or "" for the browser's own."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}] if scheme else []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
 def wait(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
     """Wait for a thing itself; a busy machine is no failure."""
     end = time.monotonic() + seconds

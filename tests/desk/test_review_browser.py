@@ -7,10 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
-from tests.desk.parts import EVIL, hosted, make_item, make_review, served, wait
+from tests.desk.parts import (
+    EVIL,
+    hosted,
+    make_item,
+    make_review,
+    serious_problems,
+    served,
+    set_scheme,
+    wait,
+)
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -230,6 +240,45 @@ def test_two_fingers_zoom_and_move_and_one_paints(tablet: Any, tmp_path: Path) -
     assert added.any() and rows.min() > 200  # below the middle, where one finger was
 
 
+PIXELS = """
+const canvas = document.getElementById("view"), pen = canvas.getContext("2d");
+const width = Math.floor((canvas.width - 8) / 2), { height } = canvas;
+const sum = x => {
+  const words = new Uint32Array(pen.getImageData(x, 0, width, height).data.buffer);
+  return words.reduce((all, word) => Math.imul(all ^ word, 16777619), 2166136261);
+};
+return [sum(0) === sum(canvas.width - width), sum(0)];
+"""
+
+
+def test_every_view_by_its_key_and_both_pictures_move_as_one(browser: Any, tmp_path: Path) -> None:
+    item = make_item(tmp_path, 0, "cafe", 64, mask=None)
+    write_items(tmp_path, [msgspec.structs.replace(item, after=item.before)])
+    with hosted(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        shown = [screen.captions]
+        for key in (" ", " ", "w", "d", "k", "v"):  # there are no corners here
+            screen.press(key)
+            shown.append(screen.captions)
+        assert shown == [
+            ["original", "edited"], ["original"], ["edited"], ["original | edited"],
+            ["difference × 4"], ["difference × 4"], ["original", "edited"],
+        ]  # fmt: skip
+        views: list[int] = []
+        for keys in ("", "+++", Keys.ARROW_RIGHT, Keys.ARROW_DOWN, "-", "h"):
+            screen.press(*keys)
+            same, pixels = wait(lambda: pictures_of(screen, views), f"another view by {keys!r}")
+            assert same
+            views.append(pixels)
+        assert views[-1] == views[0] and len(set(views)) == 5
+
+
+def pictures_of(screen: Screen, seen: list[int]) -> Any:
+    """Whether both halves show the same, and what; None until it is another than the last."""
+    found = screen.browser.execute_script(PIXELS)
+    return None if seen and found[1] == seen[-1] else found
+
+
 def test_leaving_the_mask_changes_nothing(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="halluseg")
     with hosted(tmp_path) as desk:
@@ -399,40 +448,27 @@ def test_owners_invite_people_who_join_under_their_names(browser: Any, tmp_path:
 
 
 def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path) -> None:
-    axe = pytest.importorskip("axe_core_python")
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
+    pytest.importorskip("axe_core_python")
     items = [make_item(tmp_path, k, "cafe", 64) for k in range(2)]
     items.append(make_item(tmp_path, 3, "reactbench", 64))
     write_items(tmp_path, items)
-    run = "const done = arguments[arguments.length-1]; axe.run().then(r => done(r.violations))"
-
-    def problems() -> list[str]:
-        browser.execute_script(script)
-        found = browser.execute_async_script(run)
-        return [
-            f"{v['id']}: {v['nodes'][0]['html']}" for v in found
-            if v["impact"] in ("serious", "critical")
-        ]  # fmt: skip
-
+    ready = {"/": "item", "/overview": "ready", "/adjudication": "end", "/join": ""}
     with hosted(tmp_path, overlap=1) as desk:
         screen = Screen(browser, desk)
         for scheme in ("light", "dark"):
-            features = [{"name": "prefers-color-scheme", "value": scheme}]
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-            for path in ("/", "/overview", "/adjudication", "/join"):
+            set_scheme(browser, scheme)
+            for path, name in ready.items():
                 browser.get(desk.base + path)
-                ready = {"/overview": "ready", "/": "item", "/adjudication": "end"}.get(path)
-                if ready:
-                    wait(lambda name=ready: screen.data(name), f"{path} ready")
-                assert problems() == [], (scheme, path)
+                wait(lambda name=name: not name or screen.data(name), f"{path} ready")
+                assert serious_problems(browser, scheme) == [], path
+        set_scheme(browser, "")
         browser.get(desk.base)
         wait(lambda: screen.is_shown, "an item")
         while screen.now[1] != "questions":
             screen.go_on("a")
-        assert problems() == []
+        assert serious_problems(browser, "light") == []
         screen.press("?")
-        assert problems() == []
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        assert serious_problems(browser, "light") == []
 
 
 def test_everything_is_reached_by_the_tab_key_and_named(browser: Any, tmp_path: Path) -> None:
@@ -454,8 +490,6 @@ def test_the_json_of_a_request_is_what_the_contract_says(tmp_path: Path) -> None
     desk = open_desk(tmp_path)
     shown = desk.database.call(lambda rows: desk.assignments.queue(rows, "a"))[0]
     desk.close()
-    import msgspec
-
     sent = json.loads(msgspec.json.encode(shown))
     assert sent["item"]["gold"] is None
     assert {"item", "stage", "rules", "place", "original", "feedback"} == set(sent)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.desk.parts import open_browser, wait
+from tests.desk.parts import open_browser, serious_problems, set_scheme, wait
 from tests.explore.conftest import EVIL
 
 import groundfault as gf
@@ -355,30 +355,18 @@ def test_what_is_taken_for_what_leads_to_its_cases(page: Page) -> None:
 
 
 def test_nothing_serious_for_axe(page: Page) -> None:
-    axe = pytest.importorskip("axe_core_python")
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
-    run = "const done = arguments[arguments.length-1]; axe.run().then(r => done(r.violations))"
-    exam = ""
-    found: list[str] = []
+    pytest.importorskip("axe_core_python")
+    page.go("?row=all")
+    first, exam = page.names()[0], options_value(page, 2)
     for scheme in ("light", "dark"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        page.go("?row=all")
-        exam = options_value(page, 2)
-        first = page.names()[0]
-        for query in ("?row=all", f"?case={first}", f"?set={exam}&case=000000%3AQ5+std",
-                      "?tab=confusion&row=all"):  # fmt: skip
+        set_scheme(page.browser, scheme)
+        for query in (f"?f=intervention%3ASM&case={first}", "?tab=confusion&row=all",
+                      f"?set={exam}&q=door&case=000000%3AQ5+std"):  # fmt: skip
             page.go(query)
             if "case" in query:
                 wait(lambda: page.all("#case .answer"), "the case")
-            page.browser.execute_script(script)
-            found += [
-                f"{scheme} {query} {v['id']}: {v['nodes'][0]['html']}"
-                for v in page.browser.execute_async_script(run)
-                if v["impact"] in ("serious", "critical")
-            ]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert found == []
+            assert serious_problems(page.browser, scheme) == [], query
+    set_scheme(page.browser, "")
 
 
 @pytest.mark.parametrize("width", [390, 834])

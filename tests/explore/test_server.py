@@ -100,6 +100,21 @@ def test_a_dose_strip(client: Client) -> None:
     assert [each["current"] for each in strip] == [False, True, False]
 
 
+def test_a_question_and_its_twin(client: Client) -> None:
+    exam = asked(client, "sets")["sets"][2]["key"]
+    case = asked(client, "case", set=exam, case="000000:Q1 std")["case"]
+    labels = [(each["name"], each["label"], each["current"]) for each in case["siblings"]]
+    twin = "000000-twin:Q1 std"
+    assert labels == [("000000:Q1 std", "this case", True), (twin, "its twin", False)]
+    first, second = (each["right"] for each in case["siblings"])
+    assert first[2] == second[2] == 1 and first[0] + second[0] == 1  # oracle, blind
+    back = asked(client, "case", set=exam, case=twin)["case"]["siblings"]
+    assert [(each["name"], each["current"]) for each in back] == [
+        (labels[0][0], False),
+        (twin, True),
+    ]
+
+
 def test_episodes_with_their_pictures(client: Client) -> None:
     entry = asked(client, "list", row="all")["list"]["entries"][0]
     found = asked(client, "episode", case=entry["name"], run=2, item=0)

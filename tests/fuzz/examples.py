@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.fuzz.buildings import BUILD_WORDS, MINED, make_builds
+
 __all__ = ["CELLS", "Cell", "make_examples"]
 
 Run = Callable[..., object]
@@ -77,6 +79,7 @@ def make_examples(folder: Path, run: Run) -> None:
     )
     _labels(folder, run)
     _episodes(folder, run)
+    make_builds(folder, run)
     (folder / "config").mkdir()
     (folder / "config" / "config.toml").write_text('t = 0.4\ntau = 0.3\nvariant = "exact"\n')
     recipe = (
@@ -329,6 +332,33 @@ def _of_other_files() -> list[Cell]:
     ]
 
 
+def _of_builds() -> list[Cell]:
+    """Sources up to mining, a recipe with all that it names, and a build that goes on."""
+    going_on = tuple(word.replace("{f}", "{f}/../building") for word in BUILD_WORDS)
+    cells = [
+        Cell(
+            "build",
+            f"source-{source}",
+            ("build", benchmark, "--source", source, "--annotations", annotations, "--images",
+             "{f}/images", "--stage", "mine", "--out", "{out}"),
+        )
+        for source, benchmark in MINED.items()
+        for annotations in ["{f}/a.json" if source in ("lvis", "saco") else "{f}"]
+    ]  # fmt: skip
+    return [
+        *cells,
+        Cell("build", "building", BUILD_WORDS),
+        Cell("build", "built", (*going_on[:-1], "{f}")),
+        Cell("status", "built", ("build", "status", "{f}", "--json")),
+        Cell("explain", "built", ("build", "explain", "{f}", "coco-1-101-SM")),
+        Cell(
+            "check-card",
+            "built",
+            ("build", "check-card", "{f}", "--labels", "{f}/../building/labels.jsonl", "--json"),
+        ),
+    ]
+
+
 CELLS = [
     *_dumps(),
     Cell("inspect", "dump", ("inspect", "{f}/../cafe/p.json", "--json")),
@@ -453,4 +483,5 @@ CELLS = [
     Cell("train", "recipe", ("train", "nano", "{f}/recipe.toml", "--out", "{out}"), sound=False),
     *_of_runs(),
     *_of_other_files(),
+    *_of_builds(),
 ]

@@ -19,6 +19,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.building.photographs import write_set
+from tests.building.test_pipeline import contents
 from tests.runner.conftest import PLUGIN
 from tests.runner.runs import run_masks
 
@@ -254,6 +256,26 @@ def test_eval_on_a_cluster_that_is_there(
     assert ours[0] == theirs[0] and ours[1].equals(theirs[1])
     noted = read_run(there / "finder")
     assert noted.settings["ray_address"] == cluster.address and "ray" in noted.versions
+
+
+def test_a_build_on_a_cluster_makes_the_same_bytes(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`build --engine ray`: every edit by an actor, none here; released files as without."""
+    annotations, images = write_set(tmp_path / "set", 4)
+    monkeypatch.setenv("ENGINE_LOG", str(tmp_path / "log.txt"))
+    start = [sys.executable, "-m", "groundfault.cli", "build", "cafe", "--editor", "invert"]
+    start += ["--annotations", str(annotations), "--images", str(images), "--out"]
+    local = subprocess.run([*start, str(tmp_path / "local")], capture_output=True, text=True)
+    assert local.returncode == 0, local.stderr
+    edits = len((tmp_path / "log.txt").read_text().splitlines())
+    joined = [*start, str(tmp_path / "there"), "--engine", "ray", "--workers", "2"]
+    ran = subprocess.run(
+        [*joined, "--ray-address", cluster.address], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert contents(tmp_path / "there") == contents(tmp_path / "local") and edits > 6
+    assert len((tmp_path / "log.txt").read_text().splitlines()) == edits  # actors have no such file
 
 
 def test_a_cluster_that_is_not_there_is_named(painted: Made, tmp_path: Path) -> None:

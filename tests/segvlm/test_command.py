@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.conftest import ALL
+from tests.segvlm.model_hub import running_model_hub
 
 from groundfault.config import load_layered_toml, load_toml
 from groundfault.errors import DataError, UsageError
@@ -77,7 +78,11 @@ def write_recipe(path: Path, checkpoint: Callable[[str], str], quads: Path, **mo
 
 
 def test_a_dry_run_counts_and_trains_nothing(
-    run: Any, checkpoint: Callable[[str], str], quads: Path, tmp_path: Path
+    run: Any,
+    checkpoint: Callable[[str], str],
+    quads: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     recipe = write_recipe(tmp_path / "r.toml", checkpoint, quads)
     ended = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run", "--json")
@@ -92,6 +97,11 @@ def test_a_dry_run_counts_and_trains_nothing(
     assert not (tmp_path / "out").exists()
     said = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run")
     assert "100.0% of the draws, 12 samples" in said.out
+    with monkeypatch.context() as eight:
+        eight.setenv("ACCELERATE_USE_FSDP", "true")
+        eight.setenv("WORLD_SIZE", "8")
+        shared = run("train", "segvlm", recipe, "--out", "out", "--dry-run", "--json").json
+    assert shared["memory_gb"]["weights"] < found["memory_gb"]["weights"]
 
     from tests.segvlm.test_training import fitting_of
 
@@ -158,6 +168,36 @@ def test_a_training_is_measured_on_the_way_and_compared(
     assert "--resume" in again.err
     resumed = run("train", "segvlm", recipe, "--out", out, "--resume")
     assert resumed.code == 0, resumed.err
+
+
+def test_a_merged_model_is_uploaded_with_its_card(
+    run: Any,
+    checkpoint: Callable[[str], str],
+    quads: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe = write_recipe(tmp_path / "r.toml", checkpoint, quads, steps=1)
+    assert run("train", "segvlm", recipe, "--out", tmp_path / "out", "--seed", 5).code == 0
+    wrong = run("train", "merge", tmp_path / "out", "--out", tmp_path / "m", "--push", "a b")
+    assert wrong.code == 2 and "OWNER/NAME" in wrong.err and not (tmp_path / "m").exists()
+
+    with running_model_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_TOKEN", "secret")
+        ended = run("train", "merge", tmp_path / "out", "--out", tmp_path / "m", "--push", "me/it")
+
+    assert ended.code == 0, ended.err
+    assert f"{hub.url}/me/it/commit/" in ended.out
+    assert hub.created == [("me", "it", True)]
+    sent = {path: (tmp_path / "m" / path).read_bytes() for path in hub.files}
+    assert sent == hub.files
+    assert {"segvlm.json", "README.md", "projector.safetensors", "vlm/config.json"} <= set(sent)
+    card = sent["README.md"].decode()
+    assert card.startswith("---\nlibrary_name: groundfault\n") and "seed 5" in card
+    again = run("train", "merge", tmp_path / "out", "--out", tmp_path / "n", "--push", "me/it")
+    assert again.code == 2 and "hf upload me/it" in again.err  # nobody answers there any more
+    assert (tmp_path / "n" / "segvlm.json").is_file()
 
 
 def test_bad_recipes_end_with_one_message(

@@ -62,11 +62,13 @@ def test_each_cure_learns_and_is_evaluated(
     assert ("presence" in logs[0]["parts"]) == (cure == "sam3")
     runs = tmp_path / "out" / "training" / "evaluations"
     assert sorted(f.name for f in (runs / "held-out").iterdir()) == ["step-000000", "step-000012"]
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.startswith("---\n") and f"--model {spec}" in card and "quads (1)" in card
     result = evaluate(load(held_out), spec, tmp_path / "run", limit=1)
     assert result.run is not None and result.run.outcomes["failed"] == 0
 
 
-@pytest.mark.parametrize("cure", ("sam3", "owlv2"))
+@pytest.mark.parametrize("cure", ("sam3", "grounding-dino", "owlv2"))
 def test_encoders_are_frozen(checkpoint: Checkpoint, quads: Path, cure: str) -> None:
     fitting = fitting_of(curing(checkpoint, quads, cure))
     before = {n: v.detach().clone() for n, v in fitting.pupil.network.named_parameters()}
@@ -75,7 +77,8 @@ def test_encoders_are_frozen(checkpoint: Checkpoint, quads: Path, cure: str) -> 
         n for n, v in fitting.pupil.network.named_parameters() if not torch.equal(v, before[n])
     }
     assert moved and moved <= set(fitting.trained)
-    encoders = ("vision_encoder.", "text_encoder.", "owlv2.")
+    encoders = ("vision_encoder.", "text_encoder.", "owlv2.", "model.backbone.",
+                "model.text_backbone.", "model.encoder.")  # fmt: skip
     assert not any(name.startswith(encoders) for name in moved)
     wanted = curing(checkpoint, quads, cure)
     wrong = msgspec.structs.replace(wanted.model, trained=("no such part",))

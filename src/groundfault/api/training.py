@@ -65,13 +65,17 @@ def estimate_training(
     return estimate(recipe, data.mixture, data.left_out)
 
 
-def merge_trained(folder: AnyPath, out: AnyPath) -> None:
-    """Make a trained model's folder one that stands on no other checkpoint."""
+def merge_trained(folder: AnyPath, out: AnyPath, *, hub: str = "") -> str:
+    """Make a trained model's folder one that stands on no other checkpoint, and upload it to
+    `hub`, OWNER/NAME, if one is named; the address of the upload."""
     _require_libraries()
     from groundfault.interfaces import ModelOptions
-    from groundfault.training.segvlm.export import merge
+    from groundfault.training.segvlm.export import check_hub_name, merge, push
 
+    if hub:
+        check_hub_name(hub)
     merge(Path(folder), Path(out), ModelOptions())
+    return push(Path(out), hub) if hub else ""
 
 
 def _data(

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EditJob", "EditSettings", "EditStage", "touchable"]
 
-VERSION = "3"
+VERSION = "5"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
@@ -274,17 +274,22 @@ class _Doer:
         return Record(id=candidate.id, candidate=found)
 
     def _edit(self, candidate: Candidate) -> Candidate | NotEdited:
-        """Try what is proposed; where the editor has nothing to do it with, what else might be."""
+        """Try what is proposed; where the editor has nothing to do it with, or refuses this kind of
+        edit, what else might be done."""
         assert candidate.proposal is not None
         image = read_photograph(candidate.photograph, self.job.images)
-        found: Candidate | NotEdited | None = None
-        for proposal in (candidate.proposal, *candidate.proposal.alternatives):
+        first, *others = candidate.proposal, *candidate.proposal.alternatives
+        refused = dict[str, NotEdited]()
+        for proposal in (first, *others):
+            earlier = refused.get(proposal.kind)
+            if earlier is not None and earlier.reason != NO_DONOR:
+                continue  # another value of the same kind is refused for the same reason
             alone = msgspec.structs.replace(proposal, alternatives=())
             found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)
-            if not isinstance(found, NotEdited) or found.reason != NO_DONOR:
-                break
-        assert found is not None
-        return found
+            if not isinstance(found, NotEdited) or found.outcome == "failed":
+                return found
+            refused.setdefault(proposal.kind, found)
+        return refused[first.kind]
 
     def _try(self, candidate: Candidate, image: Image) -> Candidate | NotEdited:
         job, proposal = self.job, candidate.proposal

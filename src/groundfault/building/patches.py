@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from groundfault.building.pictures import png_content
+from groundfault.building.pictures import png_content, read_kept
 from groundfault.building.records import Candidate
 from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import within
@@ -75,7 +75,7 @@ def _restorable(
     assert edited is not None
     patch = ""
     if kept == edited.after != edited.before:
-        before, after = read_image(build / edited.before), read_image(build / kept)
+        before, after = read_kept(build, edited.before), read_kept(build, kept)
         patch = f"{PATCHES}/{Path(name).stem}.png"
         _write_patch(place / patch, before, after)
     return Restorable(

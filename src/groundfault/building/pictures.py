@@ -33,6 +33,7 @@ __all__ = [
     "keep_original",
     "original_content",
     "png_content",
+    "read_kept",
     "read_photograph",
 ]
 
@@ -74,6 +75,20 @@ def read_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str
         claim = f"is {image.shape[1]}x{image.shape[0]}, its annotations are about "
         raise _unsound(path, photograph, f"{claim}{size_px[1]}x{size_px[0]} pixels")
     return image
+
+
+def read_kept(folder: Path, name: str) -> Image:
+    """The pixels of a picture that a build has kept."""
+    path = folder / name
+    try:
+        return read_image(path)
+    except (OSError, ValueError, SyntaxError, AssertionError, IndexError) as problem:
+        raise DataError(
+            path,
+            f"cannot be decoded ({problem})",
+            record=f"picture {name}",
+            remedy="delete stages/edit.journal of the build: the same command edits again",
+        ) from None
 
 
 def _unsound(path: Path, photograph: Photograph, problem: str) -> DataError:

@@ -23,11 +23,10 @@ from groundfault.building.exams import exam_rows, with_twins
 from groundfault.building.hub_folder import HUB, write_hub_folder
 from groundfault.building.native import write_cafe, write_halluseg
 from groundfault.building.patches import write_patches
-from groundfault.building.pictures import AMONG_OTHERS, EDITED, png_content
+from groundfault.building.pictures import AMONG_OTHERS, EDITED, png_content, read_kept
 from groundfault.building.provenance import write_provenance
 from groundfault.building.records import Candidate
 from groundfault.io.foreign import sha256
-from groundfault.io.pictures import read_image
 from groundfault.io.store import new_folder, write_bytes
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
@@ -114,7 +113,7 @@ def _stage_pictures(
         if comment == EDITED:  # which is how they are kept
             _link(build / kept, staged / name)
         else:
-            content = png_content(read_image(build / kept), comment)
+            content = png_content(read_kept(build, kept), comment)
             write_bytes(staged / name, content, durable=False)
         written[kept] = staged / name
     return written

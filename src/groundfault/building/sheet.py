@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groundfault.building.pictures import read_kept
 from groundfault.building.records import Candidate
 from groundfault.io.masks import decode
-from groundfault.io.pictures import read_image
 from groundfault.io.store import write_bytes
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _pictures(candidate: Candidate, folder: Path) -> list[Pixels]:
     """Before, after, and after with the target outlined."""
     edited = candidate.edited
     assert edited is not None
-    before, after = read_image(folder / edited.before), read_image(folder / edited.after)
+    before, after = read_kept(folder, edited.before), read_kept(folder, edited.after)
     mask = edited.mask or candidate.target.mask
     return [before, after, after if mask is None else _outlined(after, decode(mask))]
 

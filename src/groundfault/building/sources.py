@@ -100,10 +100,11 @@ def _visual_genome(
     images: AnyPath | None,
     split: str | None,
     names: Literal["name", "synset"] = "name",
+    partial: bool = False,
 ) -> Any:
     if names not in ("name", "synset"):
         raise UnknownName("kind of names", names, ("name", "synset"))
-    return visual_genome.read(_one(files, "visual-genome"), images, names=names)
+    return visual_genome.read(_one(files, "visual-genome"), images, names=names, partial=partial)
 
 
 def _fsc147(files: Sequence[AnyPath], images: AnyPath | None, split: str | None) -> Any:
@@ -170,7 +171,7 @@ SOURCES: Mapping[str, Source] = {
             "image_data.json",
             read=_visual_genome,
             licence="CC BY 4.0 (Visual Genome)",
-            options=("names",),
+            options=("names", "partial"),
         ),
         Source(
             name="fsc147",

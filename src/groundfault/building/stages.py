@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from groundfault.building.records import Candidate, Dropped
+from groundfault.errors import DataError
 from groundfault.io.foreign import decode_json, open_file
 from groundfault.io.store import atomic_file
 from groundfault.llm.cost import CostEstimate
@@ -33,6 +34,7 @@ __all__ = [
     "Ledger",
     "Record",
     "Stage",
+    "damaged",
     "encoded",
     "kept_candidates",
     "read_records",
@@ -126,8 +128,11 @@ class Ledger:
 
     def _index(self) -> None:
         for end, content in self._journal.scan():
-            key, result = msgspec.msgpack.decode(content, type=tuple[bytes, msgspec.Raw])
-            self._note(key, end, len(content), msgspec.msgpack.decode(result, type=Record))
+            try:
+                key, record = msgspec.msgpack.decode(content, type=tuple[bytes, Record])
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+                raise damaged(self._journal.path, f"entry before byte {end}", problem) from None
+            self._note(key, end, len(content), record)
 
     def _note(self, key: bytes, end: int, length: int, record: Record) -> None:
         self._places[key] = end - length, length
@@ -256,9 +261,19 @@ def stage_file(folder: AnyPath, name: str) -> Path:
 
 def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
     """What became of each candidate in a stage, line by line."""
-    with open_file(stage_file(folder, name)) as file:
-        for line in file:
-            yield decode_json(line, Record)
+    path = stage_file(folder, name)
+    with open_file(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield decode_json(line, Record)
+            except msgspec.MsgspecError as problem:
+                raise damaged(path, f"line {number}", problem) from None
+
+
+def damaged(path: Path, record: str, problem: Exception) -> DataError:
+    """What is said of a file of a build that nobody but a build writes."""
+    remedy = "delete it: the same build command writes it anew"
+    return DataError(path, f"is damaged ({problem})", record=record, remedy=remedy)
 
 
 def kept_candidates(folder: AnyPath, name: str) -> Iterator[Candidate]:

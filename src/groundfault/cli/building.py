@@ -6,6 +6,7 @@ that of a run does in `score`: `register` sees the words.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -23,6 +24,7 @@ from groundfault.cli.options import (
     Concurrency,
     Engine,
     Format,
+    RayAddress,
     add_group,
     print_json,
 )
@@ -30,6 +32,9 @@ from groundfault.errors import UsageError
 
 if TYPE_CHECKING:
     from groundfault.building.recipe import Recipe
+
+
+MOST_PROCESSES = 8
 
 
 class Negatives(StrEnum):
@@ -155,10 +160,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     TITLE: ClassVar[str] = "Work"
     stage: Annotated[Stages, typer.Option("--stage", help="The last stage to do.")] = Stages.release
-    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes that edit. [one]")] = 0
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", min=0, help="Processes that edit. [1; procedural: one per core, up to 8]"
+        ),
+    ] = 0
     engine: Annotated[Engine, typer.Option("--engine", help="Processes here, or Ray.")] = (
         Engine.local
     )
+    ray_address: RayAddress = ""
     retry: Annotated[
         bool, typer.Option("--retry", help="Ask again for what failed, as an editor that was down.")
     ] = False
@@ -180,7 +191,8 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
             quiet=False,
             agree=agreement(yes=asked.yes),
             engine=work.engine.value,
-            workers=work.workers,
+            workers=work.workers or _cores_for(recipe),
+            ray_address=work.ray_address,
             **asked.options(),
         )
     show(funnel_table(made.funnel), Format.terminal)
@@ -194,6 +206,13 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
             f"no candidate was left: see {out / 'funnel.json'} for why, and `groundfault build "
             f"explain {out} ID` for one of them"
         )
+
+
+def _cores_for(recipe: Recipe) -> int:
+    """As many processes as the procedural editor keeps busy: it computes, and loads no weights."""
+    if recipe.edit.by.partition(":")[0] != "procedural":
+        return 0
+    return min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def _changed(recipe: Recipe, sources: Sources, makers: Makers, seed: int | None) -> Recipe:

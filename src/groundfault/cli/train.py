@@ -98,12 +98,16 @@ def train_segvlm(
 def merge(
     folder: Annotated[Path, typer.Argument(help="What `train segvlm` wrote.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write; must not exist yet.")],
+    push: Annotated[
+        str, typer.Option("--push", help="Upload it to this repository of a hub: OWNER/NAME.")
+    ] = "",
 ) -> None:
     """Merge a trained model into whole checkpoints, for a hub or a server."""
     from groundfault.api.training import merge_trained
 
-    merge_trained(folder, out)
-    print(f"{out}: groundfault eval … --model segvlm:{out}; hf upload OWNER/NAME {out}")
+    address = merge_trained(folder, out, hub=push)
+    more = address or f"hf upload OWNER/NAME {out}"
+    print(f"{out}: groundfault eval … --model segvlm:{out}; {more}")
 
 
 def register(app: typer.Typer, words: Sequence[str]) -> None:

@@ -74,12 +74,14 @@ def read(
     images: AnyPath | None = None,
     *,
     names: Literal["name", "synset"] = "name",
+    partial: bool = False,
 ) -> Iterator[Photograph]:
     """The photographs of Visual Genome's folder, one at a time, in the order of its files.
 
-    Of objects.json, attributes.json and relationships.json at least one is needed, image_data.json
-    always. A thing's category is the first of its names or, by "synset", the lemma of its synset
-    where it has one ("trees" and "tree" are then one). Objects that were merged are one thing.
+    `partial` reads a folder without some of objects.json, attributes.json and relationships.json;
+    image_data.json is needed always. A thing's category is the first of its names or, by "synset",
+    the lemma of its synset where it has one ("trees" and "tree" are then one). Objects that were
+    merged are one thing.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -87,6 +89,12 @@ def read(
     paths = [root / name for name in FILES if (root / name).is_file()]
     if not paths:
         raise UsageError(f"{folder}: has none of {', '.join(FILES)}")
+    missing = [name for name in FILES if root / name not in paths]
+    if missing and not partial:
+        raise UsageError(
+            f"{folder}: has no {', '.join(missing)}; get it, or read what is there with "
+            "partial = true"
+        )
     return _photographs(root / IMAGES, paths, images, names)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "licences",
     "named",
     "require_transformers",
+    "transport_error",
 ]
 
 
@@ -233,7 +234,7 @@ def _from_hub(name: str, revision: str, *, offline: bool) -> Fetched:
         ) from None
     except HFValidationError as problem:
         raise UsageError(f"'{name}' is no name of a checkpoint: {problem}") from None
-    except (OSError, EntryNotFoundError, _transport_error()) as problem:
+    except (OSError, EntryNotFoundError, transport_error()) as problem:
         raise GroundfaultError(
             f"{name} could not be fetched from {page}: {problem}. Try again, or give a folder"
         ) from problem
@@ -253,7 +254,7 @@ def _cached(name: str, revision: str) -> Path | None:
     return folder if _complete(folder) else None
 
 
-def _transport_error() -> type[Exception]:
+def transport_error() -> type[Exception]:
     """What the hub's HTTP library raises where nobody answers. Which library that is has changed
     twice; the hub's own error is always derived from it."""
     from huggingface_hub.errors import HfHubHTTPError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from groundfault.interfaces import ModelOptions
+from groundfault.interfaces import Edited, EditRequest, ModelOptions
 from groundfault.io.masks import encode
 from groundfault.records import Outcome, Prediction
 
@@ -98,3 +98,19 @@ def askew(argument: str, options: ModelOptions) -> Askew:
 
 def busy(argument: str, options: ModelOptions) -> Busy:
     return Busy(float(argument or 0))
+
+
+class Invert:
+    """An editor that turns colours round, and notes which process did it."""
+
+    def edit(self, image: Any, region: Any, instruction: str) -> Any:
+        return np.where(region[..., None], 255 - image, image).astype(np.uint8)
+
+    def perform(self, image: Any, region: Any, request: EditRequest) -> Edited:
+        note(image, [request.kind])
+        where = ~region if request.kind == "context" else region
+        return Edited(image=self.edit(image, where, ""), touched=where)
+
+
+def invert(argument: str, options: ModelOptions) -> Invert:
+    return Invert()

@@ -12,10 +12,10 @@ import numpy as np
 
 from groundfault.building.checks.settings import VerifySettings
 from groundfault.building.editing import TARGET
+from groundfault.building.pictures import read_kept
 from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.colours import colour_difference
 from groundfault.io.masks import decode
-from groundfault.io.pictures import read_image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,12 +59,12 @@ class Seen:
     @cached_property
     def before(self) -> Image:
         """The photograph."""
-        return read_image(self.folder / self.edited.before)
+        return read_kept(self.folder, self.edited.before)
 
     @cached_property
     def after(self) -> Image:
         """The edited picture."""
-        return read_image(self.folder / self.edited.after)
+        return read_kept(self.folder, self.edited.after)
 
     @cached_property
     def difference(self) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, share
+from groundfault.building.pictures import read_kept
 from groundfault.io.colours import VISIBLE, colour_difference
-from groundfault.io.pictures import read_image
 
 __all__ = ["LEAKED", "OUTSIDE", "TOUCHED"]
 
@@ -22,7 +22,7 @@ def _touched(seen: Seen) -> float:
 def _leaked(seen: Seen) -> float | None:
     if not seen.edited.raw:
         return None
-    raw = read_image(seen.folder / seen.edited.raw)
+    raw = read_kept(seen.folder, seen.edited.raw)
     if raw.shape != seen.before.shape:
         return None
     return share((colour_difference(seen.before, raw) > VISIBLE)[~seen.touched])

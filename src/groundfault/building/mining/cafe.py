@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from groundfault.building.mining.selection import (
+    SEVERAL,
     Common,
     OnDrop,
     Target,
@@ -35,9 +36,13 @@ TASKS: tuple[Task, ...] = ("SM", "CC", "OC")
 class CafeSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How candidates for CAFE are selected."""
 
+    min_area_share: float = 0.01
     tasks: tuple[Literal["SM", "CC", "OC"], ...] = ("SM", "CC", "OC")
     kinds: Literal["all", "one"] = "all"
     """Every kind of edit for every instance, or one that is drawn for it."""
+    context_beside_others: bool = True
+    """Take targets beside others of their category for CC, whatever `several` says: what is around
+    the target goes, and the others with it."""
     exhaustive: bool = True
     """Drop categories of which not every instance is annotated: p⁺ asks for all of them."""
     annotator: int = 1
@@ -68,10 +73,12 @@ def _of_photograph(photograph: Photograph, targets: Targets[CafeSettings]) -> It
     for thing in targets.shuffled(photograph, photograph.things):
         tasks = _tasks(photograph, thing, settings)
         target = _target(photograph, thing, settings)
+        alone, anyway = _apart(tasks, target, settings)
+        several = msgspec.structs.replace(settings, several=bool(anyway))
         enough = settings.per_image is not None and taken >= settings.per_image
         why = (
             unused
-            or trouble_with(target, settings)
+            or trouble_with(target, several)
             or _not_exhaustive(photograph, thing, settings)
             or (Dropped(reason="enough of its photograph") if enough else None)
             or targets.capped(thing.category)
@@ -80,9 +87,22 @@ def _of_photograph(photograph: Photograph, targets: Targets[CafeSettings]) -> It
             targets.drop((candidate_id(photograph, thing.id, task) for task in tasks), why)
             continue
         taken += 1
+        others = Dropped(reason=SEVERAL, details=str(target.same_category))
+        targets.drop((candidate_id(photograph, thing.id, task) for task in alone), others)
         facts = {**target.facts, "annotator": str(settings.annotator)}
-        for task in tasks:
+        for task in anyway:
             yield from targets.give(photograph, target.thing, task, facts)
+
+
+def _apart(
+    tasks: tuple[Task, ...], target: Target, settings: CafeSettings
+) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """Tasks for which others of the target's category are in the way, and those for which they are
+    not."""
+    if settings.several or target.same_category == 1:
+        return (), tasks
+    free = tuple(task for task in tasks if task == "CC" and settings.context_beside_others)
+    return tuple(task for task in tasks if task not in free), free
 
 
 def _tasks(photograph: Photograph, thing: Thing, settings: CafeSettings) -> tuple[Task, ...]:

@@ -26,6 +26,7 @@ from groundfault.building.mining.selection import (
     trouble_with,
 )
 from groundfault.building.records import Candidate, Dropped
+from groundfault.io.masks import RLEMask, mask_box
 from groundfault.io.photographs import Photograph, Thing, spoken
 
 __all__ = ["SETTINGS", "HallusegSettings", "mine"]
@@ -34,14 +35,17 @@ __all__ = ["SETTINGS", "HallusegSettings", "mine"]
 class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How candidates for HalluSegBench are selected."""
 
-    min_area_share: float = 0.005
-
+    min_area_share: float = 0.002
+    per_image: int | None = 8
     expression: Literal["longest", "first", "drawn"] = "longest"
     """Which of several sentences is taken, of those with at least `min_words`."""
     min_words: int = 2
     """Of an expression, unless none has so many; "yep" says nothing."""
     bare_categories: bool = True
     """Take things without an expression by their category."""
+    told_by_side: bool = True
+    """Of two of a category without expressions, one in each half of the picture, take "left …" and
+    "right …": neither name fits the other one when its own is replaced."""
     splits: tuple[str, ...] = ()
     """Photographs of these splits alone; () takes all. One that is in two has to have both here."""
 
@@ -68,9 +72,10 @@ def _of_photograph(
     unused = _of_other_split(photograph, settings)
     if unused is None and photograph.things:
         unused = targets.unused(photograph)
-    said = Counter(words for thing in photograph.things for words in {*map(_folded, _words(thing))})
+    things = [_sided(photograph, thing, settings) for thing in photograph.things]
+    said = Counter(words for thing in things for words in {*map(_folded, _words(thing))})
     taken = 0
-    for thing in targets.shuffled(photograph, photograph.things):
+    for thing in targets.shuffled(photograph, things):
         decent = _decent(thing, settings)
         enough = settings.per_image is not None and taken >= settings.per_image
         facts, wordless = _facts(photograph, decent, said, settings)
@@ -125,6 +130,35 @@ def _decent(thing: Thing, settings: HallusegSettings) -> Thing:
 def _singled_out(thing: Thing, settings: HallusegSettings) -> HallusegSettings:
     """Things with words of their own may have others of their category beside them."""
     return msgspec.structs.replace(settings, several=True) if _words(thing) else settings
+
+
+def _sided(photograph: Photograph, thing: Thing, settings: HallusegSettings) -> Thing:
+    """A thing with its side as its phrase, where that alone tells it from one other."""
+    same = [each for each in photograph.things if each.category == thing.category]
+    if not settings.told_by_side or _words(thing) or len(same) != 2 or not thing.category:
+        return thing
+    if any(each.crowd or _words(each) for each in same):
+        return thing
+    middle = photograph.width_px / 2
+    spans = {each.id: _span(each) for each in same}
+    own, other = spans.pop(thing.id), next(iter(spans.values()), None)
+    if own is None or other is None:
+        return thing
+    for side, first, second in (("left", own, other), ("right", other, own)):
+        if first[1] <= middle <= second[0]:
+            return msgspec.structs.replace(thing, phrases=(f"{side} {spoken(thing.category)}",))
+    return thing
+
+
+def _span(thing: Thing) -> tuple[float, float] | None:
+    """From where to where a thing reaches across the picture."""
+    if thing.mask is not None:
+        x, _, width, _ = mask_box(RLEMask.from_dict({**thing.mask}))
+    elif thing.box_xywh is not None:
+        x, _, width, _ = thing.box_xywh
+    else:
+        return None
+    return float(x), float(x + width)
 
 
 def _facts(

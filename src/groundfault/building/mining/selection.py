@@ -22,6 +22,7 @@ from groundfault.io.masks import RLEMask, mask_box
 from groundfault.io.photographs import Photograph, Thing
 
 __all__ = [
+    "SEVERAL",
     "Common",
     "OnDrop",
     "Target",
@@ -36,6 +37,8 @@ __all__ = [
 
 OnDrop = Callable[[str, Dropped], None]
 """Told the id of what is turned away, and why."""
+SEVERAL = "several of its category"
+"""The reason of what is dropped for that."""
 EDGE_PX = 1.5
 """A mask this near to an edge of the picture touches it."""
 _PLAIN = re.compile(r"[A-Za-z0-9._]+-[A-Za-z0-9._]+-[A-Za-z0-9._]+")
@@ -173,7 +176,7 @@ def trouble_with(target: Target, settings: Common, *, masked: bool = True) -> Dr
     if target.edges > settings.max_edges:
         return Dropped(reason="cut by the edge", details=f"{target.edges} edges")
     if target.same_category > 1 and not settings.several:
-        return Dropped(reason="several of its category", details=str(target.same_category))
+        return Dropped(reason=SEVERAL, details=str(target.same_category))
     return _in_pieces(thing, settings)
 
 

@@ -119,7 +119,17 @@ _SLOTS = {
     "material": ("material", "smoke", "square"),
     "surface": ("pattern", "newspaper print", "made of soap"),
 }
-_PATTERNS = ("plain", "striped", "dotted", "checkered", "marbled")
+_PATTERNS = ("striped", "dotted", "checkered", "marbled", "floral")
+_SURFACES = {
+    "zebra": ("zebra stripes", "striped"),
+    "watermelon": ("watermelon stripes", "striped", "marbled"),
+    "giraffe": ("giraffe patches", "dotted", "checkered"),
+    "leopard": ("leopard spots", "dotted"),
+    "brick wall": ("bricks", "checkered"),
+    "ladybug": ("ladybug spots", "dotted"),
+    "cow": ("cow patches", "dotted", "marbled"),
+}
+"""What a surface is called in short, and patterns that it might be called as well."""
 STUFFS = ("plastic", "wood", "metal", "glass", "leather", "cloth", "rubber", "concrete")
 
 
@@ -161,8 +171,9 @@ def _attribute_values(
         made = [m for m in (of.materials if of else ()) if m != "any"] or ["plastic"]
         wrong = [stuff for stuff in STUFFS if stuff not in (*made, value)]
         return made[0], value, rng.sample(wrong, 2)
-    pattern = SURFACES[value].words
-    return "single-coloured", pattern, rng.sample(_PATTERNS[1:], 2)
+    pattern, *also = _SURFACES.get(value, (SURFACES[value].words,))
+    wrong = [each for each in _PATTERNS if each not in also]
+    return "single-coloured", pattern, rng.sample(wrong, 2)
 
 
 def _other_places(candidate: Candidate, rng: random.Random) -> list[str]:

@@ -43,15 +43,15 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 2
+VERSION = 3
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
 FIXED = frozenset({"fixture", "street", "appliance"})
 """Natures of what nobody moves."""
-TRIED = 12
-ALTERNATIVES = 5
-"""Other things that a thing may be replaced by, if there is no donor of the first."""
+TRIED = 24
+ALTERNATIVES = 8
+"""What else may be done in the place of what an editor refuses."""
 
 
 class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +120,7 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
     rng = random.Random(f"{candidate.seed} {candidate.id}")
     broken, found = "", list[Proposal]()
+    most = 1 + (ALTERNATIVES if candidate.task in ("replacement", "tracing") else 0)
     drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
     for proposal in itertools.islice(drawn, TRIED):
         wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
@@ -127,11 +128,10 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
             broken = f"{wrong[0].rule}: {wrong[0].found}"
             continue
         found.append(proposal)
-        if proposal.kind != "replace" or len(found) > ALTERNATIVES:
+        if len(found) >= most:
             break
     if found:
-        others = tuple(each for each in found[1:] if each.kind == found[0].kind)
-        return msgspec.structs.replace(found[0], alternatives=others)
+        return msgspec.structs.replace(found[0], alternatives=tuple(found[1:]))
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
 
 

@@ -42,7 +42,7 @@ def changed(
     if kind == _COLOUR:
         old, wrong = _measured(rng, candidate, build, new)
     elif by_rule:
-        _check_usual(candidate, old)
+        _check_usual(candidate, build, old)
         wrong = _other_stuffs(rng, old, new) if kind == "material" else wrong
     absurd = (fields["E_absurd_same_slot"], fields["absurd_attribute_2"])
     differ([old, new, *wrong, *absurd], "Q-differ")
@@ -114,9 +114,13 @@ def _other_stuffs(rng: Rng, old: str, new: str) -> list[str]:
     return some_of(rng, fitting, 2)
 
 
-def _check_usual(candidate: Candidate, old: str) -> None:
-    """Q-usual: without a look at the photograph, what a thing is made of is known only where its
-    kind has one material."""
+def _check_usual(candidate: Candidate, build: Path, old: str) -> None:
+    """Q-usual: that a thing is of a single colour can be measured; what it is made of is known only
+    where its kind has one material."""
+    if old == "single-coloured":
+        if not before_look(candidate, build).colour:
+            raise NotAsked("Q-usual", "it has more than one colour")
+        return
     of = usual(candidate.target.category)
     if of is None or of.materials != (old,):
         raise NotAsked("Q-usual", f"it may be of something else than {old}")

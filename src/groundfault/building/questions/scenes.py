@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from groundfault.building.pictures import read_kept
 from groundfault.building.proposals.layout import (
     Box,
     area_of,
@@ -20,7 +21,6 @@ from groundfault.building.questions.validators import NotAsked
 from groundfault.building.records import Candidate
 from groundfault.io.masks import decode, mask_box, parse_mask
 from groundfault.io.photographs import Photograph, Thing
-from groundfault.io.pictures import read_image
 
 __all__ = [
     "after_look",
@@ -130,7 +130,7 @@ def _look(candidate: Candidate, build: Path, *, after: bool) -> Look:
     edited, mask = candidate.edited, candidate.target.mask
     if edited is None or mask is None:
         raise NotAsked("Q-colour", "its colour cannot be measured without a mask")
-    image = read_image(build / (edited.after if after else edited.before))
+    image = read_kept(build, edited.after if after else edited.before)
     found = look_of(image, decode(mask))
     light = look_of(image, np.ones(image.shape[:2], bool)).shares
     if found.colour not in ("", "black", "white", "grey") and light[found.colour] > CAST:

@@ -14,7 +14,7 @@ import torch
 from groundfault.errors import MissingExtra, UsageError
 from groundfault.models.placement import Placement
 
-__all__ = ["Cluster"]
+__all__ = ["Cluster", "shards"]
 
 PATIENCE = timedelta(hours=12)
 
@@ -43,7 +43,7 @@ class Cluster:
             self.accelerator.init_trackers("groundfault")
         self.rank: int = self.accelerator.process_index
         self.n: int = self.accelerator.num_processes
-        self.sharded: bool = self.n > 1 and _asks_for_shards()
+        self.sharded: bool = shards() > 1
         lower = precision == "bf16" or (precision == "auto" and not on_cpu)
         self.placement = Placement(str(self.accelerator.device), "bfloat16" if lower else "float32")
 
@@ -97,7 +97,9 @@ class Cluster:
                 raise UsageError(f"trackers: {name} is not installed; pip install {name}")
 
 
-def _asks_for_shards() -> bool:
-    """Whether `accelerate launch --use_fsdp` started this process. On a CPU, accelerate itself
-    takes no notice of its own word; torch shards there too."""
-    return os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
+def shards() -> int:
+    """Over how many processes frozen weights are spread: all those that `accelerate launch
+    --use_fsdp` started. On a CPU, accelerate takes no notice of its own word; torch shards there
+    too."""
+    asked = os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
+    return int(os.environ.get("WORLD_SIZE", "1")) if asked else 1

@@ -19,11 +19,13 @@ from torch.nn import functional
 
 from groundfault.errors import UsageError
 from groundfault.interfaces import ModelOptions
+from groundfault.io.foreign import sha256
 from groundfault.io.masks import decode, mask_box, parse_mask
-from groundfault.io.store import new_folder, write_json
+from groundfault.io.store import new_folder, write_bytes, write_json
 from groundfault.models import checkpoints, prompting
 from groundfault.models.box_to_mask import DetectThenSegment, load_segmenter
 from groundfault.models.placement import Placement
+from groundfault.training.segvlm.cards import CARD, card_of_cure
 from groundfault.training.segvlm.features import PictureStore
 from groundfault.training.segvlm.objective import bce, dice
 from groundfault.training.segvlm.pupil import Pupil
@@ -161,10 +163,18 @@ class Cure:
         with new_folder(place) as temporary:
             self.network.save_pretrained(temporary)  # type: ignore[operator]
             self.processor.save_pretrained(temporary)
-        about = {"step": step, "stands on": self.identities, "recipe": recipe}
-        write_json(folder / "trained.json", about)
         more = "" if self.kind == "sam3" else f"+{self.decoder}"
-        return f"{CURES[self.kind].adapter}:{place}{more}"
+        spec = f"{CURES[self.kind].adapter}:{place}{more}"
+        card = card_of_cure(self.kind, self.identities, spec, step, recipe)
+        write_bytes(folder / CARD, card.encode())
+        about = {
+            "step": step,
+            "stands on": self.identities,
+            "recipe": recipe,
+            "files": {file.name: sha256(file) for file in sorted(place.iterdir())},
+        }
+        write_json(folder / "trained.json", about)
+        return spec
 
     def _target(self, sample: Sample, image: Any) -> Target:
         """What is there, in the frame of the network: OWLv2 pads pictures to a square."""

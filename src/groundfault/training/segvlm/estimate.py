@@ -16,6 +16,7 @@ from groundfault.io.pictures import read_image
 from groundfault.models.checkpoints import DEFAULTS
 from groundfault.models.segvlm.decoders import FAMILIES, MaskDecoder
 from groundfault.models.segvlm.rows import Reader
+from groundfault.training.segvlm.cluster import shards
 from groundfault.training.segvlm.mixture import Mixture
 from groundfault.training.segvlm.recipe import Recipe
 from groundfault.training.segvlm.samples import put
@@ -210,8 +211,9 @@ def _memory(
     size = 2 if lower else 4
     rows = recipe.optimiser.micro_batch
     kept = PER_LAYER_TWICE if recipe.optimiser.checkpointing else PER_LAYER
+    spread = shards() if recipe.cure == "segvlm" else 1
     found = {
-        "weights": (network - trained) * size + trained * 4.0,
+        "weights": (network - trained) * size / spread + trained * 4.0,
         "gradients and AdamW": trained * 12.0,
         "activations": rows * tokens * hidden * (layers * kept + PER_LAYER) * size,
         "words": rows * answer * words * 8.0,

@@ -3,6 +3,8 @@ checkpoints, for hubs and servers."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors.torch import save_file
 
+from groundfault.errors import GroundfaultError, MissingExtra, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.foreign import sha256
 from groundfault.io.store import atomic_file, new_folder, write_bytes, write_json
+from groundfault.models.checkpoints import transport_error
 from groundfault.models.segvlm.folder import (
     ADAPTER,
     DECODER,
@@ -24,13 +28,14 @@ from groundfault.models.segvlm.folder import (
     read_header,
 )
 from groundfault.models.segvlm.loading import load_trained
+from groundfault.training.segvlm.cards import CARD, card_of
 
 if TYPE_CHECKING:
     from groundfault.training.segvlm.pupil import SegVLMPupil
 
-__all__ = ["merge", "write_model"]
+__all__ = ["check_hub_name", "merge", "push", "write_model"]
 
-CARD = "README.md"
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def write_model(folder: Path, pupil: SegVLMPupil, step: int, recipe: Mapping[str, object]) -> None:
@@ -54,7 +59,7 @@ def write_model(folder: Path, pupil: SegVLMPupil, step: int, recipe: Mapping[str
         recipe=dict(recipe),
         files={name: sha256(folder / name) for name in names},
     )
-    write_bytes(folder / CARD, _card(header).encode())
+    write_bytes(folder / CARD, card_of(header).encode())
     write_json(folder / HEADER, header)
 
 
@@ -73,8 +78,36 @@ def merge(folder: Path, out: Path, options: ModelOptions) -> None:
             for file in sorted((temporary / part).iterdir()):
                 files[f"{part}/{file.name}"] = sha256(file)
         merged = _merged(header, files)
-        write_bytes(temporary / CARD, _card(merged).encode())
+        write_bytes(temporary / CARD, card_of(merged).encode())
         write_json(temporary / HEADER, merged)
+
+
+def check_hub_name(name: str) -> None:
+    """Refuse what no hub would take, before anything is made."""
+    if not _HUB_NAME.fullmatch(name):
+        raise UsageError(f"'{name}' is no name on a hub; give OWNER/NAME")
+
+
+def push(folder: Path, name: str) -> str:
+    """Upload a folder to a hub's repository, made private if it is new; the commit's address."""
+    check_hub_name(name)
+    try:
+        import huggingface_hub as hub
+    except ModuleNotFoundError:
+        raise MissingExtra("huggingface_hub", "transformers") from None
+
+    client = hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
+    try:
+        client.create_repo(name, private=True, exist_ok=True)
+        done = client.upload_folder(
+            repo_id=name, folder_path=folder, commit_message="Counterfactual fine-tuning"
+        )
+    except (OSError, transport_error()) as problem:
+        raise GroundfaultError(
+            f"{folder} is written, but could not be uploaded to {name}: {problem}. Log in with "
+            f"`hf auth login`, then: hf upload {name} {folder}"
+        ) from None
+    return str(done.commit_url)
 
 
 def _merged(header: Header, files: dict[str, str]) -> Header:
@@ -111,23 +144,3 @@ def _write_tensors(path: Path, tensors: dict[str, Any]) -> None:
     with atomic_file(path) as temporary:
         kept = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
         save_file(kept, temporary)
-
-
-def _card(header: Header) -> str:
-    """The model's card: what it is, what it stands on, what is not known about it."""
-    losses = header.recipe.get("losses", {})
-    return f"""# A segmenter that says when nothing is there
-
-Trained with groundfault {header.groundfault} for {header.step} steps of counterfactual fine-tuning
-(RobustSeg's recipe; the form of its negative loss is a reconstruction).
-
-- stands on: {header.vlm_identity} and {header.decoder_identity}
-- learnt: LoRA on the language model, the rows of [SEG], the projector, the mask decoder
-- losses: {losses}
-- presence head trained on absent things: {"yes" if header.presence else "no"}
-
-    groundfault eval BENCHMARK --model segvlm:FOLDER
-
-Its licence is that of the checkpoints it stands on and of the data it was trained on. How good it
-is, evaluation says: nothing is claimed here.
-"""

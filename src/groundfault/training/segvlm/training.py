@@ -111,6 +111,8 @@ def make_pupil(recipe: Recipe, cluster: Cluster) -> Pupil:
     names = (recipe.model.vlm, recipe.model.decoder)
     at_first = "cpu" if cluster.sharded else ""
     vlm, processor, decoder, identities = load_bases(*names, options, vlm_device=at_first)
+    if recipe.losses.presence > 0 and not decoder.has_presence:
+        raise UsageError(f"{names[1]} has no presence head to train; set losses.presence = 0")
     reader = Reader(processor, max_pixels=recipe.model.max_pixels)
     make_room(vlm, reader.seg)
     layers = projector(vlm, decoder).to(cluster.placement.device)

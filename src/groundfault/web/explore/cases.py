@@ -98,7 +98,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sibling(msgspec.Struct, frozen=True, kw_only=True):
-    """Another entry of the same case: another dose of its edit, or its control."""
+    """Another entry of the same case: another dose of its edit, its control, its twin."""
 
     name: str
     label: str
@@ -108,6 +108,7 @@ class Sibling(msgspec.Struct, frozen=True, kw_only=True):
     """Of each run by the first criterion: 1, 0, −1."""
 
 
+TWINS = ("this case", "its twin")
 UNREADABLE = ("edit region",)
 """Facts that are masks, not words."""
 
@@ -351,19 +352,22 @@ def _drawn_size(item: Item) -> tuple[int, int]:
 
 
 def _siblings(board: Board, place: int, point: Point) -> Iterator[Sibling]:
-    """Entries of the same cluster, which were made from one picture; doses in their order."""
-    if board.kind == "questions":
-        return
-    places = np.flatnonzero(board.cluster == board.cluster[place])
+    """Entries of the same cluster, which were made from one picture: doses in their order; a
+    question about an edited picture and about its twin."""
+    if isinstance(board, QuestionBoard):
+        places = board.twins(place)
+    else:
+        together = np.flatnonzero(board.cluster == board.cluster[place]).tolist()
+        places = sorted(together, key=lambda k: _dose(board, k))
     if not 1 < len(places) <= MOST_SIBLINGS:
         return
     right: Any = None
     if board.criteria:
         right = board.right(point, next(iter(board.criteria)))
-    for each in sorted(places.tolist(), key=lambda k: _dose(board, k)):
+    for k, each in enumerate(places):
         yield Sibling(
             name=board.names[each].as_py(),
-            label=_dose(board, each)[1],
+            label=TWINS[k] if isinstance(board, QuestionBoard) else _dose(board, each)[1],
             place=each,
             current=each == place,
             right=() if right is None else tuple(right[:, each].tolist()),

@@ -63,6 +63,8 @@ class QuestionBoard(Board):
         self.modes = tuple(mode for mode in MODES if mode in said) or MODES[:1]
         self.items_asked = self.benchmark.items
         self.labels = question_labels(self.items_asked)
+        self.pairs = self._pairs()
+        """Places of questions about edited pictures, with those of the same about their twins."""
         n = len(self.items_asked) * len(self.modes)
         self.item_of: Ints = np.repeat(np.arange(len(self.items_asked)), len(self.modes))
         self.mode_of: Ints = np.tile(np.arange(len(self.modes)), len(self.items_asked))
@@ -73,6 +75,18 @@ class QuestionBoard(Board):
         self._from_cases()
         self.facets = self._facets_of_questions()
         self.own_sums = tuple(self._question_sums(run) for run in range(len(self.runs)))
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        if not any(is_twin(case) for case in self.benchmark.cases):
+            return []
+        place = {item.id: k for k, item in enumerate(self.items_asked)}
+        return [(place[item.id], place[twin.id]) for item, twin in twin_items(self.benchmark)]
+
+    def twins(self, place: int) -> list[int]:
+        """An entry and that of the same question about its twin, the edited picture first."""
+        item, mode = int(self.item_of[place]), int(self.mode_of[place])
+        found = next((pair for pair in self.pairs if item in pair), ())
+        return [each * len(self.modes) + mode for each in found]
 
     def _place(self, run: int, answers: Any) -> None:
         """Put a run's verdicts where their questions stand."""
@@ -193,16 +207,14 @@ class QuestionBoard(Board):
         contributions = np.zeros((len(unscored), len(exam_metric.COLUMNS)))
         contributions[~unscored] = self._exam_rows(run, keys, np.flatnonzero(~unscored))
         names = columns_of(exam_metric.FAMILY)
-        if any(is_twin(case) for case in self.benchmark.cases):
+        if self.pairs:
             names = (*names, *columns_of(twins_metric.FAMILY))
             contributions = np.hstack([contributions, self._twin_rows(self.end[run])])
         return Sums.of(names, settings, contributions)
 
     def _twin_rows(self, end: Codes) -> Floats:
         """What questions about edited pictures add together with those about their twins."""
-        place = {item.id: k * len(self.modes) for k, item in enumerate(self.items_asked)}
-        pairs = [(place[item.id], place[twin.id]) for item, twin in twin_items(self.benchmark)]
-        first = np.array(pairs, np.int64).reshape(-1, 1, 2)
+        first = len(self.modes) * np.array(self.pairs, np.int64).reshape(-1, 1, 2)
         item, twin = (first + np.arange(len(self.modes))[:, None]).reshape(-1, 2).T
         known = ~np.isin(end[item], (UNJUDGED, LOST)) & ~np.isin(end[twin], (UNJUDGED, LOST))
         item, twin = item[known], twin[known]

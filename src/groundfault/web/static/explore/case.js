@@ -68,10 +68,10 @@ function bar(found, { next, previous }) {
       h("button", { type: "button", title: "Close (Esc)", "aria-label": "Close", onclick: () => state.change({ case: null }, { keepPage: true }) }, "✕")));
 }
 
-// The same edit at every dose, and the picture without it; below each how the runs did.
+// The same edit at every dose, and the picture without it, or a question about both twins; below each how the runs did.
 function strip(set, found) {
   if (found.siblings.length < 2) return null;
-  return h("nav", { class: "strip", "aria-label": "Doses of this edit" }, found.siblings.map((each) => h("a", {
+  return h("nav", { class: "strip", "aria-label": set.kind === "questions" ? "This case and its twin" : "Doses of this edit" }, found.siblings.map((each) => h("a", {
     href: "#", "aria-current": each.current ? "true" : null, title: each.name, onclick: (event) => { event.preventDefault(); state.change({ case: each.name }, { keepPage: true, replace: true }); },
   }, thumb(set.key, each.place), h("span", { class: "small" }, each.label || each.name),
     h("span", { class: "dots" }, each.right.map((right, run) => { const dot = h("i", { class: right === 1 ? "yes" : right === 0 ? "no" : "", title: `${set.runs[run].name}: ${right === 1 ? "right" : right === 0 ? "wrong" : "not known"}` }); dot.dataset.series = run % 8; return dot; })))));

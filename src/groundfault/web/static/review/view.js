@@ -59,12 +59,16 @@ export class View {
 
   // ── where things are ──
 
-  zoomBy(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+  // Around a point of the canvas, or around the middle of what is shown.
+  zoomBy(factor, x = null, y = null) {
     if (!this.shown) return;
-    const [px, py] = this.toPicture(x, y);
+    const before = x === null ? null : this.toPicture(x, y);
     this.zoom = Math.min(MOST_ZOOM, Math.max(1, this.zoom * factor));
-    const [qx, qy] = this.toPicture(x, y), [cx, cy] = this.#middle();
-    this.centre = [cx + px - qx, cy + py - qy];
+    this.centre = this.#middle();
+    if (before) {
+      const after = this.toPicture(x, y);
+      this.centre = this.centre.map((c, k) => c + before[k] - after[k]);
+    }
     this.#hold();
     this.redraw();
   }

@@ -1,0 +1,34 @@
+"""The documentation's settings: `make docs` builds it offline, every warning is an error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "site"))
+
+from groundfault import __version__
+
+project = "groundfault"
+author = "the groundfault authors"
+version = release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "reference_pages"]
+exclude_patterns = ["site", "_built"]
+source_suffix = {".md": "markdown"}
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+suppress_warnings = ["misc.highlighting_failure"]  # … stands for what the reader fills in
+
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+add_module_names = False
+toc_object_entries = False
+
+html_theme = "furo"
+html_title = f"groundfault {__version__}"
+html_static_path = ["site/static"]
+html_css_files = ["groundfault.css"]
+html_show_copyright = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
