@@ -379,7 +379,7 @@ def test_windows_stay_as_they_are_where_a_car_is_covered() -> None:
     image, mask = photograph()
     window = np.zeros(SIZE, bool)
     window[95:115, 85:110] = True
-    image[window] = (20, 30, 60)
+    image[window] = (30, 36, 44)
     editor = ProceduralEditor(filters=False)
     car = editor.perform(image, mask, request("surface", "dalmatian", category="car"))
     bear = editor.perform(image, mask, request("surface", "dalmatian", category="bear"))

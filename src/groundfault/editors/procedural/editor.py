@@ -24,6 +24,7 @@ from groundfault.editors.procedural.relief import (
     greyness,
     illuminant,
     is_toned,
+    luma,
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
@@ -189,6 +190,8 @@ class ProceduralEditor:
     def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         mask, edge, box = _cut_out(photo, region)
         old = edge.fore[box]
+        if self.filters and request.value == "white" and np.median(luma(old)[mask[box]]) < 0.2:
+            return refused("too dark")
         new = recoloured(old, mask[box], request.value, vivid=vividness(photo))
         if self.filters and changed_by(old, new, mask[box]) < LEAST_CHANGE:
             return refused("already so")

@@ -52,7 +52,6 @@ BANDS = 14
 """Into which the surroundings are cut, from top to bottom."""
 UPRIGHT = ("bottle", "cup")
 """What stands on a table: of flat things others hide less."""
-MOST_THROUGH = 0.28
 MOST_RISE = 0.4
 """Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 LARGEST_SHARE = 0.6
@@ -316,14 +315,14 @@ def objection(kind: str, category: str, found: Measures) -> str:
         category, found.solidity, found.tallness, loose, alone=kind == "context"
     ):
         return "occluded"
-    if kind in COLOURED and category in SLATTED and found.through > MOST_THROUGH:
+    if kind in (*COLOURED, "context") and _is_seen_through(kind, category, found):
         return "seen through"
+    if kind == "surface" and category in LIVING and found.brightness < 0.18:
+        return "too dark"
     if kind in ("surface", "material") and category in LIVING and found.pattern > 0.42:
         return "patterned already"
     if kind == "context" and category in BOXES and found.rise > MOST_RISE:
         return "seen from above"
-    if kind == "context" and category == "potted plant" and found.unrest > 2.1:
-        return "seen through"
     if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
         return "does not fly"
     return {
@@ -336,6 +335,14 @@ def objection(kind: str, category: str, found: Measures) -> str:
         "move": _to_move,
         "add": _to_add,
     }[kind](found)
+
+
+def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
+    """Whether what is behind an object shows: slats may go to another place with it, glass may
+    not."""
+    if kind == "context" and category in ("bench", "chair"):
+        return False
+    return found.through > SLATTED.get(category, 1.0)
 
 
 def _has_to_be_whole(kind: str, category: str) -> bool:
@@ -359,8 +366,9 @@ def is_whole(
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
-    if kind in ("surface", "material") and (found.front > 0.25 or found.any > 0.6):
-        return "occluded"
+    if kind in ("surface", "material"):
+        most = 0.35 if category in LIVING else 0.6
+        return "occluded" if found.front > 0.25 or found.any > most else ""
     if kind != "context":
         return ""
     if found.people > 0.03:

@@ -237,9 +237,11 @@ def _dark_features(photo: Floats, size_px: float) -> Floats:
 def _dark_parts(photo: Floats, mask: Mask) -> Floats:
     """How much each pixel belongs to a part that is far darker than the rest: none where most of
     the object is."""
-    grey = cv2.GaussianBlur(floats(luma(photo)), (0, 0), 1.2)
+    smooth = cv2.GaussianBlur(photo, (0, 0), 1.2)
+    grey, lab = luma(smooth), cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB)
     usual = max(float(np.percentile(grey[mask], 65)), 1e-3)
     dark = np.clip((0.56 - grey / usual) / 0.14, 0, 1) * np.clip((0.36 - grey) / 0.10, 0, 1)
+    dark = dark * np.clip((18 - np.hypot(lab[..., 1], lab[..., 2])) / 6, 0, 1)  # paint has a colour
     if float(dark[mask].mean()) > MOST_DARK:
         return np.zeros_like(grey)
     return floats(cv2.GaussianBlur(floats(dark), (0, 0), 0.7))
