@@ -61,7 +61,7 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 5
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
-LEAST_CHANGE = 14.0
+LEAST_CHANGE = 18.0
 """The mean colour distance that a new colour must make, in Lab."""
 COLOURLESS = frozenset(
     {
@@ -361,6 +361,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "defined by its parts"
     if request.kind == "material" and request.category in MADE_OF_PARTS - SCULPTED:
         return "defined by its parts"
+    if request.value == "ice" and request.category in LIVING | SCULPTED:
+        return "too fine for ice"
     if request.kind == "recolour" and request.category in MANY_COLOURED:
         return "many colours"
     if request.kind == "context" and request.category not in STANCES:

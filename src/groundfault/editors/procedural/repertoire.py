@@ -101,7 +101,7 @@ PRINTABLE = frozenset({"donut", "keyboard", "remote", "sandwich"})
 """Categories that are known by their parts, and whose parts a print over all of it leaves."""
 
 SCULPTED = frozenset(
-    {"banana", "bowl", "broccoli", "carrot", "donut", "keyboard", "pizza", "remote", "sandwich"}
+    {"banana", "bowl", "broccoli", "carrot", "donut", "keyboard", "remote", "sandwich"}
 )
 """Categories that are known by their parts, also when all of it is of one substance."""
 
@@ -362,12 +362,15 @@ MANY_COLOURED = frozenset(
     {
         "bicycle",
         "bowl",
+        "broccoli",
         "cell phone",
+        "kite",
         "laptop",
         "motorcycle",
         "pizza",
         "potted plant",
         "tv",
+        "umbrella",
         "wine glass",
     }
 )
