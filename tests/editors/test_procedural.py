@@ -16,7 +16,7 @@ from PIL import Image
 from groundfault.editors.contract import check_editor
 from groundfault.editors.loading import EditorOptions
 from groundfault.editors.procedural import ProceduralEditor, load, repertoire
-from groundfault.editors.procedural.donors import Donor, ListedDonors, read_list
+from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
 from groundfault.editors.procedural.occlusion import contact_with
@@ -161,6 +161,56 @@ def test_without_a_donor_or_room_nothing_is_put_in() -> None:
     )
     alone = image[:, 46:146], mask[:, 46:146]
     assert reason(*alone, request("add"), filters=False) == "no room"
+
+
+def test_nothing_is_put_on_or_before_what_else_is_there() -> None:
+    image, mask = photograph()
+    editor = ProceduralEditor(filters=False)
+    free = performed(editor, "add").mask
+    taken = Neighbour(category="chair", mask=grown(free, 3) & ~grown(mask, 3))
+    found = editor.perform(image, mask, request("add", others=(taken,)))
+    assert isinstance(found, NotEdited) or not (found.mask & taken.mask).any()
+    fence = np.zeros_like(mask)
+    fence[-12:-4] = True  # stands in front: its foot is lower
+    behind = performed(editor, "add", others=(Neighbour(category="bench", mask=fence),))
+    assert not (behind.mask & fence).any()
+    assert np.array_equal(behind.image[core(fence, 3)], image[core(fence, 3)])
+
+
+def test_what_others_hide_or_hold_is_left_alone() -> None:
+    image, mask = photograph()
+    half = np.zeros_like(mask)
+    half[:, 96:150] = True
+    shown, hides = mask & ~half, grown(mask, 20) & half
+    hides[-1] = True
+    dog = Neighbour(category="dog", mask=hides)
+    assert reason(image, shown, request("add", others=(dog,))) == "occluded"
+    hand = grown(mask, 12) & ~grown(mask, 1)
+    hand[int(0.6 * SIZE[0]) :] = False
+    person = Neighbour(category="person", mask=hand)
+    assert reason(image, mask, request("erase", others=(person,))) == "held"
+    twin = Neighbour(category="bear", mask=hand)
+    assert reason(image, mask, request("erase", others=(twin,))) == "touches others"
+    assert reason(image, mask, request("erase", category="toilet")) == "leaves traces"
+
+
+def test_a_donor_stands_free() -> None:
+    _, mask = photograph()
+    beside = np.roll(mask, 100, 1)
+    near = (grown(mask, 12) & ~mask) & (np.arange(SIZE[1]) > 96)
+    dog, table = (Thing(id=name, category=name, mask=encode(mask)) for name in ("dog", "bed"))
+    for other, clear in ((beside, True), (near, False)):
+        cat = Thing(id="cat", category="cat", mask=encode(np.asarray(other)))
+        height, width = SIZE
+        found = Photograph(
+            id="1",
+            source="own",
+            file="1.png",
+            height_px=height,
+            width_px=width,
+            things=(dog, table, cat),
+        )
+        assert is_clear(found, dog) is clear
 
 
 def test_donors_from_a_list_of_photographs(tmp_path: Path) -> None:

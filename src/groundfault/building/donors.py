@@ -8,6 +8,7 @@ is kept, chosen by the photographs' own names, so that it stays small whatever t
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from groundfault.building.stages import damaged
+from groundfault.editors.procedural.donors import is_clear
 from groundfault.io.foreign import decode_json
 from groundfault.io.masks import decode
 from groundfault.io.photographs import Photograph, Thing
@@ -41,14 +43,13 @@ def write_donors(
         for photograph in photographs:
             for thing in photograph.things:
                 if _is_donor(thing, photograph):
-                    alone = msgspec.structs.replace(photograph, things=(thing,), relations=())
-                    _offer(kept.setdefault(thing.category, []), alone)
+                    _offer(kept.setdefault(thing.category, []), photograph, thing)
             yield photograph
 
     yield passing()
     with atomic_file(path) as temporary, temporary.open("wb") as file:
         for category in sorted(kept):
-            for _, donor in sorted(kept[category], key=lambda pair: pair[0]):
+            for _, donor in kept[category]:
                 file.write(msgspec.json.encode(donor) + b"\n")
 
 
@@ -66,12 +67,16 @@ def _is_donor(thing: Thing, photograph: Photograph) -> bool:
     return SMALLEST < share < LARGEST
 
 
-def _offer(kept: list[tuple[str, Photograph]], donor: Photograph) -> None:
-    """Keep the donors whose hashes come first: the same ones in whatever order they pass."""
-    name = f"{donor.source} {donor.id} {donor.things[0].id}"
-    kept.append((hashlib.sha256(name.encode()).hexdigest(), donor))
-    if len(kept) > 2 * MOST:
-        kept.sort(key=lambda pair: pair[0])
+def _offer(kept: list[tuple[str, Photograph]], photograph: Photograph, thing: Thing) -> None:
+    """Keep the donors whose hashes come first, of those that no other thing hides: the same ones in
+    whatever order they pass."""
+    name = f"{photograph.source} {photograph.id} {thing.id}"
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    if len(kept) == MOST and digest >= kept[-1][0]:
+        return
+    if is_clear(photograph, thing):
+        alone = msgspec.structs.replace(photograph, things=(thing,), relations=())
+        bisect.insort(kept, (digest, alone), key=lambda pair: pair[0])
         del kept[MOST:]
 
 

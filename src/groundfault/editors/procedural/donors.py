@@ -22,8 +22,17 @@ from groundfault.io.pictures import read_image
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
+    from groundfault.records import Rle
 
-__all__ = ["Donor", "Donors", "ListedDonors", "read_list"]
+__all__ = ["Donor", "Donors", "ListedDonors", "is_clear", "read_list"]
+
+COARSE_PX = 4
+"""Whether things touch is judged on every fourth pixel."""
+MOST_TOUCHED = 0.15
+"""The share of a donor's surroundings that other things may have: more of them hide some of it, or
+have been drawn as part of it."""
+CARRIERS = ("dining table", "bed", "couch")
+"""Categories that others stand on, which hide nothing of them."""
 
 
 class Donor(NamedTuple):
@@ -55,7 +64,9 @@ class ListedDonors:
         self.found: dict[str, list[Donor]] = {}
         for photograph in photographs:
             for thing in photograph.things:
-                if thing.mask is not None and thing.category and not thing.crowd:
+                if thing.mask is None or thing.crowd or not thing.category:
+                    continue
+                if is_clear(photograph, thing):
                     donor = self._donor(photograph, thing)
                     self.found.setdefault(thing.category, []).append(donor)
 
@@ -88,6 +99,50 @@ class ListedDonors:
         raise DataError(
             photograph.file, "the donor's picture is missing", record=record, remedy="give --images"
         )
+
+
+def is_clear(photograph: Photograph, thing: Thing) -> bool:
+    """Whether a thing with a mask stands free of the others that are annotated."""
+    assert thing.mask is not None
+    near = [
+        other.mask
+        for other in photograph.things
+        if other.id != thing.id
+        and other.mask is not None
+        and other.category not in CARRIERS
+        and _meet(thing, other)
+    ]
+    if not near:
+        return True
+    own = _coarse(thing.mask)
+    ring = _widened(own) & ~own
+    taken = np.logical_or.reduce([_coarse(mask) for mask in near])
+    return bool((taken & ring).sum() <= MOST_TOUCHED * ring.sum())
+
+
+def _meet(one: Thing, other: Thing) -> bool:
+    """Whether two boxes overlap or nearly do; True where there are none."""
+    if one.box_xywh is None or other.box_xywh is None:
+        return True
+    return all(
+        one.box_xywh[side] - 8 < other.box_xywh[side] + other.box_xywh[side + 2]
+        and other.box_xywh[side] - 8 < one.box_xywh[side] + one.box_xywh[side + 2]
+        for side in (0, 1)
+    )
+
+
+def _coarse(mask: Rle) -> BinaryMask:
+    return np.asarray(decode(mask)[::COARSE_PX, ::COARSE_PX], bool)
+
+
+def _widened(mask: BinaryMask) -> BinaryMask:
+    """A mask with the pixels within two steps of it."""
+    for _ in range(2):
+        wide = np.pad(mask, 1)
+        mask = (
+            wide[1:-1, 1:-1] | wide[2:, 1:-1] | wide[:-2, 1:-1] | wide[1:-1, 2:] | wide[1:-1, :-2]
+        )
+    return mask
 
 
 def read_list(path: str | PathLike[str], folders: Sequence[str | PathLike[str]]) -> ListedDonors:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import cv2
 import numpy as np
 
-from groundfault.editors.procedural import fitness, materials, surfaces
+from groundfault.editors.procedural import fitness, materials, neighbours, surfaces
 from groundfault.editors.procedural.colours import recoloured
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
 from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.grounds import Place, free_place
+from groundfault.editors.procedural.neighbours import Company, company_of, foot_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relief import (
     LUMA,
@@ -23,10 +26,12 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
+    BUILT_IN,
     COLOURS,
     FIXED,
     HEIGHTS_M,
     KINDS,
+    LEAVING_TRACES,
     MADE_OF_PARTS,
     MATERIALS,
     NOT_STANDING,
@@ -38,13 +43,7 @@ from groundfault.editors.procedural.repertoire import (
     TURNABLE,
     suited_places,
 )
-from groundfault.editors.procedural.transplants import (
-    Place,
-    best_donor,
-    cutting_of,
-    free_place,
-    pasted,
-)
+from groundfault.editors.procedural.transplants import best_donor, cutting_of, pasted
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 5
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
-FILLING = ("erase", "move")
 COLOURED = ("surface", "material", "recolour")
 COLOURLESS = frozenset(
     {
@@ -119,15 +117,17 @@ class ProceduralEditor:
         problem = _unsuited(request, greyness(photo))
         if problem:
             return problem
+        company = company_of(region, request.category, request.others)
+        problem = neighbours.objection(request.kind, company)
+        if problem:
+            return problem
         found = fitness.measure(photo, region)
         problem = fitness.objection(request.kind, request.category, found)
         on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
         problem = problem or fitness.objection_to_contact(
             request.kind, request.category, contact_with(region, request.others, on=on)
         )
-        if not problem and request.kind in FILLING and not self.migan:
-            return fitness.objection_to_patches(found)
-        return problem
+        return problem or fitness.objection_to_fill(request.kind, found, bool(self.migan))
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -225,32 +225,47 @@ class ProceduralEditor:
 
     def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
-        place = free_place(photo, region, apart=1.12, flipped=request.category in TURNABLE)
+        company = company_of(region, request.category, request.others)
+        place = free_place(
+            photo,
+            region,
+            company,
+            category=request.category,
+            flipped=request.category in TURNABLE,
+        )
         if place is None:
             return refused("no room")
         if request.value in ("", request.category):
-            picture, mask, touched = pasted(photo, cutting_of(photo, region), place, harmonise=0)
+            own = cutting_of(photo, region, company.blocked)
+            front = _in_front(place, company, region)
+            picture, mask, touched = pasted(photo, own, place, harmonise=0, front=front)
             return _Change(picture, touched, mask, {"category": request.category})
         if self.donors is None:
             return refused("no donor")
         found = best_donor(photo, region, request.category, request.value, self.donors)
         if found is None:
             return refused("no donor")
-        donor, cutting, own = found
-        there = Place(place.middle_px, place.foot_px, own.tall_px, own.flipped)
-        picture, mask, touched = pasted(photo, cutting, there)
+        donor, cutting, own_place = found
+        there = Place(place.middle_px, place.foot_px, own_place.tall_px, own_place.flipped)
+        front = _in_front(there, company, region)
+        picture, mask, touched = pasted(photo, cutting, there, front=front)
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched, mask, details)
 
     def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        place = free_place(photo, region, apart=0.7, flipped=False)
+        company = company_of(region, request.category, request.others)
+        place = free_place(
+            photo, region, company, category=request.category, flipped=False, leaves=True
+        )
         if place is None:
             return refused("no room")
         hole = hole_of(photo, region)
         clean = fill(photo, hole, seed=request.seed, migan=self.migan)
-        if self._is_badly_filled(photo, clean, hole):
+        front = _in_front(place, company)
+        own = cutting_of(photo, region, company.blocked)
+        picture, mask, touched = pasted(clean, own, place, harmonise=0, front=front)
+        if self._is_badly_filled(photo, clean, hole & ~mask):
             return refused("fill does not fit")
-        picture, mask, touched = pasted(clean, cutting_of(photo, region), place, harmonise=0)
         return _Change(picture, touched | hole, mask, {"category": request.category})
 
 
@@ -289,6 +304,17 @@ def hole_of(photo: Floats, region: Mask) -> Mask:
     return grown(mask, margin) | shadow_of(photo, mask)
 
 
+def _in_front(place: Place, company: Company, own: Mask | None = None) -> Floats | None:
+    """How much of each pixel belongs to things that stand before a place: their feet are lower."""
+    standing = [other for other in company.obstacles if foot_of(other) > place.foot_px]
+    if own is not None and foot_of(own) > place.foot_px:
+        standing.append(own)
+    if not standing:
+        return None
+    mask = np.logical_or.reduce(standing).astype(np.float32)
+    return np.asarray(cv2.GaussianBlur(mask, (0, 0), 0.8), np.float32)
+
+
 def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     """Why a request can't be met by anybody."""
     known = {
@@ -324,6 +350,10 @@ def _unsuited(request: EditRequest, grey: float) -> str:
         return "place does not suit"
     if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
         return "fixed in its place"
+    if request.kind == "move" and request.category in BUILT_IN:
+        return "fixed in its place"
+    if request.kind == "erase" and request.category in LEAVING_TRACES:
+        return "leaves traces"
     if request.kind in ("surface", "recolour") and request.value == request.category:
         return "already so"
     return ""

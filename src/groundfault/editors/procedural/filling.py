@@ -20,6 +20,10 @@ RADIUS_PX = 3
 MOST_TARGETS = 26_000
 """Patches that are sought at once; a finer picture takes over what a coarser one has found."""
 ROUNDS = 4
+FINAL_REACH = 0.8
+"""How far patches are mixed in the end, in squared pixels: more would blur grass and boards."""
+MOST_WRONG = 0.15
+"""Differences in light that are evened out; larger ones are different things."""
 SAME_ROW = 0.35
 """How much a patch from another height costs beside its colours: ground stays below sky."""
 
@@ -172,6 +176,8 @@ def _pyramid_fill(image: Floats, hole: Mask, barred: Mask, rng: np.random.Genera
                 nearest, cost = _improved(level, nearest, current, rng)
                 current = _voted(level, nearest, current, cost)
         before, guess = level, current
+    if before is not None and nearest is not None:
+        guess = _evened(before, *_mixed(before, nearest, None, FINAL_REACH))
     return guess
 
 
@@ -291,8 +297,17 @@ def _improved(
 def _voted(
     level: _Level, nearest: NDArray[np.int64], current: Floats, cost: Floats | None
 ) -> Floats:
-    """The hole's colours as the patches that cover a pixel have them, better matches first."""
-    width = current.shape[1]
+    """The picture with the hole's colours as the patches that cover them have it."""
+    mean, _ = _mixed(level, nearest, cost, 5.0)
+    return np.asarray(np.where(level.hole[..., None], mean, level.image), np.float32)
+
+
+def _mixed(
+    level: _Level, nearest: NDArray[np.int64], cost: Floats | None, reach: float
+) -> tuple[Floats, Mask]:
+    """What the patches that cover a pixel have there, better matches first and those whose middle
+    is near: the shorter the reach, the sharper. With where there is any."""
+    width = level.image.shape[1]
     flat = level.image.reshape(-1, 3)
     to = level.targets[:, 0] * width + level.targets[:, 1]
     from_ = nearest[:, 0] * width + nearest[:, 1]
@@ -304,8 +319,27 @@ def _voted(
     weights = np.zeros(flat.shape[0], np.float32)
     for down, right in _PATCH:
         shift = int(down) * width + int(right)
-        near = weight * floats(np.exp(-(down * down + right * right) / 5.0))
+        near = weight * floats(np.exp(-(down * down + right * right) / reach))
         total[to + shift] += flat[from_ + shift] * near[:, None]
         weights[to + shift] += near
-    mean = (total / np.maximum(weights, 1e-6)[:, None]).reshape(current.shape)
-    return np.asarray(np.where(level.hole[..., None], mean, level.image), np.float32)
+    mean = (total / np.maximum(weights, 1e-6)[:, None]).reshape(level.image.shape)
+    return floats(mean), np.asarray((weights > 1e-4).reshape(level.hole.shape))
+
+
+def _evened(level: _Level, mean: Floats, covered: Mask) -> Floats:
+    """The filled picture, its large-scale light corrected: what the patches get wrong along the
+    hole's edge, where the photograph is known, they get wrong inside too."""
+    known = (covered & ~level.hole).astype(np.float32)
+    wrong = np.clip(level.image - mean, -MOST_WRONG, MOST_WRONG) * known[..., None]
+    inside = np.zeros_like(mean)
+    total = np.full(known.shape, 1e-6, np.float32)
+    for sigma in (3.0, 6.0, 12.0, 24.0, 48.0):
+        weight = cv2.GaussianBlur(known, (0, 0), sigma)
+        share = weight * sigma**-1.5
+        smooth = cv2.GaussianBlur(wrong, (0, 0), sigma) / (weight + 1e-5)[..., None]
+        inside += smooth * share[..., None]
+        total += share
+    right = mean + inside / total[..., None]
+    return np.asarray(
+        np.where(level.hole[..., None], np.clip(right, 0, 1), level.image), np.float32
+    )

@@ -30,12 +30,15 @@ __all__ = [
     "measure",
     "objection",
     "objection_to_contact",
-    "objection_to_patches",
+    "objection_to_fill",
     "solidity_of",
     "tallness_of",
 ]
 
 SMALLEST_PX = 400
+LOOSER = 1.3
+BANDS = 14
+"""Into which the surroundings are cut, from top to bottom."""
 UPRIGHT = ("bottle", "cup")
 """What stands on a table: of flat things others hide less."""
 MOST_RISE = 0.4
@@ -43,6 +46,11 @@ MOST_RISE = 0.4
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
+MOST_UNCERTAIN = {"erase": -0.7, "move": -0.4}
+"""How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
+picture, and its surroundings' deviation from bands. What moves hides some of its own."""
+MOST_APART, MOST_MIXED = 27.0, 23.0
+"""How different the surroundings may be that patches continue, left from right and altogether."""
 MOST_STRANGE = 0.025
 """The share of a filled hole that may have foreign colours: where MI-GAN invents things it has more
 (13 of 29 bad fills, 2 of 29 good ones, looked at by eye)."""
@@ -68,6 +76,9 @@ class Measures(NamedTuple):
     """How busy the surroundings are: the mean step of colour between neighbours."""
     mixture: float
     """How much the surroundings differ among themselves at a distance."""
+    bands: float
+    """How much the surroundings differ from bands, each of one colour that changes evenly from left
+    to right."""
     sides: float
     """How much the colours left and right of it differ, row by row."""
     pattern: float
@@ -107,6 +118,7 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         contrast=_contrast(lab, mask),
         unrest=_unrest(lab, ring),
         mixture=_mixture(lab, ring),
+        bands=_bands(lab, mask),
         sides=_sides(lab, mask),
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
@@ -162,6 +174,25 @@ def _mixture(lab: Floats, ring: Mask) -> float:
     weight = cv2.GaussianBlur(ring.astype(np.float32), (0, 0), 6)[..., None] + 1e-4
     smooth = cv2.GaussianBlur(lab * ring[..., None], (0, 0), 6) / weight
     return float(np.linalg.norm(smooth[ring].std(0)))
+
+
+def _bands(lab: Floats, mask: Mask) -> float:
+    """What is left of the surroundings' smooth colours after a straight line per band."""
+    hole = grown(mask, 6)
+    ring = grown(hole, max(int(0.2 * extent_px(mask)), 12)) & ~hole
+    rows, columns = np.nonzero(ring)
+    if rows.size < 50:
+        return 50.0
+    values = cv2.GaussianBlur(lab, (0, 0), 3)[ring]
+    band = (rows - rows[0]) * BANDS // (int(np.ptp(rows)) + 1)
+    x = floats((columns - columns.mean()) / max(int(np.ptp(columns)), 1))
+    left = np.zeros_like(values)
+    for number in range(BANDS):
+        here = band == number
+        if here.sum() > 5:
+            line = np.stack([np.ones(int(here.sum()), np.float32), x[here]], 1)
+            left[here] = values[here] - line @ np.linalg.lstsq(line, values[here], rcond=None)[0]
+    return float(np.sqrt((left**2).sum(1).mean()))
 
 
 def _sides(lab: Floats, mask: Mask) -> float:
@@ -240,7 +271,10 @@ def objection(kind: str, category: str, found: Measures) -> str:
     general = _general(found)
     if general or kind == "none":
         return general
-    if kind not in ("erase", "recolour") and not is_whole(category, found.solidity, found.tallness):
+    loose = LOOSER if kind in ("add", "move") else 1.0  # others tell what hides it
+    if kind not in ("erase", "recolour") and not is_whole(
+        category, found.solidity, found.tallness, loose
+    ):
         return "occluded"
     if kind == "context" and category in BOXES and found.rise > MOST_RISE:
         return "seen from above"
@@ -255,16 +289,17 @@ def objection(kind: str, category: str, found: Measures) -> str:
         "context": _to_relocate,
         "erase": _to_erase,
         "replace": _to_replace,
-        "move": _to_erase,
+        "move": _to_move,
         "add": _to_add,
     }[kind](found)
 
 
-def is_whole(category: str, solidity: float, tallness: float) -> bool:
+def is_whole(category: str, solidity: float, tallness: float, loose: float = 1.0) -> bool:
     """Whether a silhouette is one that a whole thing of its category has: of what others hide,
-    hulls are hollow and proportions odd."""
+    hulls are hollow and proportions odd. `loose` widens what is usual."""
     least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
-    return least <= solidity <= MOST_SOLID.get(category, 1.0) and low <= tallness <= high
+    most = min(MOST_SOLID.get(category, 1.0) * (0.97 + 0.03 * loose), 1.0)
+    return least / loose <= solidity <= most and low / loose <= tallness <= high * loose
 
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
@@ -334,15 +369,15 @@ def _to_relocate(found: Measures) -> str:
 
 
 def _to_erase(found: Measures) -> str:
-    if found.share > 0.095:
+    if found.share > 0.16:
         return "too large"
     if found.cut > 0.15:
         return "cut off"
-    if found.thickness < 0.20:
-        return "too thin"
-    if found.sides > 38:
-        return "surroundings too busy"
     return ""
+
+
+def _to_move(found: Measures) -> str:
+    return "too large" if found.share > 0.16 else _to_add(found)
 
 
 def _to_replace(found: Measures) -> str:
@@ -358,17 +393,22 @@ def _to_replace(found: Measures) -> str:
     return ""
 
 
-def objection_to_patches(found: Measures) -> str:
-    """Why a hole can't be filled with patches of the photograph alone: they continue one ground,
-    not several."""
-    return "surroundings too busy" if found.mixture > 18.5 or found.sides > 28 else ""
+def objection_to_fill(kind: str, found: Measures, by_network: bool) -> str:
+    """Why a hole can't be filled: the larger it is, the plainer its surroundings must be for a
+    network; patches continue one ground, not several."""
+    if kind not in MOST_UNCERTAIN:
+        return ""
+    uncertain = float(np.log(max(found.share, 1e-4))) + found.bands / 7
+    patched = found.sides > MOST_APART or found.mixture > MOST_MIXED
+    busy = uncertain > MOST_UNCERTAIN[kind] if by_network else patched
+    return "surroundings too busy" if busy else ""
 
 
 def _to_add(found: Measures) -> str:
-    if found.share > 0.12:
+    if found.share > 0.2:
         return "too large"
     if found.cut > 0.02:
         return "cut off"
-    if found.contrast < 0.6:
+    if found.contrast < 0.42:
         return "outline unclear"
     return ""

@@ -111,7 +111,7 @@ def _laid(scene: Floats, mask: Mask) -> Floats:
     return np.asarray(scene * (1 - np.clip(dark, 0, 0.8))[..., None], np.float32)
 
 
-def shadowed(scene: Floats, mask: Mask, strength: float) -> Floats:
+def shadowed(scene: Floats, mask: Mask, strength: float, thrown: float = 0.38) -> Floats:
     """A ground darkened where an object stands on it, and more faintly along the shadow that it
     throws behind it to the right."""
     rows, columns = box_of(mask)
@@ -122,9 +122,9 @@ def shadowed(scene: Floats, mask: Mask, strength: float) -> Floats:
     soft = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.03 * wide, 2), sigmaY=max(0.012 * tall, 1.5))
     wider = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.08 * wide, 4), sigmaY=max(0.03 * tall, 3))
     flat = floats([[1, -0.55, 0.55 * low], [0, 0.16, 0.84 * low]])
-    thrown = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
-    thrown = cv2.GaussianBlur(thrown, (0, 0), max(0.02 * tall, 2))
-    dark = np.clip(strength * (1.1 * soft + 0.5 * wider) + 0.38 * strength * thrown, 0, 0.75)
+    long = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
+    long = cv2.GaussianBlur(long, (0, 0), max(0.02 * tall, 2))
+    dark = np.clip(strength * (1.1 * soft + 0.5 * wider + thrown * long), 0, 0.75)
     return np.asarray(scene * (1 - dark[..., None]), np.float32)
 
 

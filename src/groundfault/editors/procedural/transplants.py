@@ -21,6 +21,7 @@ from groundfault.editors.procedural.edges import (
     matte,
     snap,
 )
+from groundfault.editors.procedural.filling import shadow_of
 from groundfault.editors.procedural.fitness import (
     SMALLEST_PX,
     Measures,
@@ -29,19 +30,23 @@ from groundfault.editors.procedural.fitness import (
     solidity_of,
     tallness_of,
 )
-from groundfault.editors.procedural.relief import blur_px
+from groundfault.editors.procedural.grounds import Place
+from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.relocation import shadowed
-from groundfault.editors.procedural.repertoire import COMPANY
+from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M
 
-__all__ = ["Cutting", "Place", "best_donor", "cutting_of", "free_place", "pasted"]
+__all__ = ["Cutting", "best_donor", "cutting_of", "pasted"]
 
 SIDE = 40
 """Silhouettes are compared on a square of this side."""
-CLOSER_LOOKS = 4
+SEEN_PX = 70
+"""How much of its surroundings is looked at around a donor."""
+CLOSER_LOOKS = 3
 """Donors whose pictures are opened, the most similar silhouettes first."""
 MOST_ENLARGED = 1.7
-MOST_CROWDED = 1.65
-"""How unlike the ground and how busy a place beside an object may be."""
+MOST_TALLER = (1.7, 2.6)
+"""How many times taller than the object a donor's kind may be, or less tall; more where it is
+wanted."""
 MOST_UNLIKE = 0.9
 """In outline, light and sharpness together; no donor is used that is more so."""
 
@@ -55,15 +60,8 @@ class Cutting(NamedTuple):
     """Mean Lab colour around it, in its own photograph."""
     contrast: float
     """The deviation of lightness there."""
-
-
-class Place(NamedTuple):
-    """Where a thing goes: the column of its middle, the row of its foot, its height."""
-
-    middle_px: float
-    foot_px: float
-    tall_px: float
-    flipped: bool = False
+    shade: Floats
+    """How much of its light the ground beside it gets, up to 1: less in the thing's shadow."""
 
 
 # ---- which donor
@@ -106,10 +104,11 @@ def best_donor(
     here = _surroundings(photo, mask)
     blur = blur_px(photo, grown(mask, 2))
     for unlike, donor, flipped, scale in near[:CLOSER_LOOKS]:
-        picture = floats(floats(donor.image()) / 255)
-        outline = donor.mask()
-        if picture.shape == photo.shape and float(np.abs(picture - photo).mean()) < 0.01:
+        whole, outline = donor.image(), donor.mask()
+        if whole.shape == photo.shape and float(np.abs(floats(whole) / 255 - photo).mean()) < 0.01:
             continue  # the same photograph
+        box = box_of(outline, SEEN_PX)
+        picture, outline = floats(whole[box] / 255), outline[box]
         found = measure(picture, outline)
         problem = _problem(found)
         if problem:
@@ -123,7 +122,8 @@ def best_donor(
     if best is None or best[0] > MOST_UNLIKE:
         return None
     _, donor, picture, outline, place = best
-    return donor, cutting_of(picture, outline), place
+    alone = cutting_of(picture, outline)  # its shadow fell on another ground
+    return donor, alone._replace(shade=np.ones_like(alone.shade)), place
 
 
 def _similar(
@@ -134,6 +134,8 @@ def _similar(
         if donor.category == category or donor.category == "person":
             continue
         if not wanted and not any({category, donor.category} <= some for some in COMPANY):
+            continue
+        if not _of_a_size(category, donor.category, MOST_TALLER[bool(wanted)]):
             continue
         own = _whole_silhouette(donor)
         if own is None:
@@ -146,6 +148,13 @@ def _similar(
             shape = own.shape[:, ::-1] if flipped else own.shape
             overlap = (shape & target.shape).sum() / (shape | target.shape).sum()
             yield float(1 - overlap + stretch + 0.3 * max(scale - 1, 0)), donor, flipped, scale
+
+
+def _of_a_size(one: str, other: str, most: float) -> bool:
+    """Whether things of two categories are about as tall; True where nobody knows."""
+    if one not in HEIGHTS_M or other not in HEIGHTS_M:
+        return True
+    return bool(1 / most < HEIGHTS_M[one] / HEIGHTS_M[other] < most)
 
 
 def _problem(found: Measures) -> str:
@@ -170,64 +179,112 @@ def _instead(
 # ---- cutting and pasting
 
 
-def cutting_of(photo: Floats, mask: Mask) -> Cutting:
-    """A thing with its soft edge, cut out."""
+def cutting_of(photo: Floats, mask: Mask, others: Mask | None = None) -> Cutting:
+    """A thing with its soft edge and its shadow, cut out. Other things are no shadow of it."""
     mask = snap(photo, mask)
     edge = matte(photo, mask)
-    box = box_of(edge.alpha > 0, 2)
+    shade = _shade(photo, mask, others)
+    box = box_of((edge.alpha > 0) | (shade < 0.99), 2)
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
     ring = around(mask, 5, 60)
     lightness = lab[..., 0][ring] if ring.any() else lab[..., 0]
     return Cutting(
-        edge.fore[box], edge.alpha[box], _surroundings(photo, mask), float(lightness.std())
+        edge.fore[box],
+        edge.alpha[box],
+        _surroundings(photo, mask),
+        float(lightness.std()),
+        shade[box],
     )
 
 
+def _shade(photo: Floats, mask: Mask, others: Mask | None) -> Floats:
+    """How much darker the ground is in an object's shadow, softened towards its edge."""
+    shadow = shadow_of(photo, mask)
+    if others is not None:
+        shadow = shadow & ~grown(others, 4)
+    ring = around(mask | shadow, 3, 24) & _beside_rows(mask)
+    if not shadow.any() or ring.sum() < 20:
+        return np.ones(mask.shape, np.float32)
+    light = luma(photo)
+    usual = float(np.median(light[ring]))
+    weight = cv2.GaussianBlur((shadow & ~grown(mask, 2)).astype(np.float32), (0, 0), 2.5)
+    mean = cv2.GaussianBlur(light * (shadow & ~grown(mask, 2)), (0, 0), 2.5) / (weight + 1e-3)
+    dark = np.clip(mean / max(usual, 0.02), 0.35, 1)
+    share = np.clip(
+        cv2.GaussianBlur((shadow | mask).astype(np.float32), (0, 0), 3.0) * 1.4 - 0.4, 0, 1
+    )
+    return floats(1 - share * (1 - dark) * (weight > 1e-3))
+
+
+def _beside_rows(mask: Mask) -> Mask:
+    """The rows of an object's lower half, and what is below."""
+    rows, _ = box_of(mask)
+    found = np.zeros_like(mask)
+    found[(rows.start + rows.stop) // 2 :] = True
+    return found
+
+
 def pasted(
-    photo: Floats, cutting: Cutting, place: Place, *, harmonise: float = 0.5, blur: float = 0.0
+    photo: Floats,
+    cutting: Cutting,
+    place: Place,
+    *,
+    harmonise: float = 0.5,
+    front: Floats | None = None,
 ) -> tuple[Floats, Mask, Mask]:
-    """A thing put into a photograph: the picture, the thing's mask, and all that changed."""
-    alpha, fore = _fitted(cutting, place, blur)
-    rows, columns, part = _landing(photo.shape, alpha.shape, place)
+    """A thing put into a photograph: the picture, the thing's mask, and all that changed. `front`
+    is how much of each pixel belongs to what stands before it."""
+    alpha, fore, shade = _fitted(cutting, place)
+    rows, columns, part = _landing(photo.shape, alpha, place)
     share = np.zeros(photo.shape[:2], np.float32)
+    light = np.ones(photo.shape[:2], np.float32)
     colours = photo.copy()
     share[rows, columns] = alpha[part]
+    light[rows, columns] = shade[part]
     mask = share > 0.5
     if not mask.any():
         return photo, mask, mask
     if harmonise:
         fore = _harmonised(fore, cutting, photo, mask, harmonise)
     colours[rows, columns] = fore[part]
-    ground = shadowed(photo, mask, 0.38)
+    own = bool((shade < 0.9).any())
+    ground = shadowed(photo, mask, 0.16 if own else 0.3, thrown=0.0) * light[..., None]
     out = colours * share[..., None] + ground * (1 - share[..., None])
-    touched = (np.abs(out - photo) > 0.5 / 255).any(-1) | (share > 0)
+    if front is not None:
+        out += (photo - out) * front[..., None]
+        mask &= front < 0.5
+    touched = (np.abs(out - photo) > 0.5 / 255).any(-1) | mask
     return floats(out), mask, touched
 
 
-def _fitted(cutting: Cutting, place: Place, blur: float) -> tuple[Floats, Floats]:
-    """A cutting at the size of its place, turned as it wants it."""
-    solid = cutting.alpha > 0.5
-    rows, _ = box_of(solid)
+def _fitted(cutting: Cutting, place: Place) -> tuple[Floats, Floats, Floats]:
+    """A cutting at the size of its place, turned as it wants it: its share of each pixel, its
+    colours, and the light on the ground."""
+    rows, _ = box_of(cutting.alpha > 0.5)
     scale = place.tall_px / (rows.stop - rows.start)
     size = tuple(max(round(side * scale), 1) for side in cutting.alpha.shape[::-1])
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    alpha = np.clip(cv2.resize(floats(cutting.alpha), size, interpolation=how), 0, 1)
-    fore = np.clip(cv2.resize(floats(cutting.fore), size, interpolation=how), 0, 1)
-    if blur > 0.3:
-        fore = cv2.GaussianBlur(fore, (0, 0), blur)
-    if place.flipped:
-        alpha, fore = alpha[:, ::-1], fore[:, ::-1]
-    return floats(np.ascontiguousarray(alpha)), floats(np.ascontiguousarray(fore))
+    turn = -1 if place.flipped else 1
+
+    def fitted(values: Floats) -> Floats:
+        if size == values.shape[1::-1]:
+            return floats(values[:, ::turn])
+        resized = cv2.resize(floats(values), size, interpolation=how)
+        return floats(np.clip(resized, 0, 1)[:, ::turn])
+
+    return fitted(cutting.alpha), fitted(cutting.fore), fitted(cutting.shade)
 
 
 def _landing(
-    size: tuple[int, ...], shape: tuple[int, ...], place: Place
+    size: tuple[int, ...], alpha: Floats, place: Place
 ) -> tuple[slice, slice, tuple[slice, slice]]:
     """Rows and columns of the photograph, and the part of a cutting that lands there."""
-    top = round(place.foot_px - shape[0] + 2)
-    left = round(place.middle_px - shape[1] / 2)
-    rows = slice(max(top, 0), min(top + shape[0], size[0]))
-    columns = slice(max(left, 0), min(left + shape[1], size[1]))
+    solid = alpha > 0.5
+    own = box_of(solid) if solid.any() else (slice(0, alpha.shape[0]), slice(0, alpha.shape[1]))
+    top = round(place.foot_px - own[0].stop)
+    left = round(place.middle_px - (own[1].start + own[1].stop) / 2)
+    rows = slice(max(top, 0), min(top + alpha.shape[0], size[0]))
+    columns = slice(max(left, 0), min(left + alpha.shape[1], size[1]))
     part = (
         slice(rows.start - top, rows.stop - top),
         slice(columns.start - left, columns.stop - left),
@@ -247,57 +304,3 @@ def _harmonised(fore: Floats, cutting: Cutting, photo: Floats, mask: Mask, share
     middle = lab[..., 0].mean()
     lab[..., 0] = (lab[..., 0] - middle) * gain + middle
     return floats(np.clip(cv2.cvtColor(floats(lab + move), cv2.COLOR_LAB2RGB), 0, 1))
-
-
-# ---- where there is room
-
-
-def free_place(photo: Floats, mask: Mask, *, apart: float, flipped: bool) -> Place | None:
-    """A place beside an object, on the same line, where another of its size can stand: the ground
-    goes on there and nothing else is in the way. None if there is none."""
-    rows, columns = box_of(mask)
-    tall, wide = rows.stop - rows.start, columns.stop - columns.start
-    lab = cv2.GaussianBlur(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), (0, 0), 2.0)
-    steps = _steps(lab)
-    foot = _strip(rows, columns, tall)
-    usual = _beside(lab, mask, rows, columns, tall)
-    if usual is None:
-        return None
-    best: tuple[float, int] | None = None
-    for side in (-1, 1):
-        for share in np.arange(apart, 3.2, 0.12):
-            shift = round(side * share * wide)
-            if columns.start + shift < 3 or columns.stop + shift > mask.shape[1] - 3:
-                break
-            moved = slice(columns.start + shift, columns.stop + shift)
-            ground = lab[foot, moved].reshape(-1, 3)
-            unlike = float(np.linalg.norm(ground.mean(0) - usual))
-            rough = float(ground.std(0).sum())
-            busy = float(steps[rows, moved].mean())
-            cost = 0.05 * unlike + 0.025 * rough + 0.35 * busy + 0.1 * share
-            if best is None or cost < best[0]:
-                best = cost, shift
-    if best is None or best[0] > MOST_CROWDED:
-        return None
-    middle = (columns.start + columns.stop) / 2 + best[1]
-    return Place(middle, rows.stop, float(tall), flipped)
-
-
-def _strip(rows: slice, columns: slice, tall: int) -> slice:
-    """The rows in which a thing stands on the ground."""
-    return slice(rows.stop - max(int(0.15 * tall), 3), rows.stop + max(int(0.06 * tall), 2))
-
-
-def _beside(lab: Floats, mask: Mask, rows: slice, columns: slice, tall: int) -> Floats | None:
-    """The ground's colour left and right of an object's foot."""
-    strip = np.zeros_like(mask)
-    reach = max((columns.stop - columns.start) // 3, 4)
-    strip[_strip(rows, columns, tall), max(columns.start - reach, 0) : columns.stop + reach] = True
-    strip &= ~grown(mask, 5)
-    return floats(np.median(lab[strip], 0)) if strip.sum() > 20 else None
-
-
-def _steps(lab: Floats) -> Floats:
-    gx = cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125)
-    gy = cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125)
-    return floats(np.sqrt((gx**2 + gy**2).sum(2)))
