@@ -89,7 +89,7 @@ def test_tracing_twins_are_the_first_picture_twice() -> None:
 def test_counts_of_twins_are_told_apart_by_every_question() -> None:
     for sample, twin in twins("counting"):
         one, other = (int(made.sample.facts["count"]) for made in (sample, twin))
-        assert abs(one - other) >= 6 and min(one, other) >= 6
+        assert abs(one - other) >= 6 and min(one, other) >= 2
         for question, count in ((sample.questions, one), (twin.questions, other)):
             for asked in question[:4]:
                 numbers = [int(n) for n in re.findall(r"\d+", asked.text)]
@@ -109,6 +109,8 @@ def test_the_named_colour_is_the_one_that_is_shown() -> None:
         changed = np.abs(after - before).max(axis=2) > 0.05
         usual, shown = sample.sample.facts["usual"], sample.sample.facts["shown"]
         assert twin.sample.facts["shown"] == usual == answer_text(twin.questions[8])
+        if sample.sample.facts["attribute"] != "colour":
+            continue
         distance = {
             name: np.linalg.norm(np.median(before[changed], axis=0) - COLOURS[name])
             for name in (usual, shown)

@@ -221,7 +221,7 @@ def _claims(about: Changed) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (
         (
             f"Is the {kind} of the {name} {usual}?",
-            f"Is it true that the {name} has {usual} as its {kind}?",
+            f"Is {usual} the {kind} of the {name}?",
         ),
         (
             f"Is it true that the {kind} of the {name} is not {usual}?",

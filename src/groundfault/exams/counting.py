@@ -219,41 +219,31 @@ def _ranges(rng: Rng, places: Places, count: int) -> WordedQuestion:
     width = 2 if count < 12 else 3 if count < 20 else max(5, count // 10)
     below = min(places.next(4), count // width)
     within = int(rng.integers(min(width, count - below * width + 1)))
-    return _adjoining(count - within - below * width, width, below)
+    options = _ranges_from(count - within - below * width, width)
+    return WordedQuestion(text="", answer=LETTERS[below], options=tuple(options))
 
 
-def _adjoining(lowest: int, width: int, right: int, twin: int | None = None) -> WordedQuestion:
+def _ranges_from(lowest: int, width: int) -> list[str]:
     starts = [lowest + width * k for k in range(4)]
-    return WordedQuestion(
-        text="",
-        answer=LETTERS[right],
-        options=tuple(f"{start}-{start + width - 1}" for start in starts),
-        twin_answer="" if twin is None else LETTERS[twin],
-    )
+    return [f"{start}-{start + width - 1}" for start in starts]
 
 
 def _numbers_of_twins(places: Places, count: int, other: int) -> WordedQuestion:
     """Five numbers in about equal steps, both counts among them."""
     low, high = sorted((count, other))
-    first, second = places.pair(5)
+    wanted = first, second = places.pair(5)
     step = max(1, (high - low) // (second - first))
     short = max(0, first - (low - 1) // step)  # as many numbers are not above 0
     first, second = first - short, second - short
     options = [low + step * (k - first) for k in range(second)]
     options += [high + step * (k - second) for k in range(second, 5)]
-    answers = (first, second) if count < other else (second, first)
-    return WordedQuestion(
-        text="",
-        answer=LETTERS[answers[0]],
-        twin_answer=LETTERS[answers[1]],
-        options=tuple(map(str, options)),
-    )
+    return _placed([str(each) for each in options], (first, second), wanted, count < other)
 
 
 def _ranges_of_twins(rng: Rng, places: Places, count: int, other: int) -> WordedQuestion:
     """Four adjoining ranges of one width, the counts in two of them."""
     low, high = sorted((count, other))
-    first, second = places.pair(4)
+    wanted = first, second = places.pair(4)
     width = max(2, round((high - low) / (second - first)))
     beyond = high - low - width * (second - first)  # how much farther into its range the higher is
     least = max(0, -beyond)
@@ -262,5 +252,18 @@ def _ranges_of_twins(rng: Rng, places: Places, count: int, other: int) -> Worded
     lowest = low - within - first * width
     short = max(0, -(lowest // width))
     first, second, lowest = first - short, second - short, lowest + short * width
-    answers = (first, second) if count < other else (second, first)
-    return _adjoining(lowest, width, answers[0], answers[1])
+    return _placed(_ranges_from(lowest, width), (first, second), wanted, count < other)
+
+
+def _placed(
+    options: list[str], at: tuple[int, int], wanted: tuple[int, int], low_first: bool
+) -> WordedQuestion:
+    """Options of which two are moved to their places; all ascend where that needs no moving. Of
+    small numbers too few are lower, so that in order the right ones would always come first."""
+    rest = [option for place, option in enumerate(options) if place not in at]
+    for place, option in sorted(zip(wanted, (options[k] for k in at), strict=True)):
+        rest.insert(place, option)
+    right, twin = wanted if low_first else wanted[::-1]
+    return WordedQuestion(
+        text="", answer=LETTERS[right], twin_answer=LETTERS[twin], options=tuple(rest)
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+import numpy as np
 
 from groundfault.benchmarks.reactbench import TWIN, Question, Sample, write_exam
 from groundfault.errors import UsageError
@@ -22,22 +23,31 @@ from groundfault.exams import Layout
 from groundfault.exams.counting import LEAST_APART
 from groundfault.io.store import check_vacant
 from groundfault.records import Benchmark
-from groundfault.world.cases import sample_intervention
+from groundfault.world.attributes import draw_attribute
+from groundfault.world.busy import difficulty, draw_alteration
+from groundfault.world.crowds import (
+    LAYOUTS,
+    check_countable,
+    crowded_scene,
+    draw_count,
+    most_countable,
+)
 from groundfault.world.interventions import Intervention
 from groundfault.world.objects.exhibits import EXHIBITS
 from groundfault.world.presets import ABOUT, in_order, png
 from groundfault.world.priors import draw_erasure
 from groundfault.world.questions import TASKS, facts_of, questions_about, twins_about
 from groundfault.world.render import Rendered, render
-from groundfault.world.sampling import DEFAULTS, WorldSettings, crowd_scene, generator
+from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
 from groundfault.world.scene import Scene
+from groundfault.world.usual import DIRECTIONS
 
 __all__ = ["MadeSample", "build_exam", "make_sample", "question_twins"]
 
 TURN = ("erasure", "attribute", "tracing", "counting")
 ALTERATIONS = ("move", "remove", "add", "replace")
 DRAWS = 120
-"""Most draws do; counting passes over small numbers, attributes over colours that are alike."""
+"""Most draws do; some find no room, or hide what would be asked about."""
 
 KNOBS = (
     "size_px",
@@ -47,16 +57,13 @@ KNOBS = (
     "relation_share",
 )
 """Of the world; things and contexts follow from the task."""
-LEAST_COUNT = 6
-"""Fewer things than this are no dense counting."""
-MOST_COUNT = 60
-"""More than this find no room."""
+LEAST_COUNT = 2
 LEAST_PX = 24
 """A thing with fewer visible pixels than this is not asked about."""
-MOST_SHARE = 0.2
-"""Of the picture that an altered thing may cover, as in the paper: a change to be searched for."""
-MANY_THINGS = (5, 8)
-"""Of scenes with an alteration: enough to compare."""
+LEAST_SHOWN = 0.4
+"""Share of a thing that must not be hidden."""
+MOST_SHARE = 0.05
+"""Of the picture that an altered thing may cover: a change to be searched for."""
 
 
 class MadeSample(msgspec.Struct, frozen=True):
@@ -157,7 +164,7 @@ def question_twins(
         try:
             wording = int(generator(seed, index, 3).integers(1 << 31))
             other = _other_crowd(case, settings, wording) if case.kind == "counting" else None
-            count = None if other is None else len(other.things)
+            count = None if other is None else other.count
             twin = f"{name}{TWIN}"
             return twins_about(case, name, twin, seed=wording, series=seed, turn=turn, count=count)
         except UsageError:
@@ -170,21 +177,27 @@ def _draws(
 ) -> Iterator[tuple[Intervention, int, WorldSettings]]:
     """Interventions that may become a sample, each with its index and the settings of its world."""
     task, turn = TURN[number % len(TURN)], number // len(TURN)
-    kind = ALTERATIONS[turn % len(ALTERATIONS)] if task == "tracing" else task
-    things = MANY_THINGS if task == "tracing" else DEFAULTS.things
-    world = msgspec.structs.replace(world, size_px=size_px, things=things)
-    if task == "counting":  # a sculpture of an apple would make the number of apples a riddle
-        world = msgspec.structs.replace(world, material_share=0.0)
+    # A sculpture of an apple would make the number and the look of apples a riddle.
+    world = msgspec.structs.replace(world, size_px=size_px, material_share=0.0)
     for draw in range(DRAWS):
         index = number * DRAWS + draw
         try:
-            if task == "erasure":
-                case = draw_erasure(generator(seed, index, 9), world, pair_of(seed, turn))
-            else:
-                case = sample_intervention(kind, seed, index, world)
+            yield _draw(task, turn, generator(seed, index, 9), world, seed), index, world
         except UsageError:
             continue
-        yield case, index, world
+
+
+def _draw(
+    task: str, turn: int, rng: np.random.Generator, world: WorldSettings, seed: int
+) -> Intervention:
+    """One intervention; pairs, directions, operations and layouts take turns."""
+    if task == "erasure":
+        return draw_erasure(rng, world, pair_of(seed, turn))
+    if task == "attribute":
+        return draw_attribute(rng, world, DIRECTIONS[turn % len(DIRECTIONS)])
+    if task == "tracing":
+        return draw_alteration(rng, ALTERATIONS[turn % len(ALTERATIONS)], world)
+    return draw_count(rng, world, tuple(LAYOUTS)[turn % len(LAYOUTS)])
 
 
 def pair_of(seed: int, turn: int) -> str:
@@ -196,15 +209,16 @@ def pair_of(seed: int, turn: int) -> str:
 def _make(case: Intervention, questions: tuple[Question, ...], size_px: int) -> MadeSample:
     facts, sample_id = facts_of(case), questions[0].sample_id
     task = TASKS[case.kind]
-    if task == "counting" and int(facts["count"]) < LEAST_COUNT:
-        raise UsageError(f"{facts['count']} are no dense counting")
     after = render(case.counterfactual)
     pictures = {f"{sample_id}.png": png(after)}
     if task == "tracing":
         before = render(case.factual)
         _check_seen(before, [case.before] if case.before >= 0 else [], MOST_SHARE)
         _check_seen(after, [case.after] if case.after >= 0 else [], MOST_SHARE)
+        facts |= difficulty(before.image, after.image, before.count)
         pictures = {f"{sample_id}-before.png": png(before), f"{sample_id}-after.png": png(after)}
+    elif task == "counting":
+        check_countable(after)
     else:
         _check_seen(after, range(after.count))
     sample = Sample(
@@ -237,7 +251,7 @@ def _make_twins(
         seed=seed,
         series=series,
         turn=turn,
-        count=None if other is None else len(other.things),
+        count=None if other is None else other.count,
     )
     made = _make(case, asked, world.size_px)
     pictures = _twin_pictures(case, made, twin_id, other)
@@ -245,45 +259,54 @@ def _make_twins(
     if case.kind == "attribute":
         facts["shown"] = facts["usual"]
     if other is not None:
-        facts["count"] = str(len(other.things))
+        facts["count"] = str(other.count)
     sample = msgspec.structs.replace(made.sample, id=twin_id, images=tuple(pictures), facts=facts)
     return msgspec.structs.replace(made, twin=MadeSample(sample, again, pictures))
 
 
 def _twin_pictures(
-    case: Intervention, made: MadeSample, twin_id: str, other: Scene | None
+    case: Intervention, made: MadeSample, twin_id: str, other: _Crowd | None
 ) -> dict[str, bytes]:
     """The unedited picture; of tracing, the first one twice; of counting, that of another scene."""
     if TASKS[case.kind] == "tracing":
         first = made.pictures[made.sample.images[0]]
         return {f"{twin_id}-before.png": first, f"{twin_id}-after.png": first}
-    unedited = render(other or case.factual)
-    _check_seen(unedited, range(unedited.count))
+    unedited = render(case.factual if other is None else other.scene)
+    if other is None:
+        _check_seen(unedited, range(unedited.count))
+    else:
+        check_countable(unedited)
     return {f"{twin_id}.png": png(unedited)}
 
 
-def _other_crowd(case: Intervention, world: WorldSettings, seed: int) -> Scene:
-    """The same kind of things in the same place, more or fewer of them by about a third."""
-    rng = generator(seed, 0, 8)
-    count = len(case.counterfactual.things)
+class _Crowd(msgspec.Struct, frozen=True):
+    """Another picture of the things that are counted."""
+
+    scene: Scene
+    count: int
+
+
+def _other_crowd(case: Intervention, world: WorldSettings, seed: int) -> _Crowd:
+    """The same kind of things in the same place and layout, more or fewer by about a third."""
+    rng, facts = generator(seed, 0, 8), case.facts
+    count, most = int(facts["count"]), most_countable(world.size_px)
     apart = max(LEAST_APART, round(count * float(rng.uniform(0.15, 0.45))))
-    counts = [n for n in (count - apart, count + apart) if LEAST_COUNT <= n <= MOST_COUNT]
-    if not counts or count < LEAST_COUNT:
+    counts = [n for n in (count - apart, count + apart) if LEAST_COUNT <= n <= most]
+    if not counts:
         raise UsageError(f"no scene has so many more or fewer than {count}")
-    return crowd_scene(
-        int(rng.integers(1 << 31)),
-        0,
-        case.facts["object"],
-        counts[int(rng.integers(len(counts)))],
-        world,
-        context=case.counterfactual.place.context,
+    other = counts[int(rng.integers(len(counts)))]
+    context = case.counterfactual.place.context
+    scene = crowded_scene(
+        rng, facts["object"], other, facts["layout"], facts["distractor"], context, world
     )
+    return _Crowd(scene, other)
 
 
 def _check_seen(rendered: Rendered, indices: Iterable[int], most: float = 1.0) -> None:
     for index in indices:
         seen_px = int(rendered.masks[index].sum())
-        if seen_px < LEAST_PX:
-            raise UsageError(f"of thing {index} only {seen_px} pixels are seen")
+        whole_px = rendered.whole_px[index]
+        if seen_px < max(LEAST_PX, LEAST_SHOWN * whole_px):
+            raise UsageError(f"of thing {index} only {seen_px} of {whole_px} pixels are seen")
         if seen_px > most * rendered.labels.size:
             raise UsageError(f"thing {index} fills too much of the picture")

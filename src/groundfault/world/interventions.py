@@ -33,6 +33,7 @@ from groundfault.world.replacements import fitted, overlap
 from groundfault.world.sampling import perspective, settle
 from groundfault.world.scene import Look, Place, Scene, Thing
 from groundfault.world.surfaces import SURFACES
+from groundfault.world.usual import NORMAL_COLOURS
 
 __all__ = [
     "KINDS",
@@ -44,6 +45,7 @@ __all__ = [
     "change_nothing",
     "change_surface",
     "erase",
+    "exchange",
     "materials_for",
     "misleading_category",
     "move",
@@ -306,7 +308,8 @@ def change_attribute(
     if colour not in COLOURS:
         raise UnknownName("colour", colour, COLOURS)
     entry = CATEGORIES[thing.category]
-    if entry.motley or thing.look.material or colour in entry.colours:
+    normal = (*entry.colours, *NORMAL_COLOURS.get(thing.category, ()))
+    if entry.motley or thing.look.material or colour in normal:
         raise UsageError(f"a {colour} {concept(thing)} surprises nobody")
     if thing.look.surface:
         raise UsageError(f"one knows a {thing.category} by its surface, not by a colour")
@@ -478,6 +481,15 @@ def swap(scene: Scene, index: int, category: str, *, seed: int = 0) -> Intervent
     """Alteration: another thing in a thing's place."""
     after = _swapped(scene, index, category, seed)
     return _alteration("replace", scene, after, index, index, by=category)
+
+
+def exchange(scene: Scene, index: int, thing: Thing) -> Intervention:
+    """Alteration: a given thing in a thing's place."""
+    _target(scene, index)
+    _check_absent(scene, concept(thing), crowd=False)
+    _check_free(scene, index)
+    after = _with_thing(scene, index, thing)
+    return _alteration("replace", scene, after, index, index, by=concept(thing))
 
 
 def change_nothing(scene: Scene, index: int) -> Intervention:

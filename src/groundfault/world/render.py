@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import UnknownName
+from groundfault.world.attires import CLEAR, COATS, FINISHES, PATTERNS, SHAPES, reshaped, snowed
 from groundfault.world.canvas import Canvas, Rgb, paint, skia, surface
 from groundfault.world.contexts import CONTEXTS
 from groundfault.world.forms import COLOURS, Form, Mark, Part, jittered
@@ -67,6 +68,8 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     labels: NDArray[np.int16]
     """(height, width): index of the thing that shows; -1 for the place."""
     count: int
+    whole_px: tuple[int, ...] = ()
+    """How many pixels of the picture each thing would have if nothing stood before it."""
 
     @cached_property
     def masks(self) -> tuple[Bools, ...]:
@@ -78,12 +81,13 @@ def render(scene: Scene) -> Rendered:
     """Draw a scene. The same scene always gives the same bytes."""
     size_px = scene.size_px
     image = _backdrop(scene)
-    labels = np.full((size_px, size_px), -1, np.int16)
+    labels, whole_px = np.full((size_px, size_px), -1, np.int16), []
     for index, thing in enumerate(scene.things):
         figure = _Figure(thing, size_px)
         _cast_shadow(image, figure, scene)
         _put(image, labels, index, figure, scene.light)
-    return Rendered(image=image, labels=labels, count=len(scene.things))
+        whole_px.append(figure.own.size)
+    return Rendered(image, labels, len(scene.things), tuple(whole_px))
 
 
 def reach(scene: Scene, index: int) -> Bools:
@@ -104,9 +108,13 @@ def reach(scene: Scene, index: int) -> Bools:
 def form_of(thing: Thing) -> Form:
     """A thing's geometry, in its colours."""
     category = find("category", thing.category, DRAWN)
-    return category.draw(
+    form = category.draw(
         np.random.default_rng(thing.seed), _main_colour(thing.look, thing.category)
     )
+    if not thing.shape:
+        return form
+    find("shape", thing.shape, SHAPES)
+    return reshaped(form, thing.shape)
 
 
 def find(kind: str, name: str, table: dict[str, T]) -> T:
@@ -195,6 +203,17 @@ class _Figure:
         canvas.concat(self.matrix)
 
     @property
+    def name(self) -> str:
+        return self.thing.category
+
+    def places(self) -> tuple[Floats, Floats]:
+        """How high and how far right each own pixel is, in heights of the figure."""
+        rows, columns = np.divmod(self.own, self.width)
+        low, high = int(rows.max(initial=0)), int(rows.min(initial=self.height))
+        tall = np.float32(max(1, low - high))
+        return (low - rows).astype(np.float32) / tall, columns.astype(np.float32) / tall
+
+    @property
     def window(self) -> tuple[slice, slice]:
         """The part of the picture that the window covers."""
         return (
@@ -229,6 +248,8 @@ def _put(
     behind, own = image[window], coverage >= 128
     behind[rim] = (behind[rim] * _ink(coverage[rim])[:, None] + np.float32(0.5)).astype(np.uint8)
     lit = np.clip(colours * _ink(coverage[own]), 0, 1) * np.float32(255) + np.float32(0.5)
+    if (thing.over or thing.look).finish == "see-through":
+        lit += (behind[own].T - lit) * np.float32(CLEAR)
     behind[own] = lit.astype(np.uint8).T
     labels[window][own] = index
 
@@ -247,8 +268,12 @@ def _colours(figure: _Figure, look: Look, light: Light) -> Floats:
         material = find("material", look.material, MATERIALS)
         texture = _drawn(figure, lambda canvas: material.texture(canvas, rng))
         return _grounded(material.light(_bent(texture, figure), relief, light), figure)
+    albedo = _albedo(figure, look, rng)
+    if look.finish:
+        finish = find("finish", look.finish, FINISHES)
+        return _grounded(finish(albedo, relief, light, rng), figure)
     gloss = DRAWN[figure.thing.category].gloss
-    return _grounded(_daylight(_albedo(figure, look, rng), relief, light, gloss), figure)
+    return _grounded(_daylight(albedo, relief, light, gloss), figure)
 
 
 def _albedo(figure: _Figure, look: Look, rng: np.random.Generator) -> Floats:
@@ -266,6 +291,23 @@ def _albedo(figure: _Figure, look: Look, rng: np.random.Generator) -> Floats:
     own = take(drawn, figure.own) * np.float32(1 / 255)
     if look.surface:
         own += (pattern - own) * figure.relief.takes
+    return _attired(own, figure, look) if look.pattern or look.coat else own
+
+
+def _attired(own: Floats, figure: _Figure, look: Look) -> Floats:
+    """A figure's own colours under a pattern and a coat."""
+    relief, rng = figure.relief, np.random.default_rng((look.seed, 3))
+    if look.pattern:
+        pattern, colour = find("pattern", look.pattern, PATTERNS), _main_colour(look, figure.name)
+        drawn = _drawn(figure, lambda canvas: pattern(canvas, rng, colour))
+        own = own + (_bent(drawn, figure) - own) * relief.takes
+    if look.coat == "covered in snow":
+        return snowed(own, relief, *figure.places())
+    if look.coat:
+        coat = find("coat", look.coat, COATS)
+        drawn = _drawn(figure, lambda canvas: coat(canvas, rng))
+        bare = 1 - drawn[..., 3].ravel()[figure.own] * np.float32(1 / 255)
+        own = own * bare + take(drawn, figure.own) * np.float32(1 / 255)
     return own
 
 

@@ -28,6 +28,12 @@ class Look(msgspec.Struct, frozen=True):
     """A name in `surfaces.SURFACES`; "" is the plain colour."""
     material: str = ""
     """A name in `materials.MATERIALS`; "" is the real thing."""
+    pattern: str = ""
+    """A name in `attires.PATTERNS`, painted on the colour."""
+    coat: str = ""
+    """A name in `attires.COATS`, or "covered in snow": laid over the colour."""
+    finish: str = ""
+    """A name in `attires.FINISHES`; "" is the category's own gloss."""
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +65,8 @@ class Thing(msgspec.Struct, frozen=True, kw_only=True):
     """How it stands to another thing: "on", "under", "beside", "worn by"; "" if not at all."""
     partner: int = -1
     """That thing's index in the scene."""
+    shape: str = ""
+    """A name in `attires.SHAPES`: a round thing in another shape."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from groundfault.exams import Layout, rows, twin_rows
 from groundfault.exams.wording import Places, Rng, WordedQuestion
 from groundfault.world.interventions import Intervention
 from groundfault.world.phrases import concept
-from groundfault.world.questions.attribute import ask_attribute
+from groundfault.world.questions.attribute import ask_attribute, facts_of_attribute
 from groundfault.world.questions.counting import ask_counting, count_of
 from groundfault.world.questions.erasure import ask_erasure, facts_of_erasure
 from groundfault.world.questions.tracing import (
@@ -103,7 +103,7 @@ def facts_of(case: Intervention) -> dict[str, str]:
     if task == "erasure":
         return facts_of_erasure(case)
     if task == "attribute":
-        return {name: case.facts[name] for name in ("object", "attribute", "usual", "shown")}
+        return facts_of_attribute(case)
     if task == "tracing":
         before, after = subject_before(case), subject_after(case)
         return {
@@ -113,7 +113,8 @@ def facts_of(case: Intervention) -> dict[str, str]:
             "before": concept(before) if before else "nothing",
             "after": concept(after) if after else "nothing",
         } | ({"direction": direction_of(case)} if case.kind == "move" else {})
-    return {"object": case.facts["object"], "count": str(count_of(case))}
+    told = {name: case.facts[name] for name in ("layout", "distractor") if name in case.facts}
+    return {"object": case.facts["object"], "count": str(count_of(case))} | told
 
 
 def _task(case: Intervention) -> Task:

@@ -11,6 +11,7 @@ from groundfault.world.objects.exhibits.exhibit import Exhibit
 from groundfault.world.objects.exhibits.outside import OUTSIDE
 from groundfault.world.objects.exhibits.rides import RIDES
 from groundfault.world.objects.exhibits.rooms import ROOMS
+from groundfault.world.objects.exhibits.rounds import ROUNDS
 from groundfault.world.objects.exhibits.tableware import TABLEWARE
 
 __all__ = ["EXHIBITS", "PIECES", "Exhibit"]
@@ -19,6 +20,8 @@ EXHIBITS: dict[str, Exhibit] = {
     exhibit.id: exhibit for exhibit in (*TABLEWARE, *ROOMS, *OUTSIDE, *RIDES, *CREATURES)
 }
 PIECES: dict[str, Category] = {
-    category.name: category for exhibit in EXHIBITS.values() for category in exhibit.categories()
+    category.name: category
+    for family in (ROUNDS, *(exhibit.categories() for exhibit in EXHIBITS.values()))
+    for category in family
 }
-"""Wholes and parts by the names under which they are drawn."""
+"""What only exams show, by the names under which it is drawn: wholes, parts, round things."""
