@@ -3,11 +3,14 @@
     python bench/nano.py                                   the shipped models
     python bench/nano.py --cft seed1=nano:FOLDER/NAME …    other fine-tunings
     python bench/nano.py --control NAME=SPEC …             trained as long on biased pictures
+    python bench/nano.py --worlds final --n 2000           once, when nothing is chosen any more
 
 Builds held-out worlds (seeds that no training uses), asks every model, and prints false positive
 rates beside recall, for edits that fine-tuning has seen and for those it has not, with 95 %
 intervals from resampled cases; the fall of the rate is paired, case by case. Ends with exit code 1
 if a promise of the model card is not kept.
+
+There are two sets of worlds: recipes are chosen on `choosing`; `final` is for the model card.
 """
 
 from __future__ import annotations
@@ -32,21 +35,31 @@ from groundfault.interfaces import ModelOptions
 from groundfault.runs.identity import model_identity
 from groundfault.world.presets import BuildSettings, build
 
-SEED = 70_001
+SEEDS = {"choosing": 170_001, "final": 270_001}
 KINDS = ("SM", "CC", "OC")
 SPLITS = ("seen", "unseen pair", "unseen part")
 RESAMPLES = 4000
+FOOLED = {"SM": 0.15, "CC": 0.25, "OC": 0.50}
+"""How often the base model is fooled by seen edits, at least: about as published ones are."""
+SEES = 0.60
+"""The least recall at IoU ≥ 0.5 of the base model on each kind of seen edits."""
 FALLS = {
-    ("SM", "seen"): 0.50,
-    ("CC", "seen"): 0.80,
-    ("OC", "seen"): 0.60,
-    ("all", "unseen pair"): 0.40,
-    ("all", "unseen part"): 0.30,
+    ("SM", "seen"): 0.80,
+    ("CC", "seen"): 0.90,
+    ("OC", "seen"): 0.65,
+    ("all", "unseen pair"): 0.65,
+    ("all", "unseen part"): 0.35,
 }
 """How far the false positive rate has to fall, at least."""
-CMS_FALL = 0.30
-CLEAN_PMF1 = 0.70
+BASE_QUADS = {"IoU_fact": (0.70, 1.0), "dIoU_textual": (-1.0, 0.50), "CMS_counterfact": (0.40, 9.0)}
+"""Between which limits the base model lies on replacements."""
+CMS_FALL = 0.40
+TEXTUAL_RISE = 0.15
+CLEAN_PMF1 = 0.75
 PMF1_LOSS = 0.02
+RECALL_LOSS = 0.01
+"""On edited pictures, at the lower end of the interval of the paired difference."""
+UNEDITED_LOSS = 0.02
 MORE_ALARMS = 0.03
 
 
@@ -109,16 +122,16 @@ class Study:
         self.promises.append((text, kept))
 
 
-def worlds(out: Path, n: int) -> None:
+def worlds(out: Path, n: int, seed: int) -> None:
     """Render whatever is not there yet."""
     edited = {
-        f"edited, {split}": ("cafe", 3 * n, BuildSettings(seed=SEED, controls=True, split=split))
+        f"edited, {split}": ("cafe", 3 * n, BuildSettings(seed=seed, controls=True, split=split))
         for split in SPLITS
     }
     others = {
-        "replaced": ("halluseg", n, BuildSettings(seed=SEED + 1)),
-        "clean": ("clean", n, BuildSettings(seed=SEED + 2)),
-        "crowd": ("cafe", 3 * (n // 3), BuildSettings(seed=SEED + 3, crowd=3)),
+        "replaced": ("halluseg", n, BuildSettings(seed=seed + 1)),
+        "clean": ("clean", n, BuildSettings(seed=seed + 2)),
+        "crowd": ("cafe", 3 * (n // 3), BuildSettings(seed=seed + 3, crowd=3)),
     }
     for name, (preset, count, settings) in {**edited, **others}.items():
         if not (out / name).exists():
@@ -176,6 +189,8 @@ def edit_rows(study: Study, split: str) -> Iterator[list[str]]:
                 fell = f"{100 * share:.0f} %"
                 if low < high:  # else resampling says nothing
                     fell += f" [{100 * low:.0f}, {100 * high:.0f}]"
+            if name == study.base and split == "seen" and kind in KINDS:
+                check_base(study, kind, found)
             if name in study.cft:
                 check_edits(study, name, kind, split, base, found)
             if name in study.control and (kind, split) in FALLS:
@@ -210,6 +225,11 @@ def check_edits(
         study.promise(
             f"{where}: {100 * more:+.1f} points of false alarms, at most 3", more <= MORE_ALARMS
         )
+        lost = base[2].value - found[2].value
+        study.promise(
+            f"{where}: {-100 * lost:+.1f} points of recall, at least {-100 * UNEDITED_LOSS:.0f}",
+            lost <= UNEDITED_LOSS,
+        )
         return
     if (kind, split) in FALLS:
         share, wanted = fall(base[0], found[0])[0], FALLS[kind, split]
@@ -217,10 +237,34 @@ def check_edits(
             f"{where}: FPR falls by {100 * share:.0f} %, at least {100 * wanted:.0f}",
             share >= wanted,
         )
-    before, after = base[2].value, found[2].value
+    low = difference(base[2], found[2])[1]
     study.promise(
-        f"{where}: recall {100 * after:.1f}, at least {100 * before:.1f}", after >= before
+        f"{where}: recall {100 * found[2].value:.1f} after {100 * base[2].value:.1f}, lower limit "
+        f"of the difference {100 * low:+.1f}, at least {-100 * RECALL_LOSS:.0f}",
+        low >= -RECALL_LOSS,
     )
+
+
+def check_base(study: Study, kind: str, found: tuple[Rate, Rate, Rate]) -> None:
+    """A model that hallucinates sees: it finds what is there, and is fooled."""
+    fooled, seen = found[0].value, found[2].value
+    study.promise(
+        f"{study.base}, {kind} seen: FPR {100 * fooled:.1f}, at least {100 * FOOLED[kind]:.0f}",
+        fooled >= FOOLED[kind],
+    )
+    study.promise(
+        f"{study.base}, {kind} seen: recall {100 * seen:.1f}, at least {100 * SEES:.0f}",
+        seen >= SEES,
+    )
+
+
+def difference(before: Rate, after: Rate) -> tuple[float, float, float]:
+    """How far a rate rose, with its interval; the cases are paired."""
+
+    def risen(at: np.ndarray) -> float:
+        return after.of(at) - before.of(at)
+
+    return risen(np.arange(len(before.hits))), *resampled(risen, len(before.hits))
 
 
 def benchmark_rows(study: Study, world: str, metrics: list[str]) -> Iterator[list[str]]:
@@ -238,15 +282,27 @@ def benchmark_rows(study: Study, world: str, metrics: list[str]) -> Iterator[lis
     if world == "clean":
         score = base["positive_micro_F1"]
         study.promise(
-            f"{study.base}: clean pmF1 {100 * score:.1f}, at least 70", score >= CLEAN_PMF1
+            f"{study.base}: clean pmF1 {100 * score:.1f}, at least {100 * CLEAN_PMF1:.0f}",
+            score >= CLEAN_PMF1,
         )
     if world == "replaced":
+        for metric, (low, high) in BASE_QUADS.items():
+            study.promise(
+                f"{study.base}: {metric} {base[metric]:.3f}, from {low:g} to {high:g}",
+                low <= base[metric] <= high,
+            )
+        for name in study.cft:
+            rise = values[name]["dIoU_textual"] - base["dIoU_textual"]
+            study.promise(
+                f"{name}: dIoU_textual rises by {rise:.3f}, at least {TEXTUAL_RISE}",
+                rise >= TEXTUAL_RISE,
+            )
         for name in (*study.cft, *study.control):
             cured = name in study.cft
             share = 1 - values[name]["CMS_counterfact"] / base["CMS_counterfact"]
             study.promise(
                 f"{name}: CMS_counterfact falls by {100 * share:.0f} %, "
-                f"{'at least' if cured else 'less than'} 30",
+                f"{'at least' if cured else 'less than'} {100 * CMS_FALL:.0f}",
                 (share >= CMS_FALL) == cured,
             )
     for name in study.cft:
@@ -325,6 +381,7 @@ def draw(shown: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=500, help="cases per intervention and split")
+    parser.add_argument("--worlds", choices=list(SEEDS), default="choosing")
     parser.add_argument("--out", type=Path, default=Path("bench/data/nano"))
     parser.add_argument("--base", default="nano-base")
     parser.add_argument("--cft", action="append", default=[], help="NAME=SPEC")
@@ -334,8 +391,8 @@ def main() -> None:
     cft, control = (
         dict(pair.split("=", 1) for pair in pairs) for pairs in (given.cft, given.control)
     )
-    study = Study(given.out, given.base, cft or {"nano-cft": "nano-cft"}, control)
-    worlds(study.out / "worlds", given.n)
+    study = Study(given.out / given.worlds, given.base, cft or {"nano-cft": "nano-cft"}, control)
+    worlds(study.out / "worlds", given.n, SEEDS[given.worlds])
     for split in SPLITS:
         print(f"\n### Edits: {split}\n")
         head = ["edit", "model", "FPR", "fall of FPR", "recall", "recall, IoU ≥ .5"]
@@ -343,7 +400,7 @@ def main() -> None:
     for world, metrics in (
         ("clean", ["positive_micro_F1", "IL_FPR", "IL_recall", "cgF1"]),
         ("crowd", ["positive_micro_F1", "recall@0.50", "AFPR"]),
-        ("replaced", ["dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact"]),
+        ("replaced", ["IoU_fact", "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact"]),
     ):
         print(f"\n### {world.capitalize()}\n")
         print_table(["model", *metrics], benchmark_rows(study, world, metrics))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -227,6 +228,27 @@ print("begin", flush=True)
 build(Recipe(benchmark="cafe", source=source, edit=EditSettings(by="paint")), sys.argv[3])
 print("end", flush=True)
 """
+
+
+@pytest.mark.parametrize(("module", "name"), [(os, "link"), (shutil, "copytree"), (os, "fsync")])
+def test_a_full_disk_is_told_and_the_same_command_goes_on(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def fail(*args: Any, **options: Any) -> None:
+        raise shutil.Error([("a", "b", str(full))]) if name == "copytree" else full
+
+    with monkeypatch.context() as disk:
+        disk.setattr(module, name, fail)
+        if name == "link":  # then files are copied
+            disk.setattr(shutil, "copyfile", fail)
+        with pytest.raises(UsageError, match=r"disk is full|No space left"):
+            build(recipe, tmp_path / "out")
+    assert not (tmp_path / "out" / "release").exists()
+    build(recipe, tmp_path / "out")
+    build(recipe, tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
 def test_a_build_that_is_killed_ends_as_if_it_never_was(recipe: Recipe, tmp_path: Path) -> None:

@@ -3,7 +3,13 @@ shifts, recolours, refuses and fails."""
 
 from __future__ import annotations
 
+import os
+import random
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +18,7 @@ import numpy as np
 import pytest
 from tests.building.photographs import write_set
 from tests.building.test_pipeline import contents
+from tests.conftest import ALL
 from tests.editors.edit_service import KEY, Behaviour, EditService
 from tests.llm.chat_server import ChatServer, Request, Response, completion
 
@@ -148,3 +155,50 @@ def test_whoever_pays_is_asked_first(make: Callable[..., Any], tmp_path: Path) -
             make(chat, service, "out", agree=no, edit_price=0.1)
         assert len(chat.requests) > 0 and not service.got
     assert len(seen) == 2 and "24 questions" in seen[0]
+
+
+PROGRAM = """
+import sys
+from groundfault.api.building import build
+from groundfault.building.recipe import EditSettings, ProposeSettings, Recipe, SourceSettings
+annotations, images, out, chat, service = sys.argv[1:]
+recipe = Recipe(
+    benchmark="cafe",
+    source=SourceSettings(annotations=annotations, images=images),
+    propose=ProposeSettings(by="openai:tiny"),
+    edit=EditSettings(by="openai:gpt-image-2"),
+)
+print("begin", flush=True)
+build(recipe, out, base_url=chat, editor_base_url=service, patience_s=5.0)
+print("end", flush=True)
+"""
+RARELY_BAD = Behaviour(shift_px=3, gain=1.08, refuse=0.05, fail=0.05, fail_times=1)
+
+
+@pytest.mark.skipif(not ALL, reason="thirty kills take minutes: make test-all")
+def test_a_build_by_services_that_is_killed_ends_as_if_it_never_was(
+    make: Callable[..., Any], tmp_path: Path
+) -> None:
+    annotations, images = tmp_path / "set" / "instances.json", tmp_path / "set" / "images"
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root}/src:{root}"}
+    rng, kills, ended = random.Random(11), 0, False
+    with ChatServer(proposed) as chat, EditService(RARELY_BAD) as service:
+        line = [sys.executable, "-c", PROGRAM, str(annotations), str(images)]
+        line += [str(tmp_path / "killed"), chat.url, service.url]
+        while not ended:
+            with subprocess.Popen(
+                line, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
+            ) as process:
+                assert process.stdout is not None and process.stdout.readline() == "begin\n"
+                if kills < 30:
+                    time.sleep(rng.uniform(0, 1.0))
+                    process.send_signal(signal.SIGKILL)
+                    kills += 1
+                ended = process.stdout.read() == "end\n"
+        built = make(chat, service, "whole")
+        assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+        asked, edited = len(chat.requests), len(service.got)
+        again = make(chat, service, "killed")
+        assert again.funnel == built.funnel and again.funnel.problem == ""
+        assert (len(chat.requests), len(service.got)) == (asked, edited)

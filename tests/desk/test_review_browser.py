@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from pycocotools import mask as coco_mask
 from tests.desk.parts import (
     EVIL,
+    cut_off,
     hosted,
     make_item,
     make_review,
@@ -64,11 +66,16 @@ def test_a_whole_cafe_review_by_keys(browser: Any, tmp_path: Path) -> None:
     assert states == ["accepted", "rejected", "accepted"]
 
 
-def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path) -> None:
+def test_undo_of_any_depth_with_decisions_in_flight(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_review(tmp_path, 6, protocol="halluseg")
     with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
-        screen.latency(400)  # no answer comes before the last key
+        answering, do = threading.Event(), desk.desk.assignments.do
+        monkeypatch.setattr(
+            desk.desk.assignments, "do", lambda *work: answering.wait() and do(*work)
+        )  # no answer comes before the last key
         screen.go_on("a")
         screen.go_on("a")
         screen.go_on("a")
@@ -79,9 +86,9 @@ def test_undo_of_any_depth_with_decisions_in_flight(browser: Any, tmp_path: Path
         screen.go_on("z")
         assert screen.now[0] == "case-1"
         screen.go_on("1", "r")
+        answering.set()
         screen.wait_saved()
         assert screen.now[0] == "case-2"
-        screen.latency(0)
         while not screen.is_at_end:
             screen.go_on("a")
         screen.wait_saved()
@@ -112,12 +119,12 @@ def test_what_is_decided_without_a_connection_is_sent_later(browser: Any, tmp_pa
     with hosted(tmp_path) as desk:
         screen = Screen(browser, desk)
         wait(lambda: len(browser.execute_script(FETCHED)) >= 8, "pictures fetched beforehand")
-        screen.latency(0, offline=True)
+        cut_off(browser)
         screen.go_on("a")
         screen.go_on("r")
         wait(lambda: "not saved yet" in screen.text("#saved"), "a word about it")
         assert decisions(tmp_path) == []
-        screen.latency(0)
+        cut_off(browser, False)
         screen.wait_saved()
         assert [d.verdict for d in decisions(tmp_path)] == ["accept", "reject"]
 
@@ -445,6 +452,17 @@ def test_owners_invite_people_who_join_under_their_names(browser: Any, tmp_path:
         screen.go_on("a")
         screen.wait_saved()
     assert decisions(tmp_path)[0].reviewer == f"Zoë {EVIL}"
+
+
+def test_a_link_opened_on_the_page_that_asks_for_one_lets_in(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 1, protocol="halluseg")
+    with hosted(tmp_path) as desk:
+        browser.get(desk.base)  # without a session
+        wait(lambda: "Open the link" in browser.find_element(By.ID, "said").text, "what to do")
+        browser.get(f"{desk.base}/join#%E0%A4%A")  # no text at all
+        wait(lambda: "not valid" in browser.find_element(By.ID, "said").text, "a refusal")
+        Screen(browser, desk)
+        assert "#" not in browser.current_url
 
 
 def test_nothing_serious_for_axe_in_light_and_dark(browser: Any, tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ each stage has kept its results (`stages`), and asks nobody twice.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from os import PathLike
@@ -125,7 +128,22 @@ def build(
     with locked(place):
         _check_folder(place, recipe)
         pipeline = _Pipeline(recipe, place, plan or Plan(), retry, watcher or _Nobody(), services)
-        return pipeline.run(names[: names.index(until) + 1])
+        try:
+            return pipeline.run(names[: names.index(until) + 1])
+        except OSError as problem:
+            if _is_full(problem):
+                raise UsageError(f"{place}: {FULL}") from None
+            raise
+
+
+FULL = "the disk is full; make room, and the same command goes on"
+
+
+def _is_full(problem: OSError) -> bool:
+    """Whether there is no room left; a folder's copy tells that of each of its files."""
+    if isinstance(problem, shutil.Error):
+        return any(os.strerror(errno.ENOSPC) in str(each) for each in problem.args)
+    return problem.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _check_folder(place: Path, recipe: Recipe) -> None:
@@ -221,7 +239,9 @@ class _Pipeline:
         if name == "questions":
             chat = self.services.chat
             teller = None if chat is None else self._asked(recipe.propose.by, chat)
-            asking = QuestionStage(folder, recipe.questions, teller=teller)
+            asking = QuestionStage(
+                folder, recipe.questions, teller=teller, agree=self.services.agree
+            )
             asking.offer(kept_candidates(folder, before))
             return asking
         stage = ReviewStage(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundfault.editors.services import (
-    LARGEST_RESPONSE,
+    EditServer,
     ServiceEditor,
     grey_mask,
     photograph,
@@ -31,9 +31,7 @@ from groundfault.llm.server import (
     LONGEST_MESSAGE,
     REFUSED,
     ChatOptions,
-    Refused,
     Tool,
-    Trouble,
     Unsound,
     count,
     usage_numbers,
@@ -117,26 +115,8 @@ class _Load:
 load = _Load()
 
 
-class GeminiEditServer:
-    """A Gemini model that gives pictures, as the chat client sees it."""
-
-    free = False
-    takes_tools = False
-    largest_response = LARGEST_RESPONSE
-
-    def __init__(
-        self, inner: GeminiServer, settings: Mapping[str, str], price: float | None = None
-    ) -> None:
-        self.inner, self.settings, self.price = inner, dict(settings), price
-        self.url = inner.url
-
-    def headers(self) -> Mapping[str, str]:
-        """The key."""
-        return self.inner.headers()
-
-    def secrets(self) -> Sequence[str]:
-        """The key."""
-        return self.inner.secrets()
+class GeminiEditServer(EditServer[GeminiServer]):
+    """A Gemini model that gives pictures."""
 
     def body(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
         """The picture and the words, with what kind of reply is wanted."""
@@ -174,13 +154,6 @@ class GeminiEditServer:
             tokens_in=tokens_in,
             tokens_out=tokens_out,
         )
-
-    def problem(self, status: int, body: bytes) -> Refused | Trouble:
-        """As for words."""
-        found = self.inner.problem(status, body)
-        if isinstance(found, Refused):
-            return Refused(str(found), everything=found.everything)
-        return found
 
 
 def _ratio_of(picture: Picture) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from groundfault.editors.services import (
-    LARGEST_RESPONSE,
+    EditServer,
     ServiceEditor,
     alpha_mask,
     photograph,
@@ -36,9 +36,7 @@ from groundfault.llm.openai_chat import OpenAIServer, below
 from groundfault.llm.openai_chat import openai as chat_server
 from groundfault.llm.server import (
     ChatOptions,
-    Refused,
     Tool,
-    Trouble,
     Unsound,
     count,
     usage_numbers,
@@ -106,29 +104,21 @@ class _Load:
 load = _Load()
 
 
-class ImagesEditServer:
-    """A server's images/edits, as the chat client sees it: of a message, the first picture is
-    edited, the second is the mask, and the words are the prompt."""
-
-    free = False
-    takes_tools = False
-    largest_response = LARGEST_RESPONSE
+class ImagesEditServer(EditServer[OpenAIServer]):
+    """A server's images/edits: of a message, the first picture is edited, the second is the mask,
+    and the words are the prompt."""
 
     def __init__(
         self, inner: OpenAIServer, settings: Mapping[str, str], price: float | None = None
     ) -> None:
-        self.inner, self.settings, self.price = inner, dict(settings), price
+        super().__init__(inner, settings, price)
         self.model = inner.model
         self.url = below(inner.base_url, "images/edits")
 
     def headers(self) -> Mapping[str, str]:
         """The key, and how the body is divided."""
         kind = f"multipart/form-data; boundary={BOUNDARY}"
-        return {**self.inner.headers(), "Content-Type": kind}
-
-    def secrets(self) -> Sequence[str]:
-        """The key."""
-        return self.inner.secrets()
+        return {**super().headers(), "Content-Type": kind}
 
     def body(self, conversation: Conversation, tools: Sequence[Tool] = ()) -> bytes:
         """The form of a request."""
@@ -155,13 +145,6 @@ class ImagesEditServer:
             tokens_out=count(tokens_out),
             cost=self.price,
         )
-
-    def problem(self, status: int, body: bytes) -> Refused | Trouble:
-        """As the chat protocol has it. No parameter is tried without: it would be another edit."""
-        found = self.inner.problem(status, body)
-        if isinstance(found, Refused):
-            return Refused(str(found), everything=found.everything)
-        return found
 
 
 class _Datum(msgspec.Struct):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from binascii import Error as NotBase64
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from groundfault.llm.cost import CostEstimate, CostTracker
 from groundfault.llm.event_loop import EventLoopThread
 from groundfault.llm.pictures import make_picture
 from groundfault.llm.retry import RetryPolicy
-from groundfault.llm.server import REFUSED, Server, Unsound, refusal
+from groundfault.llm.server import REFUSED, Refused, Server, Trouble, Unsound, refusal
 from groundfault.records import Message, Outcome, Picture, Reply
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
 
 __all__ = [
-    "LARGEST_RESPONSE",
+    "EditServer",
     "ServiceEditor",
     "alpha_mask",
     "grey_mask",
@@ -48,6 +48,37 @@ LARGEST_RESPONSE = 96 << 20
 LONGEST_REASON = 300
 
 Shown = Callable[["Image", "BinaryMask"], tuple[Picture, ...]]
+
+
+S = TypeVar("S", bound=Server)
+
+
+class EditServer(Generic[S]):
+    """A chat server whose model gives pictures, as the chat client sees it: what the protocols of
+    editing services share. Keys, addresses and errors are the chat server's."""
+
+    free = False
+    takes_tools = False
+    largest_response = LARGEST_RESPONSE
+
+    def __init__(self, inner: S, settings: Mapping[str, str], price: float | None = None) -> None:
+        self.inner, self.settings, self.price = inner, dict(settings), price
+        self.url = inner.url
+
+    def headers(self) -> Mapping[str, str]:
+        """The key."""
+        return self.inner.headers()
+
+    def secrets(self) -> Sequence[str]:
+        """The key."""
+        return self.inner.secrets()
+
+    def problem(self, status: int, body: bytes) -> Refused | Trouble:
+        """As the chat protocol has it. No parameter is tried without: it would be another edit."""
+        found = self.inner.problem(status, body)
+        if isinstance(found, Refused):
+            return Refused(str(found), everything=found.everything)
+        return found
 
 
 class ServiceEditor:

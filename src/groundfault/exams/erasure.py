@@ -42,7 +42,7 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     """The attribute of the thing in the unedited picture."""
     others: tuple[str, ...]
-    """Three values that it does not have."""
+    """Two or three values that it does not have."""
     absurd: tuple[str, ...]
     """Three things that are in neither picture, with articles."""
     seen: str
@@ -208,7 +208,7 @@ class _Words(Premise):
         asked = f"{self.habit()} {which if about.area else self.what()}"
         wrong = self._descriptions(with_seen=self.twins)
         second = self.choice(asked, about.empty, wrong, about.seen)
-        values = [about.value, about.others[0], about.others[2]]
+        values = [about.value, about.others[0], about.others[-1]]
         third = self.choice(self.value(), self.none, values, about.value)
         is_one = f"Which of these is there {place}?" if about.part else which
         asked = one_of(self.rng, is_one, f"Which of these can be seen {place}?")

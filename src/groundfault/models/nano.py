@@ -98,7 +98,7 @@ class Nano:
         return words
 
     def segment(self, image: Bytes, phrases: Sequence[str]) -> list[Prediction]:
-        """Masks with scores for each phrase: how well it fits × how surely it is there."""
+        """Masks with scores for each phrase: how well it fits."""
         _check(phrases)
         return self._answers(self._see(image), phrases) if phrases else []
 
@@ -138,9 +138,13 @@ class Nano:
         if not phrases:
             return []
         ids = word_numbers(phrases, self.words)
-        fits, present = self._match.run(None, seen.features | {"ids": ids[None]})
-        presence = _sigmoid(present[0])
-        scores = _sigmoid(fits[0][: len(seen.masks)]) * presence
+        fits, *present = self._match.run(None, seen.features | {"ids": ids[None]})
+        scores = _sigmoid(fits[0][: len(seen.masks)])
+        if present:  # models trained before 0.2 also say whether a phrase is there at all
+            presence = _sigmoid(present[0][0])
+            scores = scores * presence
+        else:
+            presence = scores.max(0, initial=0.0)
         return [
             _prediction(seen.masks, scores[:, p], float(presence[p]), known=bool(ids[p].any()))
             for p in range(len(phrases))

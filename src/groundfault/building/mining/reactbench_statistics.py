@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -287,38 +287,45 @@ def write_tables(statistics: Statistics, pairs: AnyPath, attributes: AnyPath) ->
     metadata["images"] = str(statistics.n_images)
     images = statistics.images_of_pairs()
     found = list(statistics.pairs())
-    write_table(
-        pairs,
-        {
-            "a": [each.a for each in found],
-            "b": [each.b for each in found],
-            "count": np.array([each.count for each in found], np.int64),
-            "a_count": np.array([each.a_count for each in found], np.int64),
-            "b_count": np.array([each.b_count for each in found], np.int64),
-            "p_b_given_a": np.array([each.b_given_a for each in found], np.float64),
-            "p_a_given_b": np.array([each.a_given_b for each in found], np.float64),
-            "kept": [each.kept for each in found],
-            "why_not": [each.why_not for each in found],
-            "verbs": [[f"{verb}: {n}" for verb, n in each.verbs.items()] for each in found],
-            "images": [images[each.a, each.b] for each in found],
-        },
-        metadata=metadata,
-    )
-    ranked = list(statistics.attributes())
-    write_table(
-        attributes,
-        {
-            "object": [each.name for each in ranked],
-            "attribute": [each.attribute for each in ranked],
-            "count": np.array([each.count for each in ranked], np.int64),
-            "object_count": np.array([each.name_count for each in ranked], np.int64),
-            "p": np.array([each.probability for each in ranked], np.float64),
-            "rank": np.array([each.rank for each in ranked], np.int64),
-            "kept": [each.kept for each in ranked],
-            "why_not": [each.why_not for each in ranked],
-        },
-        metadata=metadata,
-    )
+    more = {
+        "verbs": [[f"{verb}: {n}" for verb, n in each.verbs.items()] for each in found],
+        "images": [images[each.a, each.b] for each in found],
+    }
+    write_table(pairs, _columns(found, _PAIRS) | more, metadata=metadata)
+    write_table(attributes, _columns(list(statistics.attributes()), _ATTRIBUTES), metadata=metadata)
+
+
+_KEPT = {"kept": ("kept", None), "why_not": ("why_not", None)}
+_PAIRS: dict[str, tuple[str, type | None]] = {
+    "a": ("a", None),
+    "b": ("b", None),
+    "count": ("count", np.int64),
+    "a_count": ("a_count", np.int64),
+    "b_count": ("b_count", np.int64),
+    "p_b_given_a": ("b_given_a", np.float64),
+    "p_a_given_b": ("a_given_b", np.float64),
+    **_KEPT,
+}
+_ATTRIBUTES: dict[str, tuple[str, type | None]] = {
+    "object": ("name", None),
+    "attribute": ("attribute", None),
+    "count": ("count", np.int64),
+    "object_count": ("name_count", np.int64),
+    "p": ("probability", np.float64),
+    "rank": ("rank", np.int64),
+    **_KEPT,
+}
+"""Column → the field it is taken from, and the type of its numbers."""
+
+
+def _columns(
+    rows: Sequence[PairCount] | Sequence[AttributeCount], wanted: dict[str, tuple[str, type | None]]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for column, (field, kind) in wanted.items():
+        values = [getattr(row, field) for row in rows]
+        found[column] = values if kind is None else np.array(values, kind)
+    return found
 
 
 _SINGULARS = {

@@ -117,7 +117,16 @@ class ChatProposer:
         candidate whose edit the model finds failed is dropped as "None"."""
         self.follow(candidates, field_plan, keep)
 
-    def estimate(self, candidates: Iterable[Candidate], max_tokens: int) -> CostEstimate:
+    def estimate_fields(self, candidates: Iterable[Candidate], max_tokens: int) -> CostEstimate:
+        """What `fill_fields` will likely cost."""
+        return self.estimate(candidates, max_tokens, field_plan)
+
+    def estimate(
+        self,
+        candidates: Iterable[Candidate],
+        max_tokens: int,
+        plan: Callable[[Candidate], Plan | None] = plan_of,
+    ) -> CostEstimate:
         """What the first requests about candidates will likely cost; those that are in the response
         store cost nothing. Repairs come on top."""
         if not isinstance(self.client, ChatClient):
@@ -125,8 +134,11 @@ class ChatProposer:
         stored, left = 0, []
         with ResponseStore(self.client.responses or default_place()) as store:
             for candidate in candidates:
+                found = plan(candidate)
+                if found is None:
+                    continue
                 try:
-                    asked = self._conversation(_Asked(candidate, plan_of(candidate)))
+                    asked = self._conversation(_Asked(candidate, found))
                 except GroundfaultError:
                     continue  # will fail without being sent
                 key = request_key(self.client.server, asked)

@@ -80,8 +80,8 @@ def _third_absurd(rng: Rng, candidate: Candidate, taken: list[str]) -> str:
     return some_of(rng, fitting, 1)[0]
 
 
-def _value(rng: Rng, candidate: Candidate, build: Path) -> tuple[str, str, tuple[str, str, str]]:
-    """Kind and value of the attribute that is asked for, and three wrong values."""
+def _value(rng: Rng, candidate: Candidate, build: Path) -> tuple[str, str, tuple[str, ...]]:
+    """Kind and value of the attribute that is asked for, and two or three wrong values."""
     assert candidate.proposal is not None
     fields = candidate.proposal.fields
     kind = {"color": "colour"}.get(fields["attribute_type"].casefold(), fields["attribute_type"])
@@ -95,7 +95,7 @@ def _value(rng: Rng, candidate: Candidate, build: Path) -> tuple[str, str, tuple
     wrong = [each for each in offered if each and each.casefold() != value.casefold()]
     if len(wrong) < 2:
         raise NotAsked("Q-options", "fewer than two wrong values")
-    return kind, value, (wrong[0], wrong[-1], wrong[1])
+    return kind, value, tuple(wrong)
 
 
 def _material(rng: Rng, candidate: Candidate) -> tuple[str, str, tuple[str, str, str]]:
@@ -123,7 +123,7 @@ def _descriptions(
     a_name: str,
     kind: str,
     value: str,
-    others: tuple[str, str, str],
+    others: tuple[str, ...],
 ) -> tuple[str, tuple[str, ...]]:
     """What is seen in the unedited picture, and what is seen in neither."""
     if kind == "material" and fields["attribute_type"] != "material":

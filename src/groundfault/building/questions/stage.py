@@ -23,7 +23,7 @@ from groundfault.building.questions.erasure import erased, erasure_facts
 from groundfault.building.questions.tracing import traced, tracing_facts
 from groundfault.building.questions.validators import NotAsked, check_key
 from groundfault.building.records import Candidate, Dropped, Proposal, Question
-from groundfault.building.stages import Keep, encoded
+from groundfault.building.stages import Agree, Keep, encoded, unasked
 from groundfault.errors import UsageError
 from groundfault.exams import Layout, rows, twin_rows
 from groundfault.exams.attribute import ask_attribute
@@ -32,10 +32,13 @@ from groundfault.exams.erasure import ask_erasure
 from groundfault.exams.tracing import ask_tracing
 from groundfault.exams.wording import Places, Rng, WordedQuestion
 from groundfault.io.interrupts import stop_if_requested
+from groundfault.llm.cost import CostEstimate
 
 __all__ = ["QuestionSettings", "QuestionStage"]
 
 VERSION = "2"
+MOST_TOKENS = 1024
+"""Of a reply, for the estimate."""
 
 
 @runtime_checkable
@@ -55,6 +58,10 @@ class Teller(Protocol):
         keep: Callable[[Candidate, Proposal | Dropped], None],
     ) -> None:
         """Give `keep` each candidate's proposal with its fields."""
+        ...
+
+    def estimate_fields(self, candidates: Iterable[Candidate], max_tokens: int) -> CostEstimate:
+        """What that will likely cost."""
         ...
 
 
@@ -79,8 +86,9 @@ class QuestionStage:
         settings: QuestionSettings,
         *,
         teller: object = None,
+        agree: Agree = unasked,
     ) -> None:
-        self.folder, self.settings = folder, settings
+        self.folder, self.settings, self.agree = folder, settings, agree
         self.teller = teller if isinstance(teller, Teller) else None
         self._turns: dict[str, int] = {}
         self._twins: dict[str, Candidate | None] = {}
@@ -130,6 +138,9 @@ class QuestionStage:
                 told.append(candidate)
             else:
                 keep(candidate, self._asked(candidate))
+        guess = self.teller.estimate_fields(told, MOST_TOKENS)
+        if guess.requests:
+            self.agree("fields of questions are to be told", guess)
         self.teller.fill_fields(told, take)
         return self.teller.stopped_because
 

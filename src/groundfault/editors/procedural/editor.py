@@ -198,10 +198,13 @@ class ProceduralEditor:
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         hole = hole_of(photo, region)
-        filled = fill(photo, hole, seed=request.seed, migan=self.migan)
+        filled = self._filled(photo, hole, request, company_of(region, "", request.others))
         if self._is_badly_filled(photo, filled, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
+
+    def _filled(self, photo: Floats, hole: Mask, request: EditRequest, company: Company) -> Floats:
+        return fill(photo, hole, seed=request.seed, migan=self.migan, others=company.blocked)
 
     def _is_badly_filled(self, photo: Floats, filled: Floats, hole: Mask) -> bool:
         return self.filters and fitness.is_strange(photo, filled, hole)
@@ -216,7 +219,8 @@ class ProceduralEditor:
             return refused("no donor")
         donor, cutting, place = found
         hole = hole_of(photo, region)
-        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        company = company_of(region, request.category, request.others)
+        clean = self._filled(photo, hole, request, company)
         picture, mask, touched = pasted(clean, cutting, place)
         if self._is_badly_filled(photo, clean, hole & ~mask):
             return refused("fill does not fit")
@@ -260,7 +264,7 @@ class ProceduralEditor:
         if place is None:
             return refused("no room")
         hole = hole_of(photo, region)
-        clean = fill(photo, hole, seed=request.seed, migan=self.migan)
+        clean = self._filled(photo, hole, request, company)
         front = _in_front(place, company)
         own = cutting_of(photo, region, company.blocked)
         picture, mask, touched = pasted(clean, own, place, harmonise=0, front=front)

@@ -25,6 +25,7 @@ from groundfault.editors.procedural.repertoire import BOXES, MOST_SOLID, PROPORT
 
 __all__ = [
     "Measures",
+    "can_be_cut_out",
     "is_strange",
     "is_whole",
     "measure",
@@ -46,7 +47,7 @@ MOST_RISE = 0.4
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
-MOST_UNCERTAIN = {"erase": -0.7, "move": -0.4}
+MOST_UNCERTAIN = {"erase": -1.1, "move": -0.6}
 """How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
 picture, and its surroundings' deviation from bands. What moves hides some of its own."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
@@ -128,6 +129,17 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         cut_side=_cut_side(mask),
         rise=_rise(mask),
     )
+
+
+def can_be_cut_out(photo: Floats, mask: Mask) -> bool:
+    """Whether an object is sharp and in one piece, its outline distinct and its light kept."""
+    labels, count = ndi.label(mask)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    values = luma(photo)[mask]
+    burnt = ((values < 0.03) | (values > 0.985)).mean()
+    if sizes.max() < 0.96 * sizes.sum() or burnt > 0.3 or blur_px(photo, grown(mask, 2)) > 2.0:
+        return False
+    return _contrast(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), mask) >= 0.5
 
 
 def _contrast(lab: Floats, mask: Mask) -> float:
@@ -271,7 +283,7 @@ def objection(kind: str, category: str, found: Measures) -> str:
     general = _general(found)
     if general or kind == "none":
         return general
-    loose = LOOSER if kind in ("add", "move") else 1.0  # others tell what hides it
+    loose = LOOSER if kind in ("add", "move", "replace") else 1.0  # others tell what hides it
     if kind not in ("erase", "recolour") and not is_whole(
         category, found.solidity, found.tallness, loose
     ):
@@ -386,7 +398,7 @@ def _to_replace(found: Measures) -> str:
         return "too large"
     if found.cut > 0.05:
         return "cut off"
-    if found.contrast < 0.6:
+    if found.contrast < 0.45:
         return "outline unclear"
     if found.sides > 45:
         return "surroundings too busy"

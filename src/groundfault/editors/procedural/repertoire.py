@@ -332,18 +332,21 @@ COMPANY = (
     frozenset({"dog", "sheep"}),
     frozenset({"bus", "car", "truck"}),
     frozenset({"bicycle", "motorcycle"}),
-    frozenset({"bench", "chair", "couch"}),
+    frozenset({"bench", "bed", "couch"}),
+    frozenset({"chair", "couch"}),
+    frozenset({"backpack", "chair", "dog", "handbag", "potted plant", "suitcase", "toilet"}),
     frozenset({"laptop", "tv"}),
     frozenset({"microwave", "toaster"}),
-    frozenset({"potted plant", "vase"}),
-    frozenset({"bottle", "bowl", "cup", "vase", "wine glass"}),
+    frozenset({"bottle", "potted plant", "teddy bear", "vase", "wine glass"}),
     frozenset(
         {
             "apple",
             "banana",
+            "bowl",
             "broccoli",
             "cake",
             "carrot",
+            "cup",
             "donut",
             "hot dog",
             "orange",
@@ -351,7 +354,6 @@ COMPANY = (
             "sandwich",
         }
     ),
-    frozenset({"backpack", "handbag", "suitcase"}),
     frozenset({"fire hydrant", "parking meter"}),
     frozenset({"book", "cell phone", "keyboard", "laptop", "mouse", "remote"}),
 )

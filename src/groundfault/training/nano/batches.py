@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,9 @@ class Batch(NamedTuple):
     way: Tensor
     """(b, 2, h, w): to the own middle, in shares of the side."""
     ids: Tensor
-    """(b, p, l)"""
+    """(n, l): every phrase of the batch, once."""
+    asked: Tensor
+    """(b, p): numbers of phrases."""
     fits: Tensor
     """(b, k, p): 1 where the phrase is true of the thing."""
     kinds: Tensor
@@ -56,6 +59,7 @@ def draw(
     *,
     tempting: bool,
     often: Mapping[str, float] | None = None,
+    depictions: float = 0.0,
 ) -> Batch:
     """The pictures at these places, mirrored by chance, with fresh questions about each."""
     order = np.argsort(indices)  # the files are read forwards
@@ -72,6 +76,7 @@ def draw(
             other=source.scenes[i ^ 1] if tempting else None,
             tempting=tempting,
             often=often,
+            depictions=depictions,
         )
         for i in indices
     ]
@@ -80,7 +85,11 @@ def draw(
 
 def joined(parts: list[Batch]) -> Batch:
     """Several batches as one."""
-    return Batch(*(torch.cat(fields) for fields in zip(*parts, strict=True)))
+    firsts = accumulate((len(part.ids) for part in parts), initial=0)
+    shifted = [
+        part._replace(asked=part.asked + first) for part, first in zip(parts, firsts, strict=False)
+    ]
+    return Batch(*(torch.cat(fields) for fields in zip(*shifted, strict=True)))
 
 
 def _developed(images: NDArray[np.uint8], rng: np.random.Generator) -> Tensor:
@@ -122,7 +131,9 @@ def _tensors(
             kinds[b, p] = question.kind
             fits[b, [k for k in question.things if k < most], p] = 1
     fits *= there[..., None]
-    ids = word_numbers([q.phrase for questions in asked for q in questions], words)
+    phrases = [question.phrase for questions in asked for question in questions]
+    once = {phrase: number for number, phrase in enumerate(dict.fromkeys(phrases))}
+    numbers = np.array([once[phrase] for phrase in phrases]).reshape(batch, QUESTIONS)
     return Batch(
         pictures=pictures,
         ground=torch.from_numpy((labels >= 0).astype(np.float32)),
@@ -130,7 +141,8 @@ def _tensors(
         there=torch.from_numpy(there),
         heat=torch.from_numpy(heat),
         way=torch.from_numpy(way),
-        ids=torch.from_numpy(ids).view(batch, QUESTIONS, -1),
+        ids=torch.from_numpy(word_numbers(list(once), words)),
+        asked=torch.from_numpy(numbers),
         fits=torch.from_numpy(fits),
         kinds=torch.from_numpy(kinds),
     )

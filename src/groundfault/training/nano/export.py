@@ -48,7 +48,7 @@ def export(network: Nano, words: dict[str, int], stem: Path, card: dict[str, Any
         (masks, *seen, ids),
         stem.with_name(f"{stem.name}.match.onnx"),
         {"masks": {1: "things"}, "quarter": {}, "eighth": {}, "tokens": {}, "ids": {1: "phrases"}},
-        {"fits": {1: "things", 2: "phrases"}, "present": {1: "phrases"}},
+        {"fits": {1: "things", 2: "phrases"}},
         notes,
     )
 

@@ -33,16 +33,26 @@ class Mixture(NamedTuple):
     """Of each picture, or pair, to be drawn; all alike if None."""
     often: Mapping[str, float] | None = None
     """How often each concept is there, if absent ones are to be asked for as often."""
+    depictions: float = 0.0
+    """Share of sculptures that are called what they show."""
 
 
 class Fitting:
     """A training under way: everything that a resumed one needs."""
 
     def __init__(
-        self, network: Nano, learning_rate: float, steps: int, lambda_neg: float, seed: int
+        self,
+        network: Nano,
+        learning_rate: float,
+        steps: int,
+        lambda_neg: float,
+        seed: int,
+        rivals: float = 1.0,
+        eagerness: float = 1.0,
     ) -> None:
         self.network = network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.learning_rate, self.steps, self.lambda_neg = learning_rate, steps, lambda_neg
+        self.rivals, self.eagerness = rivals, eagerness
         self.rng = np.random.default_rng(seed)
         self.step = 0
         groups: list[dict[str, Any]] = [
@@ -77,8 +87,8 @@ class Fitting:
         pace = 0.5 + 0.5 * math.cos(math.pi * self.step / self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate * min(1.0, (self.step + 1) / WARM_UP) * pace
-        foreground, where, fits, present = self.network(batch.pictures, batch.masks, batch.ids)
-        parts = loss(foreground, where, fits, present, batch)
+        foreground, where, fits = self.network(batch.pictures, batch.masks, batch.ids, batch.asked)
+        parts = loss(foreground, where, fits, batch, rivals=self.rivals, eagerness=self.eagerness)
         total = parts.finding + parts.matching + self.lambda_neg * parts.abstaining
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
@@ -107,4 +117,12 @@ def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generat
     each = 2 if paired else 1
     drawn = rng.choice(len(pictures.scenes) // each, mixture.each_step // each, p=mixture.chances)
     indices = np.concatenate([drawn * each + side for side in range(each)])
-    return draw(pictures, indices, words, rng, tempting=paired, often=mixture.often)
+    return draw(
+        pictures,
+        indices,
+        words,
+        rng,
+        tempting=paired,
+        often=mixture.often,
+        depictions=mixture.depictions,
+    )

@@ -5,7 +5,7 @@ Two halves, exported as two graphs:
 - `Finder` looks at the picture: pixel features, where things are (foreground), and which pixels
   belong together (a heat map of middles, and from each pixel the way to its own middle).
 - `Matcher` takes the masks of the things found and phrases, and says how well each phrase fits
-  each thing, and whether it fits anything in the picture at all (presence).
+  each thing. Whether a phrase is in the picture at all is what its best fit says.
 
 Small on purpose: about a million parameters, a few milliseconds on one core.
 """
@@ -160,11 +160,6 @@ class Matcher(nn.Module):
         )
         self.sharpness = nn.Parameter(torch.tensor(1.0))
         self.habit = nn.Parameter(torch.tensor(-3.0))
-        self.context = nn.Linear(d, DIM)
-        self.look = nn.ModuleList([Attention(DIM), Attention(DIM)])
-        self.present = nn.Sequential(
-            nn.LayerNorm(DIM), nn.Linear(DIM, DIM), nn.SiLU(), nn.Linear(DIM, 1)
-        )
 
     def describe(self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor) -> Tensor:
         """Things (b, k, h, w), soft masks at half size, to vectors (b, k, DIM)."""
@@ -182,19 +177,17 @@ class Matcher(nn.Module):
         thing: Tensor = self.thing(pooled)
         return thing
 
-    def forward(
-        self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor, ids: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """masks (b, k, h, w), ids (b, p, l) to logits: fits (b, k, p), present (b, p)."""
+    def fits(self, things: Tensor, phrases: Tensor) -> Tensor:
+        """Things (b, k, DIM) and phrases (b, p, DIM) to logits (b, k, p)."""
+        alike = things @ phrases.transpose(1, 2)
+        fits: Tensor = alike * (self.sharpness * DIM**-0.5) + self.habit
+        return fits
+
+    def forward(self, masks: Tensor, b: Tensor, c: Tensor, tokens: Tensor, ids: Tensor) -> Tensor:
+        """masks (b, k, h, w), ids (b, p, l) to logits (b, k, p)."""
         batch, n_phrases, length = ids.shape
         phrases = self.words(ids.view(batch * n_phrases, length)).view(batch, n_phrases, DIM)
-        things = self.describe(masks, b, c, tokens)
-        fits = (things @ phrases.transpose(1, 2)) * (self.sharpness * DIM**-0.5) + self.habit
-        seen = self.context(tokens)
-        asked = phrases
-        for block in self.look:
-            asked = block(asked, seen)
-        return fits, self.present(asked).squeeze(-1)
+        return self.fits(self.describe(masks, b, c, tokens), phrases)
 
 
 def _pooled(weights: Tensor, features: Tensor) -> Tensor:
@@ -212,9 +205,13 @@ class Nano(nn.Module):
         self.matcher = Matcher(n_words, length)
 
     def forward(
-        self, pictures: Tensor, masks: Tensor, ids: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What the finder says of each pixel, and the matcher of given masks and phrases."""
+        self, pictures: Tensor, masks: Tensor, ids: Tensor, asked: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """What the finder says of each pixel, and the matcher of given masks and phrases.
+
+        ids (n, l) are all phrases of the batch, each once; asked (b, p) are their numbers.
+        """
         foreground, where, b, c, tokens = self.finder(pictures)
-        fits, present = self.matcher(masks, b, c, tokens, ids)
-        return foreground, where, fits, present
+        phrases = self.matcher.words(ids)[asked]
+        things = self.matcher.describe(masks, b, c, tokens)
+        return foreground, where, self.matcher.fits(things, phrases)

@@ -2,7 +2,11 @@
 
 L = L_seg on (I, c) and (I', c') + λ_neg · L_abstain on (I, c'), (I', c) and the misleading
 prompts (RobustSeg's counterfactual objective, with CAFE's prompts added). L_seg finds things,
-says yes to what is true and no to what nobody would expect; L_abstain says no to what tempts.
+says yes to what is true and no to what nobody would expect, and lets the thing that a phrase is
+true of fit it better than the other things of the picture (the softmax over things that grounding
+models are trained with); L_abstain says no to what tempts. `rivals` is how much it counts that the
+other things are also told no: without it they only have to fit less, as in grounding. `eagerness`
+is how much a yes counts against a no: detectors weigh their rare positives more.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ from groundfault.training.nano.questions import EASY, TEMPTING, TRUE
 
 __all__ = ["Loss", "loss"]
 
+FAR = 1e4
+"""What is not there is so much less likely."""
+
 
 class Loss(NamedTuple):
     """The parts, each a scalar."""
@@ -27,29 +34,38 @@ class Loss(NamedTuple):
     abstaining: Tensor
 
 
-def loss(foreground: Tensor, where: Tensor, fits: Tensor, present: Tensor, batch: Batch) -> Loss:
-    """What the network said: foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p) and
-    present (b, p)."""
+def loss(
+    foreground: Tensor,
+    where: Tensor,
+    fits: Tensor,
+    batch: Batch,
+    *,
+    rivals: float = 1.0,
+    eagerness: float = 1.0,
+) -> Loss:
+    """What the network said: foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p)."""
     there = batch.there[:, :, None].float()
-    # A phrase is in the picture if it is true of a thing that shows.
-    truth = batch.fits.amax(1)
-    fit_loss = (
-        functional.binary_cross_entropy_with_logits(fits, batch.fits, reduction="none") * there
-    )
-    see_loss = functional.binary_cross_entropy_with_logits(present, truth, reduction="none")
-    kinds = batch.kinds
-    yes = (truth > 0) & (kinds == TRUE)
+    true = batch.fits
+    said = functional.binary_cross_entropy_with_logits(fits, true, reduction="none") * there
+    kinds = batch.kinds[:, None]
+    yes = (true.amax(1, keepdim=True) > 0) & (kinds == TRUE)
     easy, tempting = kinds == EASY, kinds == TEMPTING
     matching = (
-        _mean(fit_loss, batch.fits * there)
-        + _mean(fit_loss, (1 - batch.fits) * there * (yes | easy)[:, None].float())
-        + _mean(see_loss, yes.float())
-        + _mean(see_loss, easy.float())
+        eagerness * _mean(said, true * there)
+        + _mean(said, there * easy.float())
+        + _mean(_preference(fits, true, there), yes[:, 0].float())
+        + rivals * _mean(said, (1 - true) * there * yes.float())
     )
-    abstaining = _mean(fit_loss, there * tempting[:, None].float()) + _mean(
-        see_loss, tempting.float()
-    )
+    abstaining = _mean(said, there * tempting.float())
     return Loss(_finding(foreground[:, 0], where, batch), matching, abstaining)
+
+
+def _preference(fits: Tensor, true: Tensor, there: Tensor) -> Tensor:
+    """How unsure the choice among the things of a picture is, (b, p): 0 where the right one wins
+    by far."""
+    among = (fits + (there - 1) * FAR).logsumexp(1)
+    right = (fits + (true * there - 1) * FAR).logsumexp(1)
+    return among - right
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from groundfault.world.interventions import Intervention
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.presets import in_order
+from groundfault.world.quads import sample_replacement
 from groundfault.world.render import render
 from groundfault.world.sampling import (
     WorldSettings,
@@ -36,7 +38,7 @@ from groundfault.world.sampling import (
     sample_scene,
     settle,
 )
-from groundfault.world.scene import Look, Scene, Thing
+from groundfault.world.scene import WORLD_VERSION, Look, Scene, Thing
 from groundfault.world.splits import SEEN, split_pair
 from groundfault.world.surfaces import SURFACES
 
@@ -44,6 +46,8 @@ __all__ = ["Pictures", "habitual_scene", "paint", "surprising_pair"]
 
 HABITS = WorldSettings(surface_correlation=1.0, context_correlation=0.97, material_share=0.10)
 """A world with the usual spurious correlations: surfaces never, places hardly ever surprise."""
+VIEWS = (0.28, 1.3)
+"""Zooms of every second scene: things come in all sizes, as in photographs."""
 KINDS = ("SM", "SM", "CC", "CC", "OC", "replacement")
 """How often each kind of pair is drawn."""
 CROWDS = 0.12
@@ -85,19 +89,22 @@ def habitual_scene(seed: int, index: int) -> Scene:
     if rng.random() < CROWDS:
         category = str(rng.choice(list(CATEGORIES)))
         return crowd_scene(seed, index, category, int(rng.integers(2, MOST_THINGS + 1)), HABITS)
-    return sample_scene(seed, index, HABITS)
+    views = VIEWS if rng.random() < 0.5 else HABITS.zoom
+    return sample_scene(seed, index, msgspec.structs.replace(HABITS, zoom=views))
 
 
 def surprising_pair(seed: int, index: int) -> Intervention:
     """A scene without habits and the same scene after an intervention; both may be learnt from."""
     rng = generator(seed, index, 8)
     kind = KINDS[index % len(KINDS)]
-    while True:
-        scene = _free_scene(rng)
+    for attempt in count():
         try:
-            return DRAWS[kind](rng, scene)
+            if kind == "replacement":
+                return _replacement(seed, index, attempt)
+            return DRAWS[kind](rng, _free_scene(rng))
         except UsageError:  # this draw makes no valid case: take the next
             continue
+    raise AssertionError("endless")
 
 
 def _allowed(category: str, value: str) -> bool:
@@ -126,6 +133,8 @@ def _free_scene(rng: np.random.Generator) -> Scene:
     """One to four things anywhere, in any look."""
     context = str(rng.choice(list(CONTEXTS)))
     scene = empty_scene(rng, context, HABITS.size_px)
+    if rng.random() < 0.4:
+        scene = msgspec.structs.replace(scene, zoom=float(np.exp(rng.uniform(*np.log(VIEWS)))))
     choices = [name for name in CATEGORIES if _fits(name, context)]
     home = [name for name in choices if context in CATEGORIES[name].contexts]
     things: list[Thing] = []
@@ -172,27 +181,18 @@ def _substance(rng: np.random.Generator, scene: Scene) -> Intervention:
     return edits.change_material(scene, index, material, seed=int(rng.integers(1, 1 << 31)))
 
 
-def _replacement(rng: np.random.Generator, scene: Scene) -> Intervention:
-    index = _target(rng, scene)
-    old, context = scene.things[index].category, scene.place.context
-    if scene.things[index].look.surface != CATEGORIES[old].surface:
-        raise UsageError("what replaces it would not wear this")
-    new = _pick(
-        rng,
-        [
-            name
-            for name in CATEGORIES
-            if name != old and _fits(name, context) and _allowed(*sorted((old, name)))
-        ],
-    )
-    return edits.replace(scene, index, new, seed=int(rng.integers(1, 1 << 31)))
+def _replacement(seed: int, index: int, attempt: int) -> Intervention:
+    """As benchmarks make it; the stand-in must be allowed in its place as well."""
+    case = sample_replacement(seed, index, attempt, WorldSettings(), SEEN)
+    if not _fits(case.positive, case.factual.place.context):
+        raise UsageError("held out")
+    return case
 
 
 DRAWS: dict[str, Callable[[np.random.Generator, Scene], Intervention]] = {
     "SM": _mimicry,
     "CC": _conflict,
     "OC": _substance,
-    "replacement": _replacement,
 }
 
 
@@ -215,7 +215,7 @@ def paint(
 ) -> Pictures:
     """Render n habitual scenes or surprising pairs into a folder; what is there is read."""
     make, each = {"habitual": (_show_habitual, 1), "surprising": (_show_pair, 2)}[kind]
-    stem = folder / f"{kind}-{seed}-{n}"
+    stem = folder / f"{kind}-world{WORLD_VERSION}-{seed}-{n}"
     images_file, labels_file, scenes_file = (
         stem.with_suffix(end) for end in (".images.npy", ".labels.npy", ".scenes.jsonl")
     )

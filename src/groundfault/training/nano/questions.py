@@ -67,8 +67,12 @@ def ask(
     other: Scene | None,
     tempting: bool,
     often: Mapping[str, float] | None = None,
+    depictions: float = 0.0,
 ) -> list[Question]:
     """`count` questions about a scene; `other` is the second picture of its pair.
+
+    A share (`depictions`) of sculptures is called what it shows, as captions and annotators do: a
+    bronze dog is "dog" to them, though never "living dog".
 
     Every absent concept is asked for as often as any other or, with `often`, as often as it is
     there in other scenes: then the words of a question don't give its answer away.
@@ -81,6 +85,8 @@ def ask(
         for name, numbers in named.items()
         for way in _some(rng, WORDINGS[name], 3)
     ]
+    if depictions:
+        asked += _depicted(rng, scene, depictions)
     if tempting:
         asked += [
             Question(phrase, (), TEMPTING) for phrase in _temptations(rng, scene, other, set(named))
@@ -102,6 +108,18 @@ def ask(
         asked.append(Question(ways[int(rng.integers(len(ways)))], (), EASY))
         easy += 1
     return asked[:count]
+
+
+def _depicted(rng: np.random.Generator, scene: Scene, share: float) -> list[Question]:
+    """Sculptures by the plain name of what they show, where there is no real one."""
+    shown: dict[str, list[int]] = {}
+    for number, thing in enumerate(scene.things):
+        shown.setdefault(thing.category, []).append(number)
+    return [
+        Question(WORDINGS[name][int(rng.integers(2))], tuple(numbers), TRUE)
+        for name, numbers in shown.items()
+        if all(material_of(scene.things[number]) for number in numbers) and rng.random() < share
+    ]
 
 
 def how_often(scenes: Sequence[Scene], chances: Sequence[float]) -> dict[str, float]:

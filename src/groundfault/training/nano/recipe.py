@@ -23,6 +23,7 @@ from groundfault.training.nano.network import Nano
 from groundfault.training.nano.pictures import KINDS, Pictures, paint
 from groundfault.training.nano.questions import how_often, vocabulary
 from groundfault.world.phrases import material_of
+from groundfault.world.scene import WORLD_VERSION
 
 __all__ = ["Recipe", "Stage", "aimed", "cook"]
 
@@ -51,6 +52,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     balanced: bool = False
     """Absent concepts are asked for as often as they are there, not all alike."""
     lambda_neg: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    rivals: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    """How much it counts that the other things of a picture are told no, besides fitting less."""
+    eagerness: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """How much a yes counts against a no."""
+    depictions: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    """Share of sculptures that habitual scenes call what they show."""
     seed: Count = 0
 
 
@@ -173,7 +180,7 @@ def _key(recipe: Recipe, stage: Stage) -> str:
     while name:
         chain.append(msgspec.structs.replace(known[name], name=""))
         name = known[name].start
-    data = (recipe.data_seed, recipe.scenes, recipe.pairs)
+    data = (WORLD_VERSION, recipe.data_seed, recipe.scenes, recipe.pairs)
     return hashlib.sha256(msgspec.json.encode((data, chain))).hexdigest()
 
 
@@ -204,7 +211,15 @@ def _run(
         mixtures.append(_replay(stage, pictures["habitual"]))
     if stage.pairs_per_step:
         mixtures.append(_pairs(stage, pictures["surprising"]))
-    fitting = Fitting(network, stage.learning_rate, stage.steps, stage.lambda_neg, stage.seed)
+    fitting = Fitting(
+        network,
+        stage.learning_rate,
+        stage.steps,
+        stage.lambda_neg,
+        stage.seed,
+        rivals=stage.rivals,
+        eagerness=stage.eagerness,
+    )
     if part.exists():
         fitting.restore(_load(part, key))
 
@@ -224,7 +239,7 @@ def _replay(stage: Stage, pictures: Pictures) -> Mixture:
     chances = np.where(sculpted, stage.sculptures, 1.0)
     chances /= chances.sum()
     often = how_often(pictures.scenes, chances.tolist()) if stage.balanced else None
-    return Mixture(pictures, stage.scenes_per_step, False, chances, often)
+    return Mixture(pictures, stage.scenes_per_step, False, chances, often, stage.depictions)
 
 
 def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
