@@ -41,6 +41,7 @@ PUBLIC = [
     "explore",
     "judge",
     "judge_card",
+    "leaderboard",
     "load",
     "open_run",
     "parse_answer",

@@ -17,6 +17,7 @@ from groundfault.reports.tables import render
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+SCORING = (ROOT / "docs" / "scoring.md").read_text()
 
 
 def test_the_first_table_is_the_example(tmp_path: Path) -> None:
@@ -33,14 +34,14 @@ def test_the_first_table_is_the_example(tmp_path: Path) -> None:
     metrics = ("cgF1", "IL_MCC", "positive_micro_F1", "IL-FPR", "AFPR", "ACSR")
     table = summary_table(summarise(scored, bootstrap=10_000, seed=0), metrics)
     lines = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
-    shown = re.search(r"<!-- table: example -->\n(.*?)\n<!-- end -->", README, re.S)
+    shown = re.search(r"<!-- table: example -->\n(.*?)\n<!-- end -->", SCORING, re.S)
     assert shown is not None
     assert shown[1].splitlines() == lines
 
 
 def commands() -> list[str]:
-    """Every `groundfault …` line of the README's code blocks, without its remark."""
-    blocks = re.findall(r"```\n(.*?)```", README, re.S)
+    """Every `groundfault …` line of code blocks, without its remark."""
+    blocks = re.findall(r"```\n(.*?)```", README + SCORING, re.S)
     lines = [line.split("   ")[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("groundfault ")]
 

@@ -39,6 +39,7 @@ _WHERE = {
     "judge_card": "groundfault.api.judging",
     "propose_phrases": "groundfault.api.proposing",
     "reader_card": "groundfault.api.judging",
+    "leaderboard": "groundfault.api.leaderboard",
     "load": "groundfault.io.sources",
     "open_run": "groundfault.api.result",
     "parse_answer": "groundfault.parsing.answers",
@@ -73,6 +74,7 @@ __all__ = [
     "explore",
     "judge",
     "judge_card",
+    "leaderboard",
     "load",
     "open_run",
     "parse_answer",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from groundfault.api.evaluating import evaluate
     from groundfault.api.exploring import explore
     from groundfault.api.judging import judge, judge_card, reader_card
+    from groundfault.api.leaderboard import leaderboard
     from groundfault.api.proposing import propose_phrases
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run

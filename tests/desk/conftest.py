@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.desk.parts import OPEN, open_browser
+from tests.desk.parts import OPEN, cut_off, open_browser
 from tests.desk.postgres import BINARIES, postgres_server
 
 
@@ -49,21 +49,15 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One Chromium for all tests of the review."""
-    pytest.importorskip("selenium")
-    driver = open_browser()
-    if driver is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
-    yield driver
-    driver.quit()
+    with open_browser() as driver:
+        yield driver
 
 
 @pytest.fixture
 def no_complaints(browser: Any) -> Iterator[None]:
     """Nothing is refused by the policy, and no script fails."""
     yield
-    browser.execute_cdp_cmd("Network.enable", {})
-    conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    cut_off(browser, False)
     said = [line["message"] for line in browser.get_log("browser")]
     browser.delete_all_cookies()
     ours = [line for line in said if "Content Security Policy" in line or "Uncaught" in line]

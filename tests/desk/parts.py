@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from PIL import Image, ImageDraw
 
 from groundfault.building.records import Question
@@ -188,18 +192,21 @@ class Hosted(NamedTuple):
     url: str
     base: str
     token: str
+    desk: ReviewDesk
+    group: str
+    """The token of the reviewers' link."""
 
 
 @contextmanager
-def hosted(folder: Path, *, overlap: int | None = None) -> Iterator[Hosted]:
-    """The same server without a process of its own, for what is about the page."""
+def hosted(folder: Path, *, overlap: int | None = None, reviewers: int = 1) -> Iterator[Hosted]:
+    """The same server without a process of its own, for what is not about processes."""
     from groundfault.web.serving import serve_in_background
 
     desk = open_desk(folder, overlap=overlap)
-    token = desk.owner_invitation()
+    token, group = desk.owner_invitation(), desk.open_invitation(reviewers)
     running = serve_in_background(desk.make_app, link=lambda site: f"{site.url}/join#{token}")
     try:
-        yield Hosted(running.url, running.url.partition("/join#")[0], token)
+        yield Hosted(running.url, running.url.partition("/join#")[0], token, desk, group)
     finally:
         running.stop()
 
@@ -254,25 +261,26 @@ class Client:
 # ── browsers ────────────────────────────────────────────────────────────────────────────────────
 
 
-def open_browser(width: int = 1280, height: int = 900, *arguments: str) -> Any:
-    """Debian's Chromium, or None where there is none."""
-    import shutil
-
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
+@contextmanager
+def open_browser(width: int = 1280, height: int = 900) -> Iterator[Any]:
+    """Debian's Chromium, which leaves nothing behind; tests are skipped where there is none."""
+    webdriver = pytest.importorskip("selenium.webdriver")
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if binary is None or driver is None:
-        return None
-    options = Options()
+        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
     options.binary_location = binary
     plain = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars")
-    size = ("--disable-dev-shm-usage", f"--window-size={width},{height}")
-    for argument in (*plain, *size, *arguments):
+    for argument in (*plain, "--disable-dev-shm-usage", f"--window-size={width},{height}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(driver))
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as folder:
+        service = webdriver.ChromeService(driver, env={**os.environ, "TMPDIR": folder})
+        started = webdriver.Chrome(options=options, service=service)
+        try:
+            yield started
+        finally:
+            started.quit()
 
 
 def serious_problems(browser: Any, scheme: str) -> list[str]:
@@ -294,6 +302,13 @@ def set_scheme(browser: Any, scheme: str) -> None:
     """Light, dark, or "" for the browser's own."""
     features = [{"name": "prefers-color-scheme", "value": scheme}] if scheme else []
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def cut_off(browser: Any, is_off: bool = True) -> None:
+    """Take the browser's connection away, or give it back."""
+    conditions = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": is_off, **conditions})
 
 
 def wait(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:

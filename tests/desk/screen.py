@@ -90,13 +90,6 @@ class Screen:
         self.tab_to(name)
         self.press(Keys.CONTROL + "a", words, Keys.ESCAPE)
 
-    def latency(self, ms: int, *, offline: bool = False) -> None:
-        self.browser.execute_cdp_cmd("Network.enable", {})
-        self.browser.execute_cdp_cmd(
-            "Network.emulateNetworkConditions",
-            {"offline": offline, "latency": ms, "downloadThroughput": -1, "uploadThroughput": -1},
-        )
-
     def touch(self, kind: str, *points: tuple[int, int]) -> None:
         """Fingers at these points, from the canvas' middle: touchStart, touchMove, touchEnd."""
         box = self.find("#view").rect

@@ -30,12 +30,9 @@ slider.dispatchEvent(new Event("input", {bubbles: true}));
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    driver = open_browser(1400, 950)
-    if driver is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
-    driver.set_script_timeout(300)
-    yield driver
-    driver.quit()
+    with open_browser(1400, 950) as driver:
+        driver.set_script_timeout(300)
+        yield driver
 
 
 @pytest.fixture(scope="module")

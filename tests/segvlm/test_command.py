@@ -97,11 +97,11 @@ def test_a_dry_run_counts_and_trains_nothing(
     assert not (tmp_path / "out").exists()
     said = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run")
     assert "100.0% of the draws, 12 samples" in said.out
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    monkeypatch.setenv("WORLD_SIZE", "8")
-    shared = run("train", "segvlm", recipe, "--out", tmp_path / "out", "--dry-run", "--json").json
+    with monkeypatch.context() as eight:
+        eight.setenv("ACCELERATE_USE_FSDP", "true")
+        eight.setenv("WORLD_SIZE", "8")
+        shared = run("train", "segvlm", recipe, "--out", "out", "--dry-run", "--json").json
     assert shared["memory_gb"]["weights"] < found["memory_gb"]["weights"]
-    monkeypatch.delenv("ACCELERATE_USE_FSDP")
 
     from tests.segvlm.test_training import fitting_of
 

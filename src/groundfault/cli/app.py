@@ -47,6 +47,10 @@ COMMANDS = {
         "evaluation:register",
         "One HTML file about any number of runs: opens offline, needs nothing else.",
     ),
+    "leaderboard": Entry(
+        "leaderboard:register",
+        "A static site of runs with intervals and ties; others add theirs as checked JSON files.",
+    ),
     "explore": Entry(
         "exploring:register",
         "Runs over one another in the browser: every case, every threshold, who is right where.",

@@ -48,6 +48,8 @@ def _answered(row: Mapping[str, Any], side: str) -> str:
 def _detail(row: Mapping[str, Any]) -> str:
     """What is known about the overlap, and why there is no verdict if there is none."""
     told = [row["unjudged"]] if row["unjudged"] else []
+    if row["edit"] and row["comparison"] in ("exclusive", "absent"):
+        told.append(f"edited: {row['edit']}")
     kind, overlap, after = row["comparison"], row["overlap"], row["overlap_after"]
     if kind in ("kept", "turned"):
         told += [f"on the edited region: IoU {_number(overlap)}, then {_number(after)}"]

@@ -41,7 +41,7 @@ from groundfault.runs.run import Run
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["write_figures", "write_report"]
+__all__ = ["asset", "page_environment", "write_figures", "write_report"]
 
 STYLES = ("report.css", "answers.css", "episodes.css")
 PAGE_BYTES = 14_000_000
@@ -65,7 +65,7 @@ def write_report(
     exams. Published rows stand beside runs on the published data; `with_published` shows them
     beside others too.
     """
-    environment = _environment()
+    environment = page_environment()
     loaded = load_runs([Path(run) for run in runs])
     found = chapters(loaded, with_published=with_published)
     materials = _materials(found, images_from)
@@ -88,7 +88,7 @@ def write_report(
     episodes = make_episodes(masks, gallery, sources=sources, pictures=pictures)
     slices = {row: words for chapter in found for row, words in chapter.protocol.slices.items()}
     cells = {cell: words for chapter in found for cell, words in chapter.protocol.cells.items()}
-    early_js, js = _asset(EARLY_SCRIPT), "".join(map(_asset, SCRIPTS))
+    early_js, js = asset(EARLY_SCRIPT), "".join(map(asset, SCRIPTS))
     html = environment.get_template("report.html").render(
         title=_title(pages, found),
         chapters=pages,
@@ -106,7 +106,7 @@ def write_report(
         provenance=_provenance(loaded),
         version=__version__,
         figure_css=style_sheet(),
-        css="".join(map(_asset, STYLES)),
+        css="".join(map(asset, STYLES)),
         early_js=early_js,
         js=js,
         allowed=(script_hash(early_js), script_hash(js)),
@@ -179,13 +179,14 @@ def _formats(svg: str) -> list[tuple[str, bytes]]:
     return [(kind, rendered(svg, kind)) for kind in kinds]
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What fills in the pages of this folder; foreign text is escaped."""
     try:
         from jinja2 import Environment, FunctionLoader
     except ImportError:
         raise MissingExtra("Jinja2", "report") from None
     environment = Environment(
-        autoescape=True, loader=FunctionLoader(_asset), trim_blocks=True, lstrip_blocks=True
+        autoescape=True, loader=FunctionLoader(asset), trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["printable"] = lambda value: printable(str(value))
     environment.filters["spoken"] = lambda value: "\n".join(map(printable, str(value).splitlines()))
@@ -193,7 +194,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A template, style or script of the pages."""
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 

@@ -2,8 +2,7 @@
 import { send } from "./net.js";
 
 const $ = id => document.getElementById(id);
-const token = decodeURIComponent(location.hash.slice(1));
-if (token) history.replaceState(null, "", location.pathname);
+let token = "";
 
 function say(words) { $("said").textContent = words; }
 
@@ -23,5 +22,12 @@ $("named").addEventListener("submit", event => { event.preventDefault(); enter({
 $("switch").addEventListener("submit", event => { event.preventDefault(); $("switch").hidden = true; enter({ switch: true }); });
 $("stay").addEventListener("click", () => location.replace(document.querySelector("main").dataset.home));
 
-if (token) enter();
-else say("Open the link that you were sent: this page alone lets nobody in.");
+function begin() {
+  token = location.hash.slice(1);
+  if (!token) { say("Open the link that you were sent: this page alone lets nobody in."); return; }
+  history.replaceState(null, "", location.pathname);
+  enter();
+}
+
+addEventListener("hashchange", () => { if (location.hash) begin(); });       // a link that is opened here does not load the page again
+begin();

@@ -1,5 +1,6 @@
 // Both pictures on one canvas: side by side, blinking, with a slider, as a difference, or as four corners. Zoom and pan are shared by all panes.
 const LINE = "#ffe14d", HALO = "rgb(0 0 0 / .75)", FRESH = "#5ce1ff", GAP = 8, MOST_ZOOM = 16, NAMES = ["original", "edited"];
+const BESIDE = 1.15;         // pictures stand one below the other where that makes them so much larger
 
 export const MODES = ["side", "blink", "slider", "difference", "corners"];
 
@@ -125,7 +126,7 @@ export class View {
   #rectangle(k, n) {
     const { width, height } = this.canvas, gap = GAP * devicePixelRatio;
     if (n === 1) return { x: 0, y: 0, width, height };
-    const columns = n === 4 || this.#scaleOf(2) >= this.#scaleOf(1) ? 2 : 1, rows = n / columns;
+    const columns = n === 4 || BESIDE * this.#scaleOf(2) >= this.#scaleOf(1) ? 2 : 1, rows = n / columns;
     const w = (width - gap * (columns - 1)) / columns, h = (height - gap * (rows - 1)) / rows;
     return { x: (k % columns) * (w + gap), y: Math.floor(k / columns) * (h + gap), width: w, height: h };
   }
