@@ -204,6 +204,11 @@ def test_other_things_have_to_fit_less_and_only_rivals_tells_them_no(folder: Pat
     assert loss(ground, where, fits, batch, rivals=0.0).matching < 1e-3
     several = (batch.there.sum(1) > 1).any()
     assert several and loss(ground, where, fits, batch, rivals=1.0).matching > 10
+    shy = torch.where(easy, -40.0, -20.0).expand_as(fits)
+    once, twice = (
+        float(loss(ground, where, shy, batch, rivals=0.0, eagerness=e).matching) for e in (1, 2)
+    )
+    assert twice - once == pytest.approx(20.0, abs=0.1)  # what a missing yes costs
     turned = torch.where(easy, -40.0, torch.where(batch.fits > 0, 20.0, 60.0))
     assert loss(ground, where, turned, batch, rivals=0.0).matching > 10
 

@@ -193,18 +193,20 @@ class Hosted(NamedTuple):
     base: str
     token: str
     desk: ReviewDesk
+    group: str
+    """The token of the reviewers' link."""
 
 
 @contextmanager
-def hosted(folder: Path, *, overlap: int | None = None) -> Iterator[Hosted]:
-    """The same server without a process of its own, for what is about the page."""
+def hosted(folder: Path, *, overlap: int | None = None, reviewers: int = 1) -> Iterator[Hosted]:
+    """The same server without a process of its own, for what is not about processes."""
     from groundfault.web.serving import serve_in_background
 
     desk = open_desk(folder, overlap=overlap)
-    token = desk.owner_invitation()
+    token, group = desk.owner_invitation(), desk.open_invitation(reviewers)
     running = serve_in_background(desk.make_app, link=lambda site: f"{site.url}/join#{token}")
     try:
-        yield Hosted(running.url, running.url.partition("/join#")[0], token, desk)
+        yield Hosted(running.url, running.url.partition("/join#")[0], token, desk, group)
     finally:
         running.stop()
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.desk.parts import OPEN, Client, Served, make_review, served
+from tests.desk.parts import OPEN, Client, Served, hosted, make_review, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -188,7 +188,7 @@ def test_wrong_options_end_with_one_sentence(
 def test_export_by_command(run: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="halluseg")
     assert run("review", tmp_path, "--export", tmp_path / "d.jsonl").code == 2  # nobody yet
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         client = Client(desk.base, desk.token)
         client.decide(client.get("/api/queue")[1]["items"][0], "reject", reasons=["outside"])
         for name in ("d.jsonl", "d.parquet"):  # while the desk goes on
@@ -233,8 +233,8 @@ ADJUDICATORS = ["/adjudication", "/api/splits"]
 
 def test_reviewers_cannot_do_what_owners_and_adjudicators_can(tmp_path: Path) -> None:
     make_review(tmp_path, 2, protocol="halluseg")
-    with served(tmp_path, "--reviewers", 1, "--overlap", 2) as desk:
-        group = desk.group_token()
+    with hosted(tmp_path, overlap=2) as desk:
+        group = desk.group
         owner = Client(desk.base, desk.token)
         reviewer = Client(desk.base, group, "Ada")
         for path in (*OWNERS, *ADJUDICATORS):
@@ -255,8 +255,8 @@ def test_reviewers_cannot_do_what_owners_and_adjudicators_can(tmp_path: Path) ->
 
 def test_nobody_decides_in_another_s_name_or_sees_what_others_said(tmp_path: Path) -> None:
     make_review(tmp_path, 3, protocol="halluseg")
-    with served(tmp_path, "--reviewers", 2, "--overlap", 2) as desk:
-        group = desk.group_token()
+    with hosted(tmp_path, overlap=2, reviewers=2) as desk:
+        group = desk.group
         first, second = (Client(desk.base, group, name) for name in ("Ada", "Bob"))
         shown = first.get("/api/queue")[1]["items"][0]
         first.decide(shown, "reject", reviewer="Bob", comment="a secret opinion")
@@ -271,7 +271,7 @@ def test_nobody_decides_in_another_s_name_or_sees_what_others_said(tmp_path: Pat
 def test_pictures_by_number_only(tmp_path: Path) -> None:
     make_review(tmp_path, 1)
     (tmp_path / "secret.txt").write_text("secret")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         client = Client(desk.base, desk.token)
         assert client.get("/picture/0/after")[0] == 200
         for path in ("0/../../secret.txt", "0/..%2f..%2fsecret.txt", "1/after", "-1/after",
@@ -281,7 +281,7 @@ def test_pictures_by_number_only(tmp_path: Path) -> None:
 
 def test_hostile_work_is_refused_and_nothing_written(tmp_path: Path) -> None:
     make_review(tmp_path, 1, protocol="halluseg")
-    with served(tmp_path) as desk:
+    with hosted(tmp_path) as desk:
         client = Client(desk.base, desk.token)
         shown = client.get("/api/queue")[1]["items"][0]
         half = {"op": "decide", "key": "x" * 20, "item_id": "case-0"}

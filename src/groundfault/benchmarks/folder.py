@@ -133,7 +133,13 @@ def recognise(outline: Outline) -> bool:
 
 
 def obstacle(benchmark: Benchmark) -> str | None:
-    """Nothing: it holds any benchmark."""
+    """Nothing, unless how it is scored is more than a few values: an audit's phrases and what is
+    known about them."""
+    records = [
+        name for name, value in benchmark.settings.items() if isinstance(value, msgspec.Struct)
+    ]
+    if records:
+        return f"how it is scored is in its own folder ({', '.join(records)}); share that one"
     return None
 
 

@@ -28,11 +28,14 @@ SAME_ROW = 0.35
 """How much a patch from another height costs beside its colours: ground stays below sky."""
 
 
-def fill(photo: Floats, hole: Mask, *, seed: int = 0, migan: str = "") -> Floats:
-    """The photograph with a hole filled. Outside of it no pixel changes."""
+def fill(
+    photo: Floats, hole: Mask, *, seed: int = 0, migan: str = "", others: Mask | None = None
+) -> Floats:
+    """The photograph with a hole filled. Outside of it no pixel changes. Of other things no patch
+    is copied."""
     if not hole.any() or hole.all():
         return photo
-    found = _by_network(photo, hole, migan) if migan else _by_patches(photo, hole, seed)
+    found = _by_network(photo, hole, migan) if migan else _by_patches(photo, hole, seed, others)
     soft = cv2.GaussianBlur(hole.astype(np.float32), (0, 0), 1.5)
     soft = np.clip((soft - 0.35) / 0.5, 0, 1)[..., None] * hole[..., None]
     return np.asarray(photo + soft * (found - photo), np.float32)
@@ -114,7 +117,7 @@ _COMPARED = _PATCH[(_PATCH.sum(1) % 2) == 0]
 """Half of a patch tells patches apart as well as all of it."""
 
 
-def _by_patches(photo: Floats, hole: Mask, seed: int) -> Floats:
+def _by_patches(photo: Floats, hole: Mask, seed: int, others: Mask | None) -> Floats:
     """Fill within a window around the hole, from a coarse picture to the photograph itself."""
     rows, columns = box_of(hole)
     reach = int(0.9 * max(rows.stop - rows.start, columns.stop - columns.start)) + 32
@@ -123,7 +126,8 @@ def _by_patches(photo: Floats, hole: Mask, seed: int) -> Floats:
     pad = RADIUS_PX
     window = np.pad(window, ((pad, pad), (pad, pad), (0, 0)), mode="reflect")
     gap = np.pad(gap, pad)
-    barred = np.pad(_like_what_goes(photo[box], hole[box]), pad)
+    unwanted = _like_what_goes(photo[box], hole[box])
+    barred = np.pad(unwanted if others is None else unwanted | others[box], pad)
     found = photo.copy()
     filled = _pyramid_fill(window, gap, barred, np.random.default_rng(seed))
     found[box] = filled[pad:-pad, pad:-pad]

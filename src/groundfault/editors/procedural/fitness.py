@@ -8,6 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 import scipy.ndimage as ndi
+from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import (
     Floats,
@@ -21,10 +22,20 @@ from groundfault.editors.procedural.edges import (
 )
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
-from groundfault.editors.procedural.repertoire import BOXES, MOST_SOLID, PROPORTIONS, STANCES
+from groundfault.editors.procedural.repertoire import (
+    ALONE,
+    BOXES,
+    KNOWN_BY_PIECES,
+    LIVING,
+    MOST_SOLID,
+    PROPORTIONS,
+    SLATTED,
+    STANCES,
+)
 
 __all__ = [
     "Measures",
+    "can_be_cut_out",
     "is_strange",
     "is_whole",
     "measure",
@@ -35,6 +46,7 @@ __all__ = [
     "tallness_of",
 ]
 
+COLOURED = ("surface", "material", "recolour")
 SMALLEST_PX = 400
 LOOSER = 1.3
 BANDS = 14
@@ -46,7 +58,7 @@ MOST_RISE = 0.4
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
-MOST_UNCERTAIN = {"erase": -0.7, "move": -0.4}
+MOST_UNCERTAIN = {"erase": -1.1, "move": -0.6}
 """How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
 picture, and its surroundings' deviation from bands. What moves hides some of its own."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
@@ -67,6 +79,8 @@ class Measures(NamedTuple):
     """The radius of the largest disc inside, as a share of its extent: 0.5 for a disc."""
     brightness: float
     """The median display value, 0 to 1."""
+    lit: float
+    """What its brighter third exceeds: of a zebra, its white."""
     burnt: float
     """The share of its pixels that are white or black without detail."""
     blur_px: float
@@ -95,6 +109,8 @@ class Measures(NamedTuple):
     cut_side: float
     """The share of its height that lies at the picture's left or right border, where drawn outlines
     end some pixels early."""
+    through: float
+    """The share of its pixels whose colours are rather those of its surroundings."""
     rise: float
     """How far its lower outline rises towards its ends, as a share of its height."""
 
@@ -113,6 +129,7 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         pieces=float(1 - sizes.max() / sizes.sum()),
         thickness=float(depth_inside(mask).max() / size),
         brightness=float(np.median(values)),
+        lit=float(np.percentile(values, 65)),
         burnt=float(((values < 0.03) | (values > 0.985)).mean()),
         blur_px=blur_px(photo, grown(inner if inner.any() else mask, 2)),
         contrast=_contrast(lab, mask),
@@ -126,8 +143,20 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         cut_low=_cut_low(mask),
         cut=_cut(mask),
         cut_side=_cut_side(mask),
+        through=_through(lab, inner if inner.any() else mask, ring),
         rise=_rise(mask),
     )
+
+
+def can_be_cut_out(photo: Floats, mask: Mask) -> bool:
+    """Whether an object is sharp and in one piece, its outline distinct and its light kept."""
+    labels, count = ndi.label(mask)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    values = luma(photo)[mask]
+    burnt = ((values < 0.03) | (values > 0.985)).mean()
+    if sizes.max() < 0.96 * sizes.sum() or burnt > 0.3 or blur_px(photo, grown(mask, 2)) > 2.0:
+        return False
+    return _contrast(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), mask) >= 0.5
 
 
 def _contrast(lab: Floats, mask: Mask) -> float:
@@ -252,6 +281,28 @@ def _cut(mask: Mask) -> float:
     return float(border / max(border + outline, 1))
 
 
+def _through(lab: Floats, inner: Mask, ring: Mask) -> float:
+    if not ring.any():
+        return 0.0
+    within, without = (_bins(lab[where]) for where in (inner, ring))
+    counts = [
+        ndi.gaussian_filter(_counted(bins), 0.8) / max(len(bins), 1) for bins in (within, without)
+    ]
+    at = tuple(within.T)
+    return float((counts[1][at] > counts[0][at]).mean())
+
+
+def _bins(lab: Floats) -> NDArray[np.int64]:
+    return np.asarray(
+        np.clip((lab / floats([8, 6, 6]) + floats([0, 16, 16])).astype(int), 0, 31), np.int64
+    )
+
+
+def _counted(bins: NDArray[np.int64]) -> Floats:
+    flat = np.ravel_multi_index(tuple(bins.T), (32, 32, 32))
+    return floats(np.bincount(flat, minlength=32**3).reshape(32, 32, 32))
+
+
 def _cut_side(mask: Mask) -> float:
     rows, _ = box_of(mask)
     sides = mask[rows, :5].any(1).mean(), mask[rows, -5:].any(1).mean()
@@ -271,15 +322,19 @@ def objection(kind: str, category: str, found: Measures) -> str:
     general = _general(found)
     if general or kind == "none":
         return general
-    loose = LOOSER if kind in ("add", "move") else 1.0  # others tell what hides it
-    if kind not in ("erase", "recolour") and not is_whole(
-        category, found.solidity, found.tallness, loose
+    loose = LOOSER if kind in ("add", "move", "replace") else 1.0  # others tell what hides it
+    if _has_to_be_whole(kind, category) and not is_whole(
+        category, found.solidity, found.tallness, loose, alone=kind == "context"
     ):
         return "occluded"
+    if kind in (*COLOURED, "context") and _is_seen_through(kind, category, found):
+        return "seen through"
+    if kind == "surface" and category in LIVING and found.brightness < 0.18:
+        return "too dark"
+    if kind in ("surface", "material") and category in LIVING and found.pattern > 0.42:
+        return "patterned already"
     if kind == "context" and category in BOXES and found.rise > MOST_RISE:
         return "seen from above"
-    if kind == "context" and category == "potted plant" and found.unrest > 2.1:
-        return "seen through"
     if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
         return "does not fly"
     return {
@@ -294,16 +349,38 @@ def objection(kind: str, category: str, found: Measures) -> str:
     }[kind](found)
 
 
-def is_whole(category: str, solidity: float, tallness: float, loose: float = 1.0) -> bool:
+def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
+    """Whether what is behind an object shows: slats may go to another place with it, glass may
+    not."""
+    if kind == "context" and category in ("bench", "chair"):
+        return False
+    return found.through > SLATTED.get(category, 1.0)
+
+
+def _has_to_be_whole(kind: str, category: str) -> bool:
+    """Whether a piece of a thing does not suit: few are recognised without their own colours."""
+    if kind in ("surface", "material"):
+        return category not in KNOWN_BY_PIECES
+    return kind not in ("erase", "recolour")
+
+
+def is_whole(
+    category: str, solidity: float, tallness: float, loose: float = 1.0, *, alone: bool = False
+) -> bool:
     """Whether a silhouette is one that a whole thing of its category has: of what others hide,
-    hulls are hollow and proportions odd. `loose` widens what is usual."""
-    least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
+    hulls are hollow and proportions odd. `loose` widens what is usual; a thing that will be `alone`
+    is looked at more closely."""
+    usual = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
+    least, low, high = ALONE.get(category, usual) if alone else usual
     most = min(MOST_SOLID.get(category, 1.0) * (0.97 + 0.03 * loose), 1.0)
     return least / loose <= solidity <= most and low / loose <= tallness <= high * loose
 
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
+    if kind in ("surface", "material"):
+        most = 0.35 if category in LIVING else 0.6
+        return "occluded" if found.front > 0.25 or found.any > most else ""
     if kind != "context":
         return ""
     if found.people > 0.03:
@@ -329,7 +406,7 @@ def _is_in_the_sky(found: Measures) -> bool:
 
 
 def _to_paint(found: Measures) -> str:
-    if found.brightness < 0.20:
+    if found.lit < 0.16:
         return "too dark"
     if found.burnt > 0.25:
         return "burnt out"
@@ -337,7 +414,7 @@ def _to_paint(found: Measures) -> str:
         return "blurred"
     if found.thickness < 0.12:
         return "too thin"
-    if found.pattern > 0.42:
+    if found.pattern > 0.5:
         return "patterned already"
     if found.contrast < 0.55:
         return "outline unclear"
@@ -345,7 +422,7 @@ def _to_paint(found: Measures) -> str:
 
 
 def _to_recolour(found: Measures) -> str:
-    if found.brightness < 0.12:
+    if found.lit < 0.18:
         return "too dark"
     if found.contrast < 0.5:
         return "outline unclear"
@@ -386,7 +463,7 @@ def _to_replace(found: Measures) -> str:
         return "too large"
     if found.cut > 0.05:
         return "cut off"
-    if found.contrast < 0.6:
+    if found.contrast < 0.45:
         return "outline unclear"
     if found.sides > 45:
         return "surroundings too busy"

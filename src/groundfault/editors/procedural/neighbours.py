@@ -23,7 +23,7 @@ MOST_TOUCHING = {"erase": 0.75, "replace": 0.3, "add": 0.4, "move": 0.4}
 MOST_HIDDEN = {"erase": 0.4, "replace": 0.12, "add": 0.2, "move": 0.2}
 """How much of an object's surroundings others may have, and those in front of it, per kind of
 edit."""
-MOST_HELD = {"erase": 0.3, "replace": 0.2, "add": 0.15, "move": 0.15}
+MOST_HELD = {"erase": 0.2, "replace": 0.2, "add": 0.15, "move": 0.15}
 """How much of them people may have: hands that held it stay behind."""
 
 
@@ -96,7 +96,9 @@ def objection(kind: str, company: Company) -> str:
         return "held"
     if company.touching > MOST_TOUCHING.get(kind, 1.0):
         return "touches others"
-    if kind == "erase" and (company.alike > 0.1 or 0.05 < company.inside < 0.5):
+    if kind in ("erase", "replace") and company.alike > 0.1:
+        return "touches others"
+    if kind == "erase" and 0.05 < company.inside < 0.5:
         return "touches others"
     return ""
 

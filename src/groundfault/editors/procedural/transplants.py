@@ -24,9 +24,8 @@ from groundfault.editors.procedural.edges import (
 from groundfault.editors.procedural.filling import shadow_of
 from groundfault.editors.procedural.fitness import (
     SMALLEST_PX,
-    Measures,
+    can_be_cut_out,
     is_whole,
-    measure,
     solidity_of,
     tallness_of,
 )
@@ -43,11 +42,11 @@ SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
 CLOSER_LOOKS = 3
 """Donors whose pictures are opened, the most similar silhouettes first."""
-MOST_ENLARGED = 1.7
-MOST_TALLER = (1.7, 2.6)
+MOST_ENLARGED = 2.0
+MOST_TALLER = (1.8, 2.6)
 """How many times taller than the object a donor's kind may be, or less tall; more where it is
 wanted."""
-MOST_UNLIKE = 0.9
+MOST_UNLIKE = 0.95
 """In outline, light and sharpness together; no donor is used that is more so."""
 
 
@@ -109,9 +108,7 @@ def best_donor(
             continue  # the same photograph
         box = box_of(outline, SEEN_PX)
         picture, outline = floats(whole[box] / 255), outline[box]
-        found = measure(picture, outline)
-        problem = _problem(found)
-        if problem:
+        if not can_be_cut_out(picture, outline):
             continue
         there = _surroundings(picture, outline)
         soft = max(blur_px(picture, outline) * scale - max(blur, 0.6), 0)
@@ -142,7 +139,7 @@ def _similar(
             continue
         scale = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
-        if scale > MOST_ENLARGED or stretch > 0.5:
+        if scale > MOST_ENLARGED or stretch > 0.6:
             continue
         for flipped in (False, True):
             shape = own.shape[:, ::-1] if flipped else own.shape
@@ -155,12 +152,6 @@ def _of_a_size(one: str, other: str, most: float) -> bool:
     if one not in HEIGHTS_M or other not in HEIGHTS_M:
         return True
     return bool(1 / most < HEIGHTS_M[one] / HEIGHTS_M[other] < most)
-
-
-def _problem(found: Measures) -> str:
-    if found.pieces > 0.04 or found.contrast < 0.6 or found.blur_px > 2.0 or found.burnt > 0.3:
-        return "unfit"
-    return ""
 
 
 def _surroundings(photo: Floats, mask: Mask) -> Floats:

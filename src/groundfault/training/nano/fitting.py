@@ -48,10 +48,11 @@ class Fitting:
         lambda_neg: float,
         seed: int,
         rivals: float = 1.0,
+        eagerness: float = 1.0,
     ) -> None:
         self.network = network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.learning_rate, self.steps, self.lambda_neg = learning_rate, steps, lambda_neg
-        self.rivals = rivals
+        self.rivals, self.eagerness = rivals, eagerness
         self.rng = np.random.default_rng(seed)
         self.step = 0
         groups: list[dict[str, Any]] = [
@@ -87,7 +88,7 @@ class Fitting:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate * min(1.0, (self.step + 1) / WARM_UP) * pace
         foreground, where, fits = self.network(batch.pictures, batch.masks, batch.ids, batch.asked)
-        parts = loss(foreground, where, fits, batch, self.rivals)
+        parts = loss(foreground, where, fits, batch, rivals=self.rivals, eagerness=self.eagerness)
         total = parts.finding + parts.matching + self.lambda_neg * parts.abstaining
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]

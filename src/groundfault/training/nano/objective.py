@@ -5,7 +5,8 @@ prompts (RobustSeg's counterfactual objective, with CAFE's prompts added). L_seg
 says yes to what is true and no to what nobody would expect, and lets the thing that a phrase is
 true of fit it better than the other things of the picture (the softmax over things that grounding
 models are trained with); L_abstain says no to what tempts. `rivals` is how much it counts that the
-other things are also told no: without it they only have to fit less, as in grounding.
+other things are also told no: without it they only have to fit less, as in grounding. `eagerness`
+is how much a yes counts against a no: detectors weigh their rare positives more.
 """
 
 from __future__ import annotations
@@ -34,7 +35,13 @@ class Loss(NamedTuple):
 
 
 def loss(
-    foreground: Tensor, where: Tensor, fits: Tensor, batch: Batch, rivals: float = 1.0
+    foreground: Tensor,
+    where: Tensor,
+    fits: Tensor,
+    batch: Batch,
+    *,
+    rivals: float = 1.0,
+    eagerness: float = 1.0,
 ) -> Loss:
     """What the network said: foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p)."""
     there = batch.there[:, :, None].float()
@@ -44,7 +51,7 @@ def loss(
     yes = (true.amax(1, keepdim=True) > 0) & (kinds == TRUE)
     easy, tempting = kinds == EASY, kinds == TEMPTING
     matching = (
-        _mean(said, true * there)
+        eagerness * _mean(said, true * there)
         + _mean(said, there * easy.float())
         + _mean(_preference(fits, true, there), yes[:, 0].float())
         + rivals * _mean(said, (1 - true) * there * yes.float())

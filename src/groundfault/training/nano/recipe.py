@@ -54,6 +54,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     lambda_neg: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     rivals: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     """How much it counts that the other things of a picture are told no, besides fitting less."""
+    eagerness: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """How much a yes counts against a no."""
     depictions: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of sculptures that habitual scenes call what they show."""
     seed: Count = 0
@@ -209,8 +211,15 @@ def _run(
         mixtures.append(_replay(stage, pictures["habitual"]))
     if stage.pairs_per_step:
         mixtures.append(_pairs(stage, pictures["surprising"]))
-    fitting = Fitting(network, stage.learning_rate, stage.steps, stage.lambda_neg, stage.seed)
-    fitting.rivals = stage.rivals
+    fitting = Fitting(
+        network,
+        stage.learning_rate,
+        stage.steps,
+        stage.lambda_neg,
+        stage.seed,
+        rivals=stage.rivals,
+        eagerness=stage.eagerness,
+    )
     if part.exists():
         fitting.restore(_load(part, key))
 

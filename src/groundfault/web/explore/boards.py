@@ -13,6 +13,7 @@ from groundfault.errors import UsageError
 from groundfault.reports.page.inputs import RunData, load_runs
 from groundfault.reports.page.sources import Sources
 from groundfault.web.explore.board import Board, Material
+from groundfault.web.explore.comparisons import ComparisonBoard
 from groundfault.web.explore.pairs import PairBoard
 from groundfault.web.explore.quads import QuadBoard
 from groundfault.web.explore.questions import QuestionBoard
@@ -80,6 +81,7 @@ def _board(made_of: Material) -> Board:
         "concepts": ConceptBoard,
         "referring": QueryBoard,
         "replacement-quads": QuadBoard,
+        "phrase-relations": ComparisonBoard,
     }
     if first.protocol.answers == "words":
         source = made_of.sources.of(first)
