@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from groundfault.world.canvas import Canvas, Path, Rgb, mix, paint, skia
+from groundfault.world.canvas import Canvas, Path, Rgb, paint, skia
 from groundfault.world.forms import Bulge, Form, between
 from groundfault.world.relief import Light, Relief, diffuse, highlight, tint
-from groundfault.world.shapes import line, oval, polygon, star
+from groundfault.world.shapes import line, oval, star
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,28 +82,6 @@ PATTERNS: dict[str, Pattern] = {
 # Coats: transparent where they leave the thing as it is.
 
 
-def _ivy(canvas: Canvas, rng: np.random.Generator) -> None:
-    stem, leaf = (0.24, 0.30, 0.12), (0.20, 0.46, 0.17)
-    for x in np.arange(-1.2, 1.3, 0.34):
-        sway = [(float(x) + 0.10 * math.sin(5 * y + 3 * x), y) for y in np.linspace(1.2, -1.2, 9)]
-        canvas.drawPath(line(sway), paint(stem, stroke=0.035))
-        for px, py in sway:
-            for _ in range(3):
-                at = (px + between(rng, -0.17, 0.17), py + between(rng, -0.14, 0.14))
-                tone = mix(leaf, (0.55, 0.75, 0.30), float(rng.random()) * 0.6)
-                shape = _ivy_leaf(*at, between(rng, 0.11, 0.17), rng)
-                canvas.drawPath(shape, paint(tone))
-                canvas.drawPath(shape, paint((0.10, 0.20, 0.07), 0.8, stroke=0.018))
-
-
-def _ivy_leaf(x: float, y: float, size: float, rng: np.random.Generator) -> Path:
-    turn = between(rng, -0.6, 0.6)
-    tips = ((0.0, -1.2), (0.45, -0.3), (1.1, -0.2), (0.6, 0.45), (0.0, 0.3))
-    corners = [*tips, *((-a, b) for a, b in reversed(tips[1:4]))]
-    c, s = math.cos(turn), math.sin(turn)
-    return polygon([(x + size * (a * c - b * s), y + size * (a * s + b * c)) for a, b in corners])
-
-
 def _cracks(canvas: Canvas, rng: np.random.Generator) -> None:
     for _ in range(9):
         x, y, turn = between(rng, -0.8, 0.8), between(rng, -0.9, 0.9), between(rng, 0, 6.28)
@@ -132,7 +110,6 @@ def _crack(
 
 
 COATS: dict[str, Callable[[Canvas, np.random.Generator], None]] = {
-    "overgrown with ivy": _ivy,
     "cracked all over": _cracks,
 }
 

@@ -137,8 +137,8 @@ def _target(
 
 
 def _strong(colours: tuple[str, ...], shown: str) -> tuple[str, ...]:
-    """Colours on which snow, ivy, stripes and glints are seen, as far as a category has any."""
-    faint = ("green", "teal") if shown == "overgrown with ivy" else ("white", "tan", "grey")
+    """Colours on which the new look is seen, as far as a category has any."""
+    faint = ("brown", "tan", "orange") if shown == "wood" else ("white", "tan", "grey")
     return tuple(name for name in colours if name not in faint) or colours
 
 

@@ -55,6 +55,11 @@ COUNTED = (
     "watermelon",
 )
 """Compact things: one of them is never taken for two."""
+MOTTLED = ("soccer ball", "watermelon", "vase")
+"""In a pile their patterns run into each other."""
+FAINT = ("book", "cat", "hat", "pineapple", "suitcase", "turtle", "vase")
+MOST_FAINT = 60
+"""More of these would be so small that one loses them against the ground."""
 CONTEXTS = ("kitchen", "library", "meadow", "street", "snow", "beach", "desert")
 LARGEST = 0.2
 """Share of the picture's side that a thing is wide or high, at most."""
@@ -153,13 +158,16 @@ def most_countable(size_px: int) -> int:
 def draw_count(rng: np.random.Generator, settings: WorldSettings, layout: str = "") -> Intervention:
     """A number of things in a layout ("" draws one): as many small numbers as large ones."""
     layout = layout or tuple(LAYOUTS)[int(rng.integers(len(LAYOUTS)))]
-    allowed = [name for name in COUNTED if name in (settings.categories or COUNTED)]
+    fit = [name for name in COUNTED if layout != "piled" or name not in MOTTLED]
+    allowed = [name for name in fit if name in (settings.categories or fit)]
     if not allowed:
         raise UsageError(f"what can be counted is one of {', '.join(COUNTED)}")
     category = allowed[int(rng.integers(len(allowed)))]
     most = most_countable(settings.size_px)
+    if category in FAINT:
+        most = min(most, MOST_FAINT)
     count = round(LEAST * (most / LEAST) ** float(rng.random()))
-    others = [name for name in COUNTED if _differ(category, name, by_colour=count > MANY)]
+    others = [name for name in fit if _differ(category, name, by_colour=count > MANY)]
     if not others:
         raise UsageError(f"no other thing is easily told from so small a {category}")
     distractor = others[int(rng.integers(len(others)))]

@@ -2,8 +2,9 @@
 
 A changed attribute must be one that nobody has seen on such a thing. So the table lists, for each
 category and direction, the value that people expect and all others that they have met: bananas are
-green and brown too, bears are brown, trees are orange in autumn, walls are overgrown with ivy. So
-are values that a picture of the thing would not show clearly: cracks in a thin lamp.
+green and brown too, bears are brown, trees are orange in autumn, books burn. Also
+listed are values that a picture of the thing would not show clearly: glass before snow, cracks in a
+thin chair.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ USUAL: dict[str, dict[str, Usual]] = {
     },
     "material": {
         **_animals("flesh and blood", "{} are made of flesh and blood", *_BEASTS),
-        "snowman": Usual("snow", ("ice",), "{} are made of snow"),
+        "camel": Usual("flesh and blood", ("wood",), "{} are made of flesh and blood"),
+        "snowman": Usual("snow", ("ice", "marble"), "{} are made of snow"),
         "brick wall": Usual("brick", ("marble", "bronze"), "{} are made of brick"),
         "soccer ball": Usual("leather", (), "{} are often made of leather"),
         "tyre": Usual("rubber", (), "{} are made of rubber"),
@@ -99,26 +101,24 @@ USUAL: dict[str, dict[str, Usual]] = {
         "leopard": Usual("spotted", ("starry",), "{} usually have a spotted pattern"),
     },
     "state": {
-        "apple": Usual("intact", (), _SOUND),
-        "banana": Usual("intact", ("cracked all over",), _SOUND),
-        "pineapple": Usual("intact", ("cracked all over", "overgrown with ivy"), _SOUND),
-        "tomato": Usual("intact", ("cracked all over",), _SOUND),
+        "apple": Usual("intact", ("covered in snow",), _SOUND),
+        "banana": Usual("intact", ("cracked all over", "covered in snow"), _SOUND),
+        "pineapple": Usual("intact", ("cracked all over", "covered in snow"), _SOUND),
+        "tomato": Usual("intact", ("cracked all over", "covered in snow"), _SOUND),
         "book": Usual("intact", ("on fire", "cracked all over"), _SOUND),
         "suitcase": Usual("intact", (), _SOUND),
-        "hat": Usual(
-            "intact", ("covered in snow", "cracked all over", "overgrown with ivy"), _SOUND
-        ),
+        "hat": Usual("intact", ("covered in snow", "cracked all over"), _SOUND),
         "guitar": Usual("intact", ("cracked all over",), _SOUND),
         "soccer ball": Usual("intact", ("covered in snow",), _SOUND),
         "teapot": Usual("intact", ("cracked all over", "on fire"), _SOUND),
         "chair": Usual("intact", ("cracked all over",), _SOUND),
-        "cactus": Usual(
-            "intact", ("covered in snow", "overgrown with ivy", "cracked all over"), _SOUND
-        ),
+        "cactus": Usual("intact", ("covered in snow", "cracked all over"), _SOUND),
     },
     "finish": {
-        **_animals("matte", _MATTE, "elephant", "camel", "polar bear", "dog", "cat", "cow"),
-        **_animals("matte", _MATTE, "cactus", "banana", "snowman", "tyre"),
+        **_animals("matte", _MATTE, "elephant", "camel", "dog", "cat", "cow"),
+        **_animals("matte", _MATTE, "cactus", "banana", "tyre"),
+        "polar bear": Usual("matte", ("see-through",), _MATTE),
+        "snowman": Usual("matte", ("see-through",), _MATTE),
         "tree": Usual("matte", ("mirror-like",), _MATTE),
     },
     "shape": {
