@@ -61,6 +61,11 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 5
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
+SMALL_HOLE = 0.01
+"""Holes of less than this share of a picture are filled whatever is around them, unless others have
+more than `MOST_BESIDE_SMALL` of it."""
+MOST_BESIDE_SMALL = 0.6
+TRACES = "leaves traces"
 LEAST_CHANGE = 18.0
 """The mean colour distance that a new colour must make, in Lab."""
 COLOURLESS = frozenset(
@@ -123,11 +128,12 @@ class ProceduralEditor:
 
     def _objection(self, photo: Floats, region: Mask, request: EditRequest) -> str:
         problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
-        if problem:
+        small = request.kind == "erase" and region.mean() < SMALL_HOLE
+        if problem and not (small and problem == TRACES):
             return problem
         company = company_of(region, request.category, request.others)
         problem = neighbours.objection(request.kind, company)
-        if problem:
+        if problem and not (small and company.touching < MOST_BESIDE_SMALL):
             return problem
         found = fitness.measure(photo, region)
         problem = fitness.objection(request.kind, request.category, found)
@@ -135,7 +141,9 @@ class ProceduralEditor:
         problem = problem or fitness.objection_to_contact(
             request.kind, request.category, contact_with(region, request.others, on=on)
         )
-        return problem or fitness.objection_to_fill(request.kind, found, bool(self.migan))
+        if problem or small:
+            return problem
+        return fitness.objection_to_fill(request.kind, found, bool(self.migan))
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -378,7 +386,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
     if request.kind == "erase" and request.category in LEAVING_TRACES:
-        return "leaves traces"
+        return TRACES
     if request.kind in ("surface", "recolour") and request.value == request.category:
         return "already so"
     return ""
