@@ -43,6 +43,7 @@ PUBLIC = [
     "judge_card",
     "leaderboard",
     "load",
+    "log_run",
     "open_run",
     "parse_answer",
     "propose_phrases",
@@ -51,6 +52,9 @@ PUBLIC = [
     "score",
     "status",
     "sweep",
+    "to_datasets",
+    "to_fiftyone",
+    "to_supervision",
     "train",
 ]
 

@@ -41,12 +41,16 @@ _WHERE = {
     "reader_card": "groundfault.api.judging",
     "leaderboard": "groundfault.api.leaderboard",
     "load": "groundfault.io.sources",
+    "log_run": "groundfault.api.neighbours",
     "open_run": "groundfault.api.result",
     "parse_answer": "groundfault.parsing.answers",
     "report": "groundfault.api.reporting",
     "score": "groundfault.api.scoring",
     "status": "groundfault.runs.status",
     "sweep": "groundfault.api.scoring",
+    "to_datasets": "groundfault.api.neighbours",
+    "to_fiftyone": "groundfault.api.neighbours",
+    "to_supervision": "groundfault.api.neighbours",
     "train": "groundfault.api.training",
 }
 """Public name → the module that has it."""
@@ -76,6 +80,7 @@ __all__ = [
     "judge_card",
     "leaderboard",
     "load",
+    "log_run",
     "open_run",
     "parse_answer",
     "propose_phrases",
@@ -84,6 +89,9 @@ __all__ = [
     "score",
     "status",
     "sweep",
+    "to_datasets",
+    "to_fiftyone",
+    "to_supervision",
     "train",
 ]
 
@@ -97,6 +105,7 @@ if TYPE_CHECKING:
     from groundfault.api.exploring import explore
     from groundfault.api.judging import judge, judge_card, reader_card
     from groundfault.api.leaderboard import leaderboard
+    from groundfault.api.neighbours import log_run, to_datasets, to_fiftyone, to_supervision
     from groundfault.api.proposing import propose_phrases
     from groundfault.api.reporting import report
     from groundfault.api.result import Result, open_run

@@ -354,3 +354,5 @@ def test_a_hub_folder_says_what_its_columns_are(recipe: Recipe, tmp_path: Path) 
     file = said["distribution"][0]
     content = (hub / file["contentUrl"]).read_bytes()
     assert hashlib.sha256(content).hexdigest() == file["sha256"]
+    named = f"- config_name: release-{file['sha256'][:8]}\n"
+    assert named in (hub / "README.md").read_text()

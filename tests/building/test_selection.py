@@ -16,7 +16,8 @@ from groundfault.building.denied import Denied, denied_word
 from groundfault.building.mining.cafe import CafeSettings, mine
 from groundfault.building.mining.exclusions import Exclusions, ids_of
 from groundfault.building.mining.selection import candidate_id, measure, seed_of
-from groundfault.building.records import Candidate
+from groundfault.building.proposals.rules import propose
+from groundfault.building.records import Candidate, Proposal
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io.coco_photographs import read
 from groundfault.io.masks import encode
@@ -110,6 +111,19 @@ def test_several_of_a_category_and_caps() -> None:
     found, dropped = mined(*[photo(FITTING, number=str(k)) for k in range(5)], per_class=2)
     assert [each.photograph.id for each in found[::3]] == ["0", "1"]
     assert dropped == {"enough of its category": 9}
+
+
+def test_one_target_is_edited_twice_with_different_values() -> None:
+    found, _ = mined(photo(FITTING), edits_per_target=2)
+    assert len({each.id for each in found}) == 6
+    for task in ("SM", "CC", "OC"):
+        first, second = (propose(each) for each in found if each.task == task)
+        assert isinstance(first, Proposal) and isinstance(second, Proposal)
+        assert first.value != second.value
+    alone, _ = mined(photo(FITTING))
+    assert propose(alone[0]) == propose(found[0])  # the first is the same as without a second
+    with pytest.raises(UsageError, match="edits_per_target"):
+        mined(photo(FITTING), edits_per_target=0)
 
 
 def test_the_limit_ends_the_reading() -> None:

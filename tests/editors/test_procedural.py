@@ -318,6 +318,11 @@ def test_what_does_not_suit_is_refused() -> None:
         "place does not suit"
     )
     assert reason(image, mask, request("move", category="oven")) == "fixed in its place"
+    assert reason(image, mask, request("surface", "zebra", category="clock")) == (
+        "defined by its parts"
+    )
+    assert reason(image, mask, request("recolour", "red", category="laptop")) == "many colours"
+    assert reason(image, mask, request("recolour", "grey")) == "already so"
     pieces = mask.copy()
     pieces[:, 88:104] = False
     assert reason(image, pieces, request("material", "gold")) == "occluded"
@@ -332,7 +337,12 @@ def test_what_does_not_suit_is_refused() -> None:
     parted[:, :95], parted[:, 95:] = (220, 40, 30), (20, 60, 200)
     assert reason(parted, small, request("erase")) == "surroundings too busy"
     grey = np.repeat(image[..., :1], 3, -1)
+    sepia = (grey * np.array([1, 0.8, 0.55])).astype(np.uint8)
     assert reason(grey, mask, request("recolour", "red")) == "no colours"
+    assert reason(sepia, mask, request("recolour", "red")) == "no colours"
+    slats = np.where((mask & (np.arange(SIZE[1]) % 12 < 7))[..., None], image[120, 220], image)
+    slats = slats.astype(np.uint8)
+    assert reason(slats, mask, request("recolour", "red", category="chair")) == "seen through"
 
 
 def test_what_others_hide_goes_nowhere() -> None:
@@ -363,6 +373,20 @@ def test_places_have_their_horizon_where_the_stance_asks_for_it() -> None:
     assert 0 < standing.horizon_px < foot and lying.horizon_px < 0 < foot < flying.horizon_px
     steep = view_of(np.ascontiguousarray(mask.T), "bowl", "lying")
     assert steep and steep.camera_m / steep.object_m > 0.9  # a round bowl is seen from above
+
+
+def test_windows_stay_as_they_are_where_a_car_is_covered() -> None:
+    image, mask = photograph()
+    window = np.zeros(SIZE, bool)
+    window[95:115, 85:110] = True
+    image[window] = (30, 36, 44)
+    editor = ProceduralEditor(filters=False)
+    car = editor.perform(image, mask, request("surface", "dalmatian", category="car"))
+    bear = editor.perform(image, mask, request("surface", "dalmatian", category="bear"))
+    assert isinstance(car, Edited) and isinstance(bear, Edited)
+    inner = core(window, 3)
+    apart = [np.abs(found.image[inner].astype(int) - image[inner]).mean() for found in (car, bear)]
+    assert apart[0] < 8 and 2 * apart[0] < apart[1]
 
 
 def test_a_fill_that_invents_something_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

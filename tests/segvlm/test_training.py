@@ -15,7 +15,7 @@ import pytest
 from tests.models.conftest import picture
 from tests.segvlm.processes import as_rank, ended, forked, free_port, kill_this
 
-from groundfault.errors import DataError, UsageError
+from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.masks import decode
 from groundfault.io.sources import load
@@ -41,6 +41,7 @@ from groundfault.training.segvlm.recipe import (  # noqa: E402
     Model,
     Optimiser,
     Recipe,
+    key_of,
 )
 from groundfault.training.segvlm.training import Watch, make_pupil, read_data  # noqa: E402
 
@@ -177,6 +178,21 @@ def test_micro_batches_and_memory_that_runs_out_change_nothing(
     for name, value in whole.trained.items():
         assert torch.allclose(value, short.trained[name], atol=1e-5), name
     assert short.state()["micro_batch"] == 4
+
+    short.cluster.sharded = True  # the others would wait for this process in the middle of a layer
+    short.micro_batch, sizes[:] = 16, []
+    with pytest.raises(GroundfaultError, match=r"Lower optimiser\.micro_batch .* --resume"):
+        short.take_step()
+    smaller, faster = (
+        msgspec.structs.replace(wanted.optimiser, **change)
+        for change in ({"micro_batch": 4}, {"learning_rate": 1.0})
+    )
+    keys = [
+        key_of(msgspec.structs.replace(wanted, optimiser=each), (), "")
+        for each in (wanted.optimiser, smaller, faster)
+    ]
+    assert keys[0] == keys[1] != keys[2]
+    short.cluster.sharded = False
 
     def broken(asked: Any) -> Any:
         raise RuntimeError("shapes do not fit")

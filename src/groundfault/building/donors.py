@@ -28,7 +28,7 @@ __all__ = ["categories", "read_donors", "write_donors"]
 
 MOST = 60
 """Things of a category that are kept."""
-SMALLEST, LARGEST = 0.01, 0.6
+SMALLEST, LARGEST = 0.002, 0.6
 """Shares of a photograph that a thing must have."""
 
 

@@ -75,8 +75,8 @@ def write_hub_folder(
     path = place / DATA
     path.parent.mkdir(parents=True)
     _write_table(path, candidates, file_of)
-    write_bytes(place / "README.md", _card(released, len(candidates)).encode())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    write_bytes(place / "README.md", _card(released, len(candidates), digest).encode())
     write_json(place / "croissant.json", _croissant(released, digest, published))
 
 
@@ -141,8 +141,9 @@ def _mask(mask: Rle | None) -> dict[str, Any]:
     return {"size": [], "counts": ""} if mask is None else {**mask, "size": list(mask["size"])}
 
 
-def _card(released: Benchmark, count: int) -> str:
-    """README.md; its head is what the hub reads."""
+def _card(released: Benchmark, count: int, digest: str) -> str:
+    """README.md; its head is what the hub reads. `datasets` keeps what it has read by the names of
+    folder and configuration: of two releases it would give the first twice, had they one name."""
     card = released.card
     size = next(name for most, name in SIZES if count < most)
     kinds = {"exam": "visual-question-answering"}.get(card.protocol, "image-segmentation")
@@ -154,7 +155,7 @@ task_categories: [{kinds}]
 tags: [counterfactual, hallucination, groundfault]
 size_categories: ['{size}']
 configs:
-- config_name: default
+- config_name: release-{digest[:8]}
   data_files:
   - split: test
     path: {DATA}

@@ -324,7 +324,10 @@ class _Pipeline:
         """The function that mines for this benchmark, and its settings."""
         name = self.recipe.benchmark
         module = import_module(f"groundfault.building.mining.{name}")
-        given = {"seed": self.recipe.seed, "limit": self.recipe.limit, **self.recipe.mine}
+        given = {"seed": self.recipe.seed, "limit": self.recipe.limit}
+        if self.recipe.propose.by == "rules" and name != "reactbench":  # nobody is paid
+            given["edits_per_target"] = 2
+        given |= self.recipe.mine
         return module.mine, convert_settings(given, module.SETTINGS)
 
     def _photographs(self) -> Iterator[Photograph]:
@@ -394,7 +397,7 @@ class _Pipeline:
         )
 
 
-MINING = 2
+MINING = 3
 """The version of what mining does under the same settings; another one makes earlier candidates
 stale."""
 

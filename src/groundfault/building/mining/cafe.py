@@ -40,6 +40,8 @@ class CafeSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True
     tasks: tuple[Literal["SM", "CC", "OC"], ...] = ("SM", "CC", "OC")
     kinds: Literal["all", "one"] = "all"
     """Every kind of edit for every instance, or one that is drawn for it."""
+    edits_per_target: int = 1
+    """Of one kind, each with another value; 2 where rules propose, which costs nothing."""
     context_beside_others: bool = True
     """Take targets beside others of their category for CC, whatever `several` says: what is around
     the target goes, and the others with it."""
@@ -57,8 +59,10 @@ def mine(
 ) -> Iterator[Candidate]:
     """Candidates, photograph by photograph in their order. `facts` has the target's share of the
     area, the edges it touches, how many of its category there are, and whose mask it has."""
-    if not settings.tasks or settings.annotator < 1:
-        raise UsageError("CAFE: give at least one task, and annotator 1 or more")
+    if not settings.tasks or settings.annotator < 1 or settings.edits_per_target < 1:
+        raise UsageError(
+            "CAFE: give at least one task, and annotator and edits_per_target 1 or more"
+        )
     targets = Targets(settings, on_drop)
     for photograph in photographs:
         if targets.complete:
@@ -91,7 +95,8 @@ def _of_photograph(photograph: Photograph, targets: Targets[CafeSettings]) -> It
         targets.drop((candidate_id(photograph, thing.id, task) for task in alone), others)
         facts = {**target.facts, "annotator": str(settings.annotator)}
         for task in anyway:
-            yield from targets.give(photograph, target.thing, task, facts)
+            times = settings.edits_per_target
+            yield from targets.give_several(photograph, target.thing, task, facts, times)
 
 
 def _apart(

@@ -26,6 +26,7 @@ from groundfault.building.mining.selection import (
     trouble_with,
 )
 from groundfault.building.records import Candidate, Dropped
+from groundfault.errors import UsageError
 from groundfault.io.masks import RLEMask, mask_box
 from groundfault.io.photographs import Photograph, Thing, spoken
 
@@ -43,6 +44,9 @@ class HallusegSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=
     """Of an expression, unless none has so many; "yep" says nothing."""
     bare_categories: bool = True
     """Take things without an expression by their category."""
+    edits_per_target: int = 1
+    """Replacements of one thing, each by another; 2 where rules propose, which costs nothing. The
+    paper has one."""
     told_by_side: bool = True
     """Of two of a category without expressions, one in each half of the picture, take "left …" and
     "right …": neither name fits the other one when its own is replaced."""
@@ -58,6 +62,8 @@ def mine(
 ) -> Iterator[Candidate]:
     """Candidates, photograph by photograph in their order. `facts` has `kind` ("referring" or
     "reasoning"), the chosen `expression` or `question`, and what was measured of the target."""
+    if settings.edits_per_target < 1:
+        raise UsageError(f"edits_per_target {settings.edits_per_target}: give 1 or more")
     targets = Targets(settings, on_drop)
     for photograph in photographs:
         if targets.complete:
@@ -92,7 +98,8 @@ def _of_photograph(
             continue
         taken += 1
         told = _with_words_first(decent, facts)
-        yield from targets.give(photograph, told, "replacement", {**target.facts, **facts})
+        known, times = {**target.facts, **facts}, settings.edits_per_target
+        yield from targets.give_several(photograph, told, "replacement", known, times)
 
 
 def _with_words_first(thing: Thing, facts: dict[str, str]) -> Thing:

@@ -237,6 +237,18 @@ class Targets(Generic[S]):
         self._of_class[category] += 1
         return None
 
+    def give_several(
+        self, photograph: Photograph, target: Thing, task: Task, facts: dict[str, str], times: int
+    ) -> Iterator[Candidate]:
+        """A candidate for each of several edits of one target. Their facts say which of how many it
+        is, and what all of them draw from, so that no two are given the same."""
+        first = candidate_id(photograph, target.id, task)
+        shared = f"{seed_of(first, self.settings.seed)} {first}"
+        for number in range(1, times + 1):
+            part = target.id if number == 1 else f"{target.id}.{number}"
+            told = {"edit": str(number), "edits": str(times), "draw": shared} if times > 1 else {}
+            yield from self.give(photograph, target, task, {**facts, **told}, part)
+
     def give(
         self,
         photograph: Photograph,

@@ -43,7 +43,7 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 3
+VERSION = 4
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
@@ -118,21 +118,30 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     of = usual(category)
     if of is None:
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
-    rng = random.Random(f"{candidate.seed} {candidate.id}")
+    rng = random.Random(candidate.facts.get("draw") or f"{candidate.seed} {candidate.id}")
     broken, found = "", list[Proposal]()
+    number, times = _which_edit(candidate)
     most = 1 + (ALTERNATIVES if candidate.task in ("replacement", "tracing") else 0)
     drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
-    for proposal in itertools.islice(drawn, TRIED):
+    for proposal in itertools.islice(drawn, times * TRIED):
         wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
         if wrong:
             broken = f"{wrong[0].rule}: {wrong[0].found}"
             continue
-        found.append(proposal)
-        if len(found) >= most:
+        if times == 1 or all(proposal.value != other.value for other in found):
+            found.append(proposal)
+        if len(found) >= times * most:
             break
-    if found:
-        return msgspec.structs.replace(found[0], alternatives=tuple(found[1:]))
+    own = found[number - 1 :: times]
+    if own:
+        return msgspec.structs.replace(own[0], alternatives=tuple(own[1:]))
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
+
+
+def _which_edit(candidate: Candidate) -> tuple[int, int]:
+    """Which of how many edits of its target a candidate is: all draw from one list, in turn."""
+    facts = candidate.facts
+    return int(facts.get("edit", "1")), int(facts.get("edits", "1"))
 
 
 def _shuffled(names: Iterable[str], known: Collection[str] | None, rng: random.Random) -> list[str]:

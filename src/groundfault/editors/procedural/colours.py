@@ -7,7 +7,7 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 
-__all__ = ["PAINTS", "recoloured"]
+__all__ = ["PAINTS", "changed_by", "recoloured", "vividness"]
 
 PAINTS: dict[str, tuple[float, float, float]] = {
     "red": (42, 52, 32),
@@ -28,8 +28,24 @@ NEUTRAL = 11.0
 """Things of less chroma are grey: all of them takes the new colour."""
 
 
-def recoloured(fore: Floats, mask: Mask, colour: str) -> Floats:
-    """An object's colours with those of its main colour changed to another."""
+def vividness(photo: Floats) -> float:
+    """How strong a photograph's strongest colours are: 1 as paint is, less in dull light."""
+    lab = cv2.cvtColor(
+        cv2.resize(photo, (160, 120), interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2LAB
+    )
+    strongest = float(np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 97))
+    return float(np.clip(strongest / 45, 0.6, 1.0))
+
+
+def changed_by(before: Floats, after: Floats, mask: Mask) -> float:
+    """The mean colour distance between two pictures of an object, in Lab."""
+    labs = [cv2.cvtColor(floats(picture), cv2.COLOR_RGB2LAB)[mask] for picture in (before, after)]
+    return float(np.linalg.norm(labs[0] - labs[1], axis=1).mean())
+
+
+def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> Floats:
+    """An object's colours with those of its main colour changed to another, as `vivid` as others of
+    the photograph are."""
     lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
     lightness, hues = lab[..., 0], lab[..., 1:]
     share = _main_share(lab, mask)
@@ -40,7 +56,7 @@ def recoloured(fore: Floats, mask: Mask, colour: str) -> Floats:
     target = middle + float(np.clip(usual - middle, -reach, reach))
     light = _rescaled(lightness, middle, target)
     strength = np.clip(light / max(target, 8.0), 0, 1.25) * np.clip((99 - light) / 14, 0, 1)
-    wanted = floats([a, b]) * strength[..., None]
+    wanted = floats([a, b]) * vivid * strength[..., None]
     fine = hues - cv2.GaussianBlur(hues, (0, 0), 4)  # wear and grain of the old colour
     new = np.dstack([light, wanted + 0.25 * fine])
     mixed = lab + share[..., None] * (new - lab)

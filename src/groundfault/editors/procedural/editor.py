@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from groundfault.editors.procedural import fitness, materials, neighbours, surfaces
-from groundfault.editors.procedural.colours import recoloured
+from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
 from groundfault.editors.procedural.filling import fill, shadow_of
@@ -23,6 +23,8 @@ from groundfault.editors.procedural.relief import (
     extent_px,
     greyness,
     illuminant,
+    is_toned,
+    luma,
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
@@ -32,10 +34,15 @@ from groundfault.editors.procedural.repertoire import (
     HEIGHTS_M,
     KINDS,
     LEAVING_TRACES,
+    LIVING,
     MADE_OF_PARTS,
+    MANY_COLOURED,
     MATERIALS,
     NOT_STANDING,
     PLACES,
+    PRINTABLE,
+    SCULPTED,
+    SMOOTH_FACED,
     STANCES,
     SUPPORTS,
     SURFACES,
@@ -54,7 +61,13 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 5
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
-COLOURED = ("surface", "material", "recolour")
+SMALL_HOLE = 0.01
+"""Holes of less than this share of a picture are filled whatever is around them, unless others have
+more than `MOST_BESIDE_SMALL` of it."""
+MOST_BESIDE_SMALL = 0.6
+TRACES = "leaves traces"
+LEAST_CHANGE = 18.0
+"""The mean colour distance that a new colour must make, in Lab."""
 COLOURLESS = frozenset(
     {
         "zebra",
@@ -114,12 +127,13 @@ class ProceduralEditor:
         return self._made(image, photo, region, request)
 
     def _objection(self, photo: Floats, region: Mask, request: EditRequest) -> str:
-        problem = _unsuited(request, greyness(photo))
-        if problem:
+        problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
+        small = request.kind == "erase" and region.mean() < SMALL_HOLE
+        if problem and not (small and problem == TRACES):
             return problem
         company = company_of(region, request.category, request.others)
         problem = neighbours.objection(request.kind, company)
-        if problem:
+        if problem and not (small and company.touching < MOST_BESIDE_SMALL):
             return problem
         found = fitness.measure(photo, region)
         problem = fitness.objection(request.kind, request.category, found)
@@ -127,7 +141,9 @@ class ProceduralEditor:
         problem = problem or fitness.objection_to_contact(
             request.kind, request.category, contact_with(region, request.others, on=on)
         )
-        return problem or fitness.objection_to_fill(request.kind, found, bool(self.migan))
+        if problem or small:
+            return problem
+        return fitness.objection_to_fill(request.kind, found, bool(self.migan))
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -159,6 +175,7 @@ class ProceduralEditor:
             tint=illuminant(photo),
             blur=blur_px(photo, grown(mask, 2)),
             seed=request.seed,
+            living=request.category in LIVING,
         )
         return _over(photo, edge, box, new)
 
@@ -178,9 +195,15 @@ class ProceduralEditor:
         )
         return _over(photo, edge, box, new)
 
-    def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+    def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         mask, edge, box = _cut_out(photo, region)
-        return _over(photo, edge, box, recoloured(edge.fore[box], mask[box], request.value))
+        old = edge.fore[box]
+        if self.filters and request.value == "white" and np.median(luma(old)[mask[box]]) < 0.2:
+            return refused("too dark")
+        new = recoloured(old, mask[box], request.value, vivid=vividness(photo))
+        if self.filters and changed_by(old, new, mask[box]) < LEAST_CHANGE:
+            return refused("already so")
+        return _over(photo, edge, box, new)
 
     # ---- what is around it
 
@@ -342,12 +365,18 @@ def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     return ""
 
 
-def _unsuited(request: EditRequest, grey: float) -> str:
+def _unsuited(request: EditRequest, colourless: bool) -> str:
     """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
-    if grey > 0.6 and request.kind in COLOURED and request.value not in COLOURLESS:
+    if colourless and request.kind in fitness.COLOURED and request.value not in COLOURLESS:
         return "no colours"
-    if request.kind in ("surface", "material") and request.category in MADE_OF_PARTS:
+    if request.kind == "surface" and request.category in MADE_OF_PARTS - PRINTABLE | SMOOTH_FACED:
         return "defined by its parts"
+    if request.kind == "material" and request.category in MADE_OF_PARTS - SCULPTED:
+        return "defined by its parts"
+    if request.value == "ice" and request.category in LIVING | SCULPTED:
+        return "too fine for ice"
+    if request.kind == "recolour" and request.category in MANY_COLOURED:
+        return "many colours"
     if request.kind == "context" and request.category not in STANCES:
         return "does not stand on the ground"
     if request.kind == "context" and request.value not in suited_places(request.category):
@@ -357,7 +386,7 @@ def _unsuited(request: EditRequest, grey: float) -> str:
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
     if request.kind == "erase" and request.category in LEAVING_TRACES:
-        return "leaves traces"
+        return TRACES
     if request.kind in ("surface", "recolour") and request.value == request.category:
         return "already so"
     return ""

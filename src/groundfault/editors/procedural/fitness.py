@@ -8,6 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 import scipy.ndimage as ndi
+from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import (
     Floats,
@@ -21,7 +22,16 @@ from groundfault.editors.procedural.edges import (
 )
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
-from groundfault.editors.procedural.repertoire import BOXES, MOST_SOLID, PROPORTIONS, STANCES
+from groundfault.editors.procedural.repertoire import (
+    ALONE,
+    BOXES,
+    KNOWN_BY_PIECES,
+    LIVING,
+    MOST_SOLID,
+    PROPORTIONS,
+    SLATTED,
+    STANCES,
+)
 
 __all__ = [
     "Measures",
@@ -36,6 +46,7 @@ __all__ = [
     "tallness_of",
 ]
 
+COLOURED = ("surface", "material", "recolour")
 SMALLEST_PX = 400
 LOOSER = 1.3
 BANDS = 14
@@ -68,6 +79,8 @@ class Measures(NamedTuple):
     """The radius of the largest disc inside, as a share of its extent: 0.5 for a disc."""
     brightness: float
     """The median display value, 0 to 1."""
+    lit: float
+    """What its brighter third exceeds: of a zebra, its white."""
     burnt: float
     """The share of its pixels that are white or black without detail."""
     blur_px: float
@@ -96,6 +109,8 @@ class Measures(NamedTuple):
     cut_side: float
     """The share of its height that lies at the picture's left or right border, where drawn outlines
     end some pixels early."""
+    through: float
+    """The share of its pixels whose colours are rather those of its surroundings."""
     rise: float
     """How far its lower outline rises towards its ends, as a share of its height."""
 
@@ -114,6 +129,7 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         pieces=float(1 - sizes.max() / sizes.sum()),
         thickness=float(depth_inside(mask).max() / size),
         brightness=float(np.median(values)),
+        lit=float(np.percentile(values, 65)),
         burnt=float(((values < 0.03) | (values > 0.985)).mean()),
         blur_px=blur_px(photo, grown(inner if inner.any() else mask, 2)),
         contrast=_contrast(lab, mask),
@@ -127,6 +143,7 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         cut_low=_cut_low(mask),
         cut=_cut(mask),
         cut_side=_cut_side(mask),
+        through=_through(lab, inner if inner.any() else mask, ring),
         rise=_rise(mask),
     )
 
@@ -264,6 +281,28 @@ def _cut(mask: Mask) -> float:
     return float(border / max(border + outline, 1))
 
 
+def _through(lab: Floats, inner: Mask, ring: Mask) -> float:
+    if not ring.any():
+        return 0.0
+    within, without = (_bins(lab[where]) for where in (inner, ring))
+    counts = [
+        ndi.gaussian_filter(_counted(bins), 0.8) / max(len(bins), 1) for bins in (within, without)
+    ]
+    at = tuple(within.T)
+    return float((counts[1][at] > counts[0][at]).mean())
+
+
+def _bins(lab: Floats) -> NDArray[np.int64]:
+    return np.asarray(
+        np.clip((lab / floats([8, 6, 6]) + floats([0, 16, 16])).astype(int), 0, 31), np.int64
+    )
+
+
+def _counted(bins: NDArray[np.int64]) -> Floats:
+    flat = np.ravel_multi_index(tuple(bins.T), (32, 32, 32))
+    return floats(np.bincount(flat, minlength=32**3).reshape(32, 32, 32))
+
+
 def _cut_side(mask: Mask) -> float:
     rows, _ = box_of(mask)
     sides = mask[rows, :5].any(1).mean(), mask[rows, -5:].any(1).mean()
@@ -284,14 +323,18 @@ def objection(kind: str, category: str, found: Measures) -> str:
     if general or kind == "none":
         return general
     loose = LOOSER if kind in ("add", "move", "replace") else 1.0  # others tell what hides it
-    if kind not in ("erase", "recolour") and not is_whole(
-        category, found.solidity, found.tallness, loose
+    if _has_to_be_whole(kind, category) and not is_whole(
+        category, found.solidity, found.tallness, loose, alone=kind == "context"
     ):
         return "occluded"
+    if kind in (*COLOURED, "context") and _is_seen_through(kind, category, found):
+        return "seen through"
+    if kind == "surface" and category in LIVING and found.brightness < 0.18:
+        return "too dark"
+    if kind in ("surface", "material") and category in LIVING and found.pattern > 0.42:
+        return "patterned already"
     if kind == "context" and category in BOXES and found.rise > MOST_RISE:
         return "seen from above"
-    if kind == "context" and category == "potted plant" and found.unrest > 2.1:
-        return "seen through"
     if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
         return "does not fly"
     return {
@@ -306,16 +349,38 @@ def objection(kind: str, category: str, found: Measures) -> str:
     }[kind](found)
 
 
-def is_whole(category: str, solidity: float, tallness: float, loose: float = 1.0) -> bool:
+def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
+    """Whether what is behind an object shows: slats may go to another place with it, glass may
+    not."""
+    if kind == "context" and category in ("bench", "chair"):
+        return False
+    return found.through > SLATTED.get(category, 1.0)
+
+
+def _has_to_be_whole(kind: str, category: str) -> bool:
+    """Whether a piece of a thing does not suit: few are recognised without their own colours."""
+    if kind in ("surface", "material"):
+        return category not in KNOWN_BY_PIECES
+    return kind not in ("erase", "recolour")
+
+
+def is_whole(
+    category: str, solidity: float, tallness: float, loose: float = 1.0, *, alone: bool = False
+) -> bool:
     """Whether a silhouette is one that a whole thing of its category has: of what others hide,
-    hulls are hollow and proportions odd. `loose` widens what is usual."""
-    least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
+    hulls are hollow and proportions odd. `loose` widens what is usual; a thing that will be `alone`
+    is looked at more closely."""
+    usual = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
+    least, low, high = ALONE.get(category, usual) if alone else usual
     most = min(MOST_SOLID.get(category, 1.0) * (0.97 + 0.03 * loose), 1.0)
     return least / loose <= solidity <= most and low / loose <= tallness <= high * loose
 
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
+    if kind in ("surface", "material"):
+        most = 0.35 if category in LIVING else 0.6
+        return "occluded" if found.front > 0.25 or found.any > most else ""
     if kind != "context":
         return ""
     if found.people > 0.03:
@@ -341,7 +406,7 @@ def _is_in_the_sky(found: Measures) -> bool:
 
 
 def _to_paint(found: Measures) -> str:
-    if found.brightness < 0.20:
+    if found.lit < 0.16:
         return "too dark"
     if found.burnt > 0.25:
         return "burnt out"
@@ -349,7 +414,7 @@ def _to_paint(found: Measures) -> str:
         return "blurred"
     if found.thickness < 0.12:
         return "too thin"
-    if found.pattern > 0.42:
+    if found.pattern > 0.5:
         return "patterned already"
     if found.contrast < 0.55:
         return "outline unclear"
@@ -357,7 +422,7 @@ def _to_paint(found: Measures) -> str:
 
 
 def _to_recolour(found: Measures) -> str:
-    if found.brightness < 0.12:
+    if found.lit < 0.18:
         return "too dark"
     if found.contrast < 0.5:
         return "outline unclear"

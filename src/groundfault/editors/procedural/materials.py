@@ -83,7 +83,7 @@ def _marble(body: Body) -> Floats:
 
 
 def _granite(body: Body) -> Floats:
-    speckle = 0.55 * body.noise(3.0, 1, 2) + 0.35 * body.noise(9, 2, 2)
+    speckle = 0.42 * body.noise(3.0, 1, 2) + 0.30 * body.noise(9, 2, 2)
     stone = ramp(
         speckle,
         (-1.6, (0.20, 0.19, 0.19)),
@@ -204,5 +204,5 @@ def recast(
     value = np.clip(0.50 * (0.5 + 0.5 * shade) + 0.56 * lit + 0.35 * crease, 0, 1.1)
     cavity = np.clip(-crease * 1.6, 0, 1)
     body = Body(n, value, cavity, height, size_px, seed, behind)
-    brightness = np.clip(float(np.median(luma(fore)[mask])) / 0.42, 0.6, 1.15) ** 0.5
+    brightness = np.clip(float(np.median(luma(fore)[mask])) / 0.42, 0.6, 1.35) ** 0.5
     return np.asarray(np.clip(SUBSTANCES[material](body) * tint * brightness, 0, 1), np.float32)

@@ -24,6 +24,7 @@ __all__ = [
     "greyness",
     "illuminant",
     "inflate",
+    "is_toned",
     "light_of",
     "linear",
     "luma",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 LUMA = np.array([0.2126, 0.7152, 0.0722], np.float32)
+TONED = 2.0
+"""The mean distance in Lab from a curve through its greys that a toned photograph keeps to."""
 LARGEST_SYSTEM = 30_000
 """Unknowns that are solved for at once; larger objects are seen at a smaller scale."""
 
@@ -245,6 +248,17 @@ def greyness(photo: Floats) -> float:
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
     colourful = np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 95)
     return float(np.clip(1 - colourful / 8, 0, 1))
+
+
+def is_toned(photo: Floats) -> bool:
+    """Whether a photograph has one colour in several brightnesses, as sepia prints have: then its
+    hues follow from its greys."""
+    small = cv2.resize(photo, (160, 120), interpolation=cv2.INTER_AREA)
+    lab = cv2.cvtColor(small, cv2.COLOR_RGB2LAB).reshape(-1, 3)
+    light = lab[:, 0] / 50 - 1
+    powers = np.stack([np.ones_like(light), light, light**2], 1)
+    left = lab[:, 1:] - powers @ np.linalg.lstsq(powers, lab[:, 1:], rcond=None)[0]
+    return bool(np.linalg.norm(left, axis=1).mean() < TONED)
 
 
 def blur_px(photo: Floats, where: Mask) -> float:

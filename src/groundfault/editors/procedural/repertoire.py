@@ -4,6 +4,7 @@ tall things are, and which of them no surface or material suits. Nothing heavy i
 from __future__ import annotations
 
 __all__ = [
+    "ALONE",
     "BOXES",
     "BUILT_IN",
     "COLOURS",
@@ -11,14 +12,21 @@ __all__ = [
     "FIXED",
     "HEIGHTS_M",
     "KINDS",
+    "KNOWN_BY_PIECES",
     "LEAVING_TRACES",
     "LENGTHS_M",
+    "LIVING",
     "MADE_OF_PARTS",
+    "MANY_COLOURED",
     "MATERIALS",
     "MOST_SOLID",
     "NOT_STANDING",
     "PLACES",
+    "PRINTABLE",
     "PROPORTIONS",
+    "SCULPTED",
+    "SLATTED",
+    "SMOOTH_FACED",
     "STANCES",
     "SUPPORTS",
     "SURFACES",
@@ -89,6 +97,14 @@ COLOURS = (
 )
 """Colours that a thing can be given, its light and shade kept."""
 
+PRINTABLE = frozenset({"donut", "keyboard", "remote", "sandwich"})
+"""Categories that are known by their parts, and whose parts a print over all of it leaves."""
+
+SCULPTED = frozenset(
+    {"banana", "bowl", "broccoli", "carrot", "donut", "keyboard", "remote", "sandwich"}
+)
+"""Categories that are known by their parts, also when all of it is of one substance."""
+
 MADE_OF_PARTS = frozenset(
     {
         "banana",
@@ -151,12 +167,12 @@ _STANDING = (
     *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
     *("bus", "car", "motorcycle", "train", "truck"),
     *("bed", "bench", "chair", "couch", "oven", "refrigerator", "toilet"),
-    *("fire hydrant", "parking meter", "potted plant", "suitcase", "vase"),
+    *("fire hydrant", "parking meter", "suitcase", "vase"),
 )
 _LYING = (
-    *("apple", "banana", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
+    *("apple", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
     *("microwave", "toaster"),
-    *("book", "cell phone", "keyboard", "laptop", "mouse", "remote", "tv"),
+    *("book", "cell phone", "keyboard", "laptop", "mouse", "remote"),
     *("backpack", "bottle", "clock", "frisbee", "handbag", "scissors", "skateboard", "snowboard"),
     *("stop sign", "surfboard", "teddy bear", "tie", "toothbrush"),
 )
@@ -177,7 +193,6 @@ TABLEWARE_M = 0.4
 LENGTHS_M = {
     "apple": 0.08,
     "backpack": 0.5,
-    "banana": 0.22,
     "book": 0.22,
     "bottle": 0.27,
     "bowl": 0.2,
@@ -206,7 +221,6 @@ LENGTHS_M = {
     "tie": 0.9,
     "toaster": 0.3,
     "toothbrush": 0.18,
-    "tv": 0.8,
 }
 """How long what lies is, seen from above."""
 
@@ -285,24 +299,88 @@ PROPORTIONS = {
     ),
     **dict.fromkeys(("car", "bus", "train", "truck"), (0.84, 0.25, 1.7)),
     **dict.fromkeys(("book", "cake", "clock", "suitcase", "toaster", "bottle", "vase"), _BOX),
-    **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
+    **dict.fromkeys(("apple", "orange", "sports ball"), (0.92, 0.75, 1.35)),
     **dict.fromkeys(("cup", "handbag", "backpack"), (0.82, 0.3, 2.5)),
     **dict.fromkeys(("bowl", "donut", "pizza"), (0.88, 0.3, 1.5)),
     **dict.fromkeys(("airplane", "bird", "kite"), (0.25, 0.1, 4.0)),
     **dict.fromkeys(("bench", "boat", "chair", "umbrella"), (0.62, 0.2, 3.0)),
     "elephant": (0.68, 0.5, 1.6),
-    "parking meter": (0.6, 3.0, 12.0),
     "fire hydrant": (0.75, 1.0, 3.5),
     "giraffe": (0.40, 1.0, 5.0),
-    "refrigerator": (0.93, 1.2, 4.0),
+    "refrigerator": (0.86, 1.2, 4.0),
     "stop sign": (0.90, 0.8, 1.25),
-    "toilet": (0.82, 0.9, 2.3),
+    "toilet": (0.82, 0.6, 2.3),
 }
 """The least share of its convex hull, and the least and greatest height over width, that a whole
 thing of a category has in photographs."""
 
+ALONE = {
+    **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
+    "parking meter": (0.6, 3.0, 12.0),
+    "refrigerator": (0.93, 1.2, 4.0),
+    "toilet": (0.82, 0.9, 2.3),
+}
+"""The same, for what is put into another place: there a missing piece is seen at once, and so is
+that a wall or a pole is no longer there."""
+
 BOXES = frozenset({"bed", "bus", "car", "couch", "microwave", "oven", "train", "truck"})
 """Categories whose lower edge is straight and lies on the ground."""
+
+SLATTED = {
+    "bench": 0.22,
+    "bicycle": 0.28,
+    "bottle": 0.20,
+    "chair": 0.28,
+    "cup": 0.20,
+    "vase": 0.20,
+}
+"""Categories of which some are seen through, between slats or through glass, and how much of them
+may have the colours of their surroundings."""
+
+KNOWN_BY_PIECES = frozenset(
+    {
+        "backpack",
+        "bench",
+        "chair",
+        "cup",
+        "fire hydrant",
+        "handbag",
+        "oven",
+        "parking meter",
+        "toilet",
+        "umbrella",
+    }
+)
+"""Categories whose outline varies so much that it does not tell a piece from a whole; a piece is
+recognised, too."""
+
+SMOOTH_FACED = frozenset({"clock", "stop sign", "toothbrush", "tv"})
+"""Categories whose flat face tells what they are: a pattern over it hides that, a relief does
+not."""
+
+MANY_COLOURED = frozenset(
+    {
+        "bicycle",
+        "bowl",
+        "broccoli",
+        "cell phone",
+        "kite",
+        "laptop",
+        "motorcycle",
+        "pizza",
+        "potted plant",
+        "tv",
+        "umbrella",
+        "wine glass",
+    }
+)
+"""Categories whose main colour is not their own, but that of a screen, of what is in them or behind
+them."""
+
+LIVING = frozenset(
+    ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "person", "sheep")
+) | {"teddy bear", "zebra"}
+"""Categories with fur or skin, whose dark parts are no parts of their own."""
 
 TURNABLE = frozenset(
     {

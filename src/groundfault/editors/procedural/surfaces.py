@@ -28,6 +28,10 @@ MARGIN_PX = 100
 """What a cloth has beyond the picture on each side: it is pulled over the edges."""
 
 
+MOST_DARK = 0.55
+"""The share of an object that may be left as it is."""
+
+
 def _zebra(shape: Shape, size_px: float, seed: int) -> Floats:
     field = stripes(shape, size_px * 0.105, 0.12, seed) + 0.12 * cloud(shape, 6, seed + 1)
     return ramp(
@@ -185,10 +189,19 @@ PATTERNS: dict[str, Callable[[Shape, float, int], Floats]] = {
 
 
 def covered(
-    photo: Floats, mask: Mask, surface: str, *, white: float, tint: Floats, blur: float, seed: int
+    photo: Floats,
+    mask: Mask,
+    surface: str,
+    *,
+    white: float,
+    tint: Floats,
+    blur: float,
+    seed: int,
+    living: bool = True,
 ) -> Floats:
     """An object's colours under another surface. `white` is how bright white is beside it, `tint`
-    the colour of the light, `blur` what the photograph shows of an edge."""
+    the colour of the light, `blur` what the photograph shows of an edge. Of what is not `living`
+    windows, tyres and the like stay as they are."""
     light = light_of(photo, mask, paint=0.5)
     height = inflate(mask)
     shape = photo.shape[0] + 2 * MARGIN_PX, photo.shape[1] + 2 * MARGIN_PX
@@ -200,12 +213,15 @@ def covered(
     if blur > 0.5:
         flat = cv2.GaussianBlur(flat, (0, 0), blur)
     shade = light.shade * float(np.clip(0.40 / (light.shade[mask].std() + 1e-3), 1.15, 2.2))
-    detail = light.detail * float(np.clip(0.13 / (light.detail[mask].std() + 1e-3), 1.1, 2.2))
+    detail = light.detail * float(np.clip(0.13 / (light.detail[mask].std() + 1e-3), 1.1, 3.0))
     lit = shade + detail + form_light(light, mask, height)
     bright = _bearable(photo, mask, white)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
     covered_ = film(new + _shine(light)[..., None] * bright)
-    kept = _dark_features(photo, extent_px(mask))[..., None]
+    kept = _dark_features(photo, extent_px(mask))
+    if not living:
+        kept = np.maximum(kept, _dark_parts(photo, mask))
+    kept = kept[..., None]
     return floats(covered_ * (1 - kept) + photo * kept)
 
 
@@ -216,6 +232,19 @@ def _dark_features(photo: Floats, size_px: float) -> Floats:
     around_ = cv2.morphologyEx(grey, cv2.MORPH_CLOSE, disc(max(int(0.035 * size_px), 2)))
     deep = np.clip((around_ - grey - 0.14) / 0.12, 0, 1) * np.clip((0.30 - grey) / 0.12, 0, 1)
     return floats(cv2.GaussianBlur(floats(deep), (0, 0), 0.7))
+
+
+def _dark_parts(photo: Floats, mask: Mask) -> Floats:
+    """How much each pixel belongs to a part that is far darker than the rest: none where most of
+    the object is."""
+    smooth = cv2.GaussianBlur(photo, (0, 0), 1.2)
+    grey, lab = luma(smooth), cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB)
+    usual = max(float(np.percentile(grey[mask], 65)), 1e-3)
+    dark = np.clip((0.56 - grey / usual) / 0.14, 0, 1) * np.clip((0.36 - grey) / 0.10, 0, 1)
+    dark = dark * np.clip((18 - np.hypot(lab[..., 1], lab[..., 2])) / 6, 0, 1)  # paint has a colour
+    if float(dark[mask].mean()) > MOST_DARK:
+        return np.zeros_like(grey)
+    return floats(cv2.GaussianBlur(floats(dark), (0, 0), 0.7))
 
 
 def _bearable(photo: Floats, mask: Mask, white: float) -> float:

@@ -2,6 +2,7 @@
 import { ask, send } from "../net.js";
 import { Outbox } from "./outbox.js";
 import { outlined, Pictures } from "./pictures.js";
+import { followPointers } from "./pointers.js";
 import { Questions } from "./questions.js";
 import { Touchup } from "./touchup.js";
 import { MODES, View } from "./view.js";
@@ -475,45 +476,7 @@ document.querySelectorAll("[data-act]").forEach(button => button.addEventListene
 }));
 $("comment").addEventListener("input", () => { if (state.draft) state.draft.comment = $("comment").value; });
 
-// ── pointers: pan, slide, paint, pinch ──
-
-const canvas = $("view"), fingers = new Map();
-const place = event => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-const spread = () => { const [a, b] = [...fingers.values()]; return { distance: Math.hypot(a[0] - b[0], a[1] - b[1]), middle: [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] }; };
-
-canvas.addEventListener("pointerdown", event => {
-  if (!view.shown) return;
-  canvas.setPointerCapture(event.pointerId);
-  fingers.set(event.pointerId, place(event));
-  $("stage").focus({ preventScroll: true });
-  if (fingers.size === 2) { state.pinch = spread(); view.layer?.undo(); return; }
-  if (view.layer) { if (event.button === 2 && view.layer.tool === "brush") { state.back = "brush"; view.layer.tool = "eraser"; } view.layer.begin(...view.toPicture(...place(event))); view.redraw(); }
-  else if (view.mode === "slider" && view.zoom === 1) view.slideTo(place(event)[0]);
-});
-canvas.addEventListener("pointermove", event => {
-  if (!view.shown) return;
-  const before = fingers.get(event.pointerId), now = place(event);
-  if (view.layer) view.layer.cursor = view.toPicture(...now);
-  if (!before) { if (view.layer) view.redraw(); return; }
-  fingers.set(event.pointerId, now);
-  if (fingers.size === 2) {
-    const { distance, middle } = spread();
-    view.zoomBy(distance / state.pinch.distance, ...middle);
-    view.panBy(middle[0] - state.pinch.middle[0], middle[1] - state.pinch.middle[1]);
-    state.pinch = { distance, middle };
-  } else if (view.layer) {
-    if (view.layer.tool !== "polygon") for (const part of event.getCoalescedEvents?.() ?? [event]) view.layer.extend(...view.toPicture(...place(part)));
-    view.redraw();
-  } else if (view.mode === "slider" && view.zoom === 1) view.slideTo(now[0]);
-  else if (view.zoom > 1) view.panBy(now[0] - before[0], now[1] - before[1]);
-});
-const lift = event => { fingers.delete(event.pointerId); if (state.back && view.layer) view.layer.tool = state.back; state.back = null; mark(); };
-canvas.addEventListener("pointerup", lift);
-canvas.addEventListener("pointercancel", lift);
-canvas.addEventListener("pointerleave", () => { if (view.layer && !fingers.size) { view.layer.cursor = null; view.redraw(); } });
-canvas.addEventListener("dblclick", () => { if (view.layer?.tool === "polygon") { view.layer.close(); view.redraw(); } });
-canvas.addEventListener("contextmenu", event => event.preventDefault());
-canvas.addEventListener("wheel", event => { event.preventDefault(); view.zoomBy(Math.exp(-event.deltaY / 400), ...place(event)); }, { passive: false });
+followPointers($("view"), view, { pressed: () => $("stage").focus({ preventScroll: true }), lifted: mark });
 
 // ── begin ──
 
