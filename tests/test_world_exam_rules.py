@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from groundfault.benchmarks import reactbench
 from groundfault.errors import UsageError
 from groundfault.exams.counting import Counted, ask_counting
 from groundfault.exams.wording import Places
@@ -44,6 +46,18 @@ SMALL = WorldSettings(size_px=128)
 @cache
 def samples(task: int, n: int = 30, size_px: int = 128) -> tuple[MadeSample, ...]:
     return tuple(make_sample(number, seed=23, size_px=size_px) for number in range(task, 4 * n, 4))
+
+
+def test_an_exam_with_everything_in_it_is_written_and_read(tmp_path: Path) -> None:
+    made = [each for task in range(4) for each in samples(task, 30 if task < 2 else 12)]
+    both = [each for one in made for each in (one, one.twin) if each is not None]
+    written = reactbench.write_exam(
+        tmp_path / "exam",
+        [each.sample for each in both],
+        [question for each in both for question in each.questions],
+        {name: picture for each in both for name, picture in each.pictures.items()},
+    )
+    assert reactbench.read(tmp_path / "exam") == written
 
 
 # Attributes.
@@ -87,8 +101,9 @@ def test_every_direction_has_several_categories_and_values() -> None:
 
 
 def test_directions_take_turns_and_the_edit_is_seen() -> None:
-    found = Counter(made.sample.facts["direction"] for made in samples(1))
+    found = Counter(made.sample.facts["attribute"] for made in samples(1))
     assert found == dict.fromkeys(DIRECTIONS, 5)
+    assert {made.sample.facts["direction"] for made in samples(1)} == {*reactbench.DIRECTIONS}
     for made in samples(1):
         assert made.twin is not None
         after, before = (
