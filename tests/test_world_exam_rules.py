@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from groundfault.benchmarks import reactbench
 from groundfault.errors import UsageError
 from groundfault.exams.counting import Counted, ask_counting
 from groundfault.exams.wording import Places
+from groundfault.judges import ShortAnswer, by_item
+from groundfault.judges.rule import RuleJudge
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
@@ -44,6 +48,18 @@ SMALL = WorldSettings(size_px=128)
 @cache
 def samples(task: int, n: int = 30, size_px: int = 128) -> tuple[MadeSample, ...]:
     return tuple(make_sample(number, seed=23, size_px=size_px) for number in range(task, 4 * n, 4))
+
+
+def test_an_exam_with_everything_in_it_is_written_and_read(tmp_path: Path) -> None:
+    made = [each for task in range(4) for each in samples(task, 30 if task < 2 else 12)]
+    both = [each for one in made for each in (one, one.twin) if each is not None]
+    written = reactbench.write_exam(
+        tmp_path / "exam",
+        [each.sample for each in both],
+        [question for each in both for question in each.questions],
+        {name: picture for each in both for name, picture in each.pictures.items()},
+    )
+    assert reactbench.read(tmp_path / "exam") == written
 
 
 # Attributes.
@@ -87,8 +103,9 @@ def test_every_direction_has_several_categories_and_values() -> None:
 
 
 def test_directions_take_turns_and_the_edit_is_seen() -> None:
-    found = Counter(made.sample.facts["direction"] for made in samples(1))
+    found = Counter(made.sample.facts["attribute"] for made in samples(1))
     assert found == dict.fromkeys(DIRECTIONS, 5)
+    assert {made.sample.facts["direction"] for made in samples(1)} == {*reactbench.DIRECTIONS}
     for made in samples(1):
         assert made.twin is not None
         after, before = (
@@ -96,6 +113,22 @@ def test_directions_take_turns_and_the_edit_is_seen() -> None:
             for each in (made, made.twin)
         )
         assert (np.abs(after - before).max(axis=2) > 30).sum() > 60, made.sample.facts
+
+
+def test_another_value_of_the_direction_is_wrong_by_rule() -> None:
+    made = [each for each in samples(1) if each.sample.facts["attribute"] == "material"]
+    both = [each for one in made for each in (one, one.twin) if each is not None]
+    asked = [question for each in both for question in each.questions]
+    benchmark = reactbench.benchmark_of([each.sample for each in both], asked)
+    answers = [
+        ShortAnswer(case, item, f"{value.capitalize()}.")
+        for case, item in by_item(benchmark).values()
+        if item.answer and item.answer.type == "SA" and item.answer.number in (5, 6)
+        for value in VALUES["material"]
+    ]
+    for answer, judged in zip(answers, RuleJudge().judge_all(answers), strict=True):
+        is_shown = answer.text[:-1].casefold() == answer.case.facts["shown"]
+        assert judged.verdict == ("right" if is_shown else "wrong"), answer.text
 
 
 # Colour words.

@@ -295,7 +295,13 @@ def test_edits_that_are_none_are_refused() -> None:
     with pytest.raises(UnknownName, match="giraffe"):
         edits.change_surface(scene, 0, "girafe")
     indoors = msgspec.structs.replace(scene, place=Place("kitchen"))
-    assert edits.change_material(indoors, 2, "cloud").positive == "cloud"
+    cat = Thing(category="cat", seed=1, x=0.3, y=0.9, scale=0.3)
+    with_cat = msgspec.structs.replace(indoors, things=(cat,))
+    assert edits.change_material(with_cat, 0, "cloud").positive == "cloud"
+    tiger = Thing(category="tiger", seed=1, x=0.7, y=0.9, scale=0.3, look=Look(surface="tiger"))
+    cats = msgspec.structs.replace(scene, things=(cat, tiger))
+    with pytest.raises(UsageError, match="may be called a cat"):
+        edits.change_surface(cats, 0, "zebra")
 
 
 def test_nothing_is_left_hanging() -> None:

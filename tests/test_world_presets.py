@@ -22,7 +22,7 @@ pytest.importorskip("skia", reason="skia-python draws the world")
 from groundfault.world.cases import sample_clean_scene, sample_intervention
 from groundfault.world.contexts import PAINTED
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import concept, matching
+from groundfault.world.phrases import concept, disputed, matching
 from groundfault.world.presets import BuildSettings, build, make_case
 from groundfault.world.splits import SPLIT_KINDS, SPLITS, split_named, split_of
 
@@ -169,7 +169,7 @@ def test_clean_scenes_are_asked_for_all_there_is_and_as_much_that_is_not() -> No
     for index in range(40):
         built = make_case("clean", index, settings=chosen)
         scene = sample_clean_scene(8, index, chosen.world)
-        painted = PAINTED.get(scene.place.context, ())
+        painted = {*PAINTED.get(scene.place.context, ())} | disputed(scene)
         there = {item.query: item for item in built.items if item.present}
         absent = [item.query for item in built.items if not item.present]
         assert set(there) == {concept(thing) for thing in scene.things} - {*painted}

@@ -18,7 +18,7 @@ from groundfault.world import WORLD_VERSION, edit_region, render, sample_interve
 from groundfault.world.belonging import TOLERATED, no_surprise, surprising_contexts
 from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import SYNONYMS
+from groundfault.world.phrases import SYNONYMS, disputed
 from groundfault.world.presets import BuildSettings, build, make_case, region_of_edit
 from groundfault.world.replacements import MOST_GROWTH
 from groundfault.world.wordings import (
@@ -40,6 +40,8 @@ def test_stand_ins_are_of_the_same_kind_and_no_strange_sight() -> None:
         assert no_surprise(new.name, context) and context in old.contexts
         assert max(old.size / new.size, new.size / old.size) <= MOST_GROWTH
         assert not {old.name, new.name} & {*PAINTED.get(context, ())}
+        for scene in (case.factual, case.counterfactual):
+            assert not {old.name, new.name} & disputed(scene)
         before, after = (scene.things[case.before] for scene in (case.factual, case.counterfactual))
         assert bool(before.lift) == bool(after.lift) or CONTEXTS[context].afloat
         assert before.y == after.y

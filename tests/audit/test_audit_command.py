@@ -135,7 +135,7 @@ def test_broken_and_hostile_pictures(tmp_path: Path) -> None:
     found = audit(images, tmp_path / "out", page=True)
     [result] = found.results.values()
     notes = " ".join(result.summary.notes)
-    assert "4 files are no readable pictures and were left out: cut.png" in notes
+    assert "4 files are no readable pictures, left out: cut.png" in notes
     assert "link.png" in notes and "and 1 more" in notes
     assert result.summary.rows["Overall"].metrics["contradiction_rate"].value == pytest.approx(
         1 / 3

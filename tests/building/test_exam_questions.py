@@ -17,6 +17,8 @@ from groundfault.building.proposals.rules import propose
 from groundfault.building.questions.looks import look_of
 from groundfault.building.questions.stage import QuestionSettings, QuestionStage
 from groundfault.building.records import Candidate, Dropped, EditedPicture, Proposal
+from groundfault.building.review import Decision, write_decisions
+from groundfault.building.reviewing import ReviewStage
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing
 
@@ -127,6 +129,38 @@ def test_what_is_debatable_is_dropped_by_the_id_of_its_check(tmp_path: Path) -> 
     ):
         [dropped] = asked(tmp_path, candidate)
         assert isinstance(dropped, Dropped) and dropped.reason == rule, dropped
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({}, ""),
+        ({"query": "Something else?"}, "other words"),  # than its twin
+        ({"reference": "the twin's"}, "the same answer"),
+        ({"reference": "perhaps"}, "neither yes nor no"),
+    ],
+)
+def test_corrections_that_make_no_exam_drop_their_candidate(
+    tmp_path: Path, change: dict[str, str], problem: str
+) -> None:
+    candidate = kept(asked(tmp_path, made(tmp_path, "attribute"))[0])
+    first, *rest = candidate.questions
+    if change.get("reference") == "the twin's":
+        change = {"reference": {"yes": "no", "no": "yes"}[first.reference]}
+    questions = (msgspec.structs.replace(first, **change), *rest)  # type: ignore[arg-type]
+    said: dict[str, Any] = {"item_id": candidate.id, "reviewer": "a", "verdict": "accept"}
+    decided = [Decision(stage="picture", **said)]
+    decided.append(Decision(stage="questions", questions=questions, **said))
+    write_decisions(tmp_path / "decisions.jsonl", decided)
+    stage = ReviewStage(tmp_path, "reactbench", str(tmp_path / "decisions.jsonl"))
+    results: list[Candidate | Dropped] = []
+    assert stage.run([candidate], lambda _, result: results.append(result)) == ""
+    [result] = results
+    if not problem:
+        assert kept(result).questions == questions
+    else:
+        assert isinstance(result, Dropped) and result.reason == "Q-corrected"
+        assert problem in (result.details or "")
 
 
 def counted(name: str, count: int) -> Candidate:

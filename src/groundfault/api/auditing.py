@@ -180,19 +180,10 @@ class _Auditing:
 
     def add_counterfactuals(self, n: int | None, edits: Sequence[str], masks: str) -> None:
         """Ask who marks things about the photographs, edit what was marked, and write what is asked
-        anew. Where OpenCV is missing and nobody said how many, there are none."""
-        if n is None and find_spec("cv2") is None:
-            note = "No counterfactuals: pip install 'groundfault[photo]' brings what edits them."
-            self.set = msgspec.structs.replace(self.set, notes=(*self.set.notes, note))
-            write_set(self.place, self.set)
-            return
-        wanted = COUNTERFACTUALS if n is None else n
-        if wanted < 0:
-            raise UsageError(f"--counterfactuals {wanted}: give 0 or more photographs")
+        anew."""
+        wanted = self._n_edited(n)
         if not wanted or not edits:
             return
-        if find_spec("cv2") is None:
-            raise MissingExtra("OpenCV", "photo")
         photographs = [each for each in self.set.pictures if each.is_photograph]
         asked, marks = self._marks(photographs, masks)
         with progress("editing photographs") as advance:
@@ -201,17 +192,31 @@ class _Auditing:
                 n=wanted, kinds=edits, masked_by=asked.name, progress=advance,
             )  # fmt: skip
         own = " itself" if len(self.asked) == 1 and asked in self.asked else ""
-        about = (
-            f"Edited regions were marked by {asked.name}{own}; nobody has checked them."
-            if found.made
-            else ""
-        )
-        self.set = msgspec.structs.replace(
-            self.set,
+        told = f"Edited regions were marked by {asked.name}{own}; nobody has checked them."
+        self._rewrite(
             pictures=tuple(_together(self.set.pictures, found.made)),
-            about=about,
+            about=told if found.made else "",
             notes=(*self.set.notes, *found.notes),
         )
+
+    def _n_edited(self, n: int | None) -> int:
+        """How many photographs are edited. Where OpenCV is missing and nobody said how many, none,
+        which is said."""
+        is_there = find_spec("cv2") is not None
+        if n is None and not is_there:
+            note = "No counterfactuals: pip install 'groundfault[photo]' brings what edits them."
+            self._rewrite(notes=(*self.set.notes, note))
+            return 0
+        wanted = COUNTERFACTUALS if n is None else n
+        if wanted < 0:
+            raise UsageError(f"--counterfactuals {wanted}: give 0 or more photographs")
+        if wanted and not is_there:
+            raise MissingExtra("OpenCV", "photo")
+        return wanted
+
+    def _rewrite(self, **changes: Any) -> None:
+        """Change what is asked, also on the disk."""
+        self.set = msgspec.structs.replace(self.set, **changes)
         write_set(self.place, self.set)
 
     def _marks(

@@ -18,7 +18,7 @@ from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS, between
 from groundfault.world.interventions import KINDS, Intervention
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import concept
+from groundfault.world.phrases import concept, disputed
 from groundfault.world.priors import draw_erasure
 from groundfault.world.quads import sample_replacement
 from groundfault.world.sampling import (
@@ -87,7 +87,7 @@ def sample_clean_scene(seed: int, index: int, settings: WorldSettings = DEFAULTS
     for attempt in range(ATTEMPTS):
         with contextlib.suppress(UsageError):
             scene = _scene("no-op", settings, seed, index, attempt)
-            painted = PAINTED.get(scene.place.context, ())
+            painted = {*PAINTED.get(scene.place.context, ())} | disputed(scene)
             if any(concept(thing) not in painted for thing in scene.things):
                 return scene
     raise UsageError("no scene fits these settings; allow more categories or contexts")

@@ -17,8 +17,6 @@ ReactBench for erasure, attributes and alteration.
 
 from __future__ import annotations
 
-from functools import cache
-
 import msgspec
 
 from groundfault.errors import UnknownName, UsageError
@@ -27,9 +25,10 @@ from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import COLOURS
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import concept, reasoning_query, referring_query, unreal
+from groundfault.world.phrases import concept, disputed, reasoning_query, referring_query, unreal
+from groundfault.world.recognition import UNKNOWABLE, materials_for, too_alike
 from groundfault.world.render import colour_of
-from groundfault.world.replacements import fitted, overlap
+from groundfault.world.replacements import fitted
 from groundfault.world.sampling import perspective, settle
 from groundfault.world.scene import Look, Place, Scene, Thing
 from groundfault.world.surfaces import SURFACES
@@ -69,26 +68,6 @@ KINDS = (
     "no-op",
 )
 """Codes of the kinds; the first three as CAFE abbreviates them."""
-
-
-UNKNOWABLE = frozenset(("watermelon", "soccer ball", "brick wall", "book"))
-"""Categories that nobody knows by their outline alone: under another surface they are that."""
-TOO_ALIKE = 0.65
-"""Of two shapes of one class that overlap more, one in the other's surface is the other."""
-COLOUR_OF_MATERIAL: dict[str, tuple[str, ...]] = {
-    "wood": ("brown",),
-    "clay": ("brown",),
-    "marble": ("white",),
-    "ice": ("white",),
-    "cloud": ("white",),
-    "wax": ("white", "yellow", "tan"),
-}
-"""A category that has such a colour by nature may be taken for a real one in the material."""
-ALWAYS: dict[str, tuple[str, ...]] = {
-    "wood": ("tree", "guitar", "sailboat"),
-    "cloud": ("snowman",),
-}
-"""Categories that are made of a material anyway, or look it."""
 
 
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,9 +117,11 @@ def _check_absent(scene: Scene, name: str, *, crowd: bool) -> None:
         raise UsageError(f"there is a {name} in the scene already: it would be no false premise")
 
 
-def _check_backdrop(context: str, *names: str) -> None:
-    """Refuse what a backdrop shows too: it has no mask there."""
+def _check_askable(scene: Scene, context: str, *names: str) -> None:
+    """Refuse what a backdrop shows too, where it has no mask, and what may be meant otherwise."""
     for name in names:
+        if name in disputed(scene):
+            raise UsageError(f"something else in the scene may be called a {name}")
         if name in PAINTED.get(context, ()):
             raise UsageError(f"{CONTEXTS[context].phrase} the backdrop may show a {name} too")
 
@@ -158,10 +139,10 @@ def change_surface(
         raise UnknownName("surface", surface, SURFACES)
     if surface in (thing.look.surface, thing.category):
         raise UsageError(f"a {thing.category} wears {surface} by nature: nothing would change")
-    if thing.category in UNKNOWABLE or _too_alike(thing.category, surface):
+    if thing.category in UNKNOWABLE or too_alike(thing.category, surface):
         raise UsageError(f"nobody would know a {thing.category} under the surface of a {surface}")
     _check_absent(scene, surface, crowd=crowd)
-    _check_backdrop(scene.place.context, thing.category, surface)
+    _check_askable(scene, scene.place.context, thing.category, surface)
     look = msgspec.structs.replace(thing.look, surface=surface, seed=seed or thing.look.seed)
     return Intervention(
         kind="SM",
@@ -173,35 +154,6 @@ def change_surface(
         negative=surface,
         dose=dose,
         facts={"surface": surface},
-    )
-
-
-@cache
-def _too_alike(category: str, other: str) -> bool:
-    """Whether a category in another's surface has nothing left to tell them apart by."""
-    if CATEGORIES[category].shape != CATEGORIES[other].shape:
-        return False
-    thing = Thing(category=category, seed=1, x=0.5, y=0.9, scale=0.4)
-    return overlap(thing, fitted(thing, other, 2)) >= TOO_ALIKE
-
-
-def materials_for(category: str) -> tuple[str, ...]:
-    """Materials in which a category is no longer itself, and looks it.
-
-    A clay mug is a mug, a cloud is none; a marble polar bear may be taken for a living one, and a
-    wooden guitar is one.
-
-    >>> materials_for("mug"), "marble" in materials_for("polar bear"), materials_for("snowman")
-    (('cloud',), False, ())
-    """
-    entry = CATEGORIES[category]
-    if entry.survives:
-        return () if category in ALWAYS.get("cloud", ()) else ("cloud",)
-    return tuple(
-        name
-        for name in MATERIALS
-        if category not in ALWAYS.get(name, ())
-        and not {*entry.colours} & {*COLOUR_OF_MATERIAL.get(name, ())}
     )
 
 
@@ -235,7 +187,7 @@ def change_material(
         )
     phrase = MATERIALS[material].phrase
     _check_absent(scene, phrase, crowd=crowd)
-    _check_backdrop(scene.place.context, phrase, thing.category)
+    _check_askable(scene, scene.place.context, phrase, thing.category)
     look = Look(seed=seed or thing.look.seed, material=material)
     return Intervention(
         kind="OC",
@@ -285,7 +237,7 @@ def change_context(
             f"everything that belongs in the context '{context}' is in the scene already"
         )
     _check_absent(scene, expected, crowd=False)
-    _check_backdrop(context, concept(thing), expected)
+    _check_askable(scene, context, concept(thing), expected)
     return Intervention(
         kind="CC",
         factual=scene,
@@ -379,6 +331,8 @@ def replace(
     _check_stand_in(scene, index, category)
     after = _with_thing(scene, index, fitted(thing, category, seed))
     old = thing.category
+    for shown in (scene, after):
+        _check_askable(shown, scene.place.context, old, category)
     return Intervention(
         kind="replacement",
         factual=scene,

@@ -15,11 +15,13 @@ from groundfault.world.scene import Scene, Thing
 from groundfault.world.wordings import reasoning_wordings
 
 __all__ = [
+    "ALSO_CALLED",
     "SUBSTANCE_SINCE",
     "SYNONYMS",
     "concept",
     "concepts",
     "count_phrase",
+    "disputed",
     "matching",
     "material_of",
     "reasoning_query",
@@ -48,6 +50,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "suitcase": ("travel case",),
 }
 """Other names that mean the same here."""
+
+ALSO_CALLED: dict[str, tuple[str, ...]] = {"fish": ("shark",), "cat": ("tiger", "leopard")}
+"""Other categories that a name is true of as well, if one is strict: where one of them stands,
+nobody is asked for the name."""
 
 SUBSTANCE_SINCE = 0.5
 """From this dose on a thing counts as made of the material; between, by convention."""
@@ -91,6 +97,12 @@ def concepts(thing: Thing) -> frozenset[str]:
 def matching(scene: Scene, phrase: str) -> tuple[int, ...]:
     """The things of a scene that a phrase is true of: what a perfect segmenter returns."""
     return tuple(index for index, thing in enumerate(scene.things) if phrase in concepts(thing))
+
+
+def disputed(scene: Scene) -> frozenset[str]:
+    """Names that may be true of a thing which is called otherwise here: a shark is a fish, too."""
+    there = {thing.category for thing in scene.things}
+    return frozenset(name for name, others in ALSO_CALLED.items() if there & {*others})
 
 
 def referring_query(scene: Scene, index: int) -> str:

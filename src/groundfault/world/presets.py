@@ -31,7 +31,7 @@ from groundfault.world.contexts import PAINTED
 from groundfault.world.exactness import edit_region
 from groundfault.world.interventions import Intervention
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import SUBSTANCE_SINCE, concept, matching
+from groundfault.world.phrases import SUBSTANCE_SINCE, concept, disputed, matching
 from groundfault.world.render import Rendered, render
 from groundfault.world.sampling import DEFAULTS, WorldSettings, generator
 from groundfault.world.scene import WORLD_VERSION, Scene
@@ -386,7 +386,7 @@ def _clean_case(index: int, settings: BuildSettings) -> Built:
     scene = sample_clean_scene(settings.seed, index, settings.world)
     rendered = render(scene)
     case_id = f"{index:06d}"
-    painted = PAINTED.get(scene.place.context, ())
+    painted = {*PAINTED.get(scene.place.context, ())} | disputed(scene)
     found: dict[str, list[Region]] = {}
     for number, thing in enumerate(scene.things):
         if concept(thing) not in painted and rendered.masks[number].any():
@@ -421,7 +421,7 @@ def _absent(scene: Scene, count: int, index: int, settings: BuildSettings) -> li
     lacking = [
         name
         for name in CATEGORIES
-        if name not in there and name not in PAINTED.get(scene.place.context, ())
+        if name not in there | disputed(scene) and name not in PAINTED.get(scene.place.context, ())
     ]
     at_home = [name for name in lacking if scene.place.context in CATEGORIES[name].contexts]
     plausible = [at_home[k] for k in rng.permutation(len(at_home))[: (count + index % 2) // 2]]

@@ -18,6 +18,7 @@ from groundfault.world.canvas import Path, paint, surface
 from groundfault.world.contexts import CONTEXTS, PAINTED
 from groundfault.world.forms import Part
 from groundfault.world.objects import CATEGORIES
+from groundfault.world.phrases import ALSO_CALLED
 from groundfault.world.render import form_of
 from groundfault.world.scene import Look, Thing
 
@@ -68,6 +69,8 @@ def may_replace(category: str, other: str, context: str) -> bool:
         and max(old.size / new.size, new.size / old.size) <= MOST_GROWTH
         and no_surprise(other, context)
         and other not in PAINTED.get(context, ())
+        and other not in ALSO_CALLED.get(category, ())
+        and category not in ALSO_CALLED.get(other, ())
     )
 
 

@@ -229,8 +229,8 @@ class _Editing:
         """What was made, of what, and what was not."""
         made = ", ".join(f"{kind} ({n:,})" for kind, n in self.n_made.items()) or "none"
         yield (
-            f"Counterfactuals of {n_chosen:,} of {n:,} photographs, regions marked by "
-            f"{self.masked_by} in {n_marked:,}: {made}. Nobody has checked these regions."
+            f"Counterfactuals of {n_chosen:,} of {n:,} photographs, things marked by "
+            f"{self.masked_by} in {n_marked:,}: {made}."
         )
         if self.reasons:
             told = ", ".join(f"{reason} ({n:,})" for reason, n in self.reasons.most_common(8))

@@ -114,9 +114,13 @@ def _notes(broken: Sequence[str], copies: int) -> Iterator[str]:
     if broken:
         more = f" and {len(broken) - MOST_TOLD} more" if len(broken) > MOST_TOLD else ""
         listed = "; ".join(broken[:MOST_TOLD])
-        yield f"{len(broken)} files are no readable pictures and were left out: {listed}{more}."
+        what = (
+            "file is no readable picture" if len(broken) == 1 else "files are no readable pictures"
+        )
+        yield f"{len(broken)} {what}, left out: {listed}{more}."
     if copies:
-        yield f"{copies} files are copies of others: each picture is asked about once."
+        what = "file is a copy of another" if copies == 1 else "files are copies of others"
+        yield f"{copies} {what}: each picture is asked about once."
 
 
 def change_some(

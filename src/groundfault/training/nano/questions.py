@@ -17,7 +17,7 @@ import numpy as np
 from groundfault.models.nano import words_of
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
-from groundfault.world.phrases import SYNONYMS, concept, material_of, unreal
+from groundfault.world.phrases import SYNONYMS, concept, disputed, material_of, unreal
 from groundfault.world.scene import Scene, Thing
 from groundfault.world.wordings import training_wordings
 
@@ -91,7 +91,7 @@ def ask(
         asked += [
             Question(phrase, (), TEMPTING) for phrase in _temptations(rng, scene, other, set(named))
         ]
-    unclear = {thing.category for thing in scene.things if material_of(thing)}
+    unclear = {thing.category for thing in scene.things if material_of(thing)} | disputed(scene)
     absent = [
         name
         for name in CONCEPTS
@@ -173,5 +173,8 @@ def _temptations(
 
 
 def _unclear(name: str, scene: Scene) -> bool:
-    """Is there a sculpture of it? Whether a bronze dog is a "dog" is never asked."""
-    return any(material_of(thing) and thing.category == name for thing in scene.things)
+    """Is there a sculpture of it? Whether a bronze dog is a "dog" is never asked, nor whether a
+    shark is a "fish"."""
+    return name in disputed(scene) or any(
+        material_of(thing) and thing.category == name for thing in scene.things
+    )

@@ -109,5 +109,8 @@ def ask_attribute(
 def facts_of_attribute(case: Intervention) -> dict[str, str]:
     """What is known about a changed attribute; `by_words` lets the rule judge go by the words."""
     facts = {name: case.facts[name] for name in ("object", "attribute", "usual", "shown")}
-    direction = facts["attribute"]
-    return facts | {"direction": direction} | ({} if direction == "colour" else {"by_words": "yes"})
+    named = facts["attribute"]
+    facts["direction"] = "texture" if named == "pattern" else named  # as the paper calls it
+    if named == "colour":
+        return facts
+    return facts | {"by_words": "yes", "values": ", ".join((facts["usual"], *VALUES[named]))}
