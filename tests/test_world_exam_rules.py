@@ -18,6 +18,8 @@ from groundfault.benchmarks import reactbench
 from groundfault.errors import UsageError
 from groundfault.exams.counting import Counted, ask_counting
 from groundfault.exams.wording import Places
+from groundfault.judges import ShortAnswer, by_item
+from groundfault.judges.rule import RuleJudge
 
 pytest.importorskip("skia", reason="skia-python draws the world")
 
@@ -111,6 +113,22 @@ def test_directions_take_turns_and_the_edit_is_seen() -> None:
             for each in (made, made.twin)
         )
         assert (np.abs(after - before).max(axis=2) > 30).sum() > 60, made.sample.facts
+
+
+def test_another_value_of_the_direction_is_wrong_by_rule() -> None:
+    made = [each for each in samples(1) if each.sample.facts["attribute"] == "material"]
+    both = [each for one in made for each in (one, one.twin) if each is not None]
+    asked = [question for each in both for question in each.questions]
+    benchmark = reactbench.benchmark_of([each.sample for each in both], asked)
+    answers = [
+        ShortAnswer(case, item, f"{value.capitalize()}.")
+        for case, item in by_item(benchmark).values()
+        if item.answer and item.answer.type == "SA" and item.answer.number in (5, 6)
+        for value in VALUES["material"]
+    ]
+    for answer, judged in zip(answers, RuleJudge().judge_all(answers), strict=True):
+        is_shown = answer.text[:-1].casefold() == answer.case.facts["shown"]
+        assert judged.verdict == ("right" if is_shown else "wrong"), answer.text
 
 
 # Colour words.

@@ -125,6 +125,33 @@ def test_what_is_decided_without_a_connection_is_sent_later(browser: Any, tmp_pa
         assert [d.verdict for d in decisions(tmp_path)] == ["accept", "reject"]
 
 
+def test_what_a_closed_tab_could_not_send_another_one_sends(browser: Any, tmp_path: Path) -> None:
+    make_review(tmp_path, 4, protocol="halluseg")
+    with hosted(tmp_path) as desk:
+        screen = Screen(browser, desk)
+        screen.go_on("a")
+        screen.wait_saved()
+        first = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        second = browser.current_window_handle
+        browser.get(desk.base)
+        wait(lambda: screen.now[0] == "case-1", "where one left off")
+        browser.switch_to.window(first)
+        cut_off(browser)
+        screen.go_on("r")  # case-1, which is kept in this browser
+        browser.switch_to.window(second)
+        screen.go_on("z")  # case-0, which is sent at once
+        screen.wait_saved()
+        browser.switch_to.window(first)
+        browser.close()
+        browser.switch_to.window(second)
+        assert len(decisions(tmp_path)) == 1
+        browser.refresh()
+        wait(lambda: len(decisions(tmp_path)) == 2, "what the other tab had left")
+    found = [(d.item_id, d.verdict, d.undone) for d in decisions(tmp_path)]
+    assert found == [("case-0", "accept", True), ("case-1", "reject", False)]
+
+
 def test_a_killed_server_loses_nothing_and_the_page_goes_on(browser: Any, tmp_path: Path) -> None:
     make_review(tmp_path, 4, protocol="halluseg")
     with served(tmp_path) as desk:

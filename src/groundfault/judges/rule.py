@@ -289,15 +289,18 @@ _NO_SUCH = re.compile(
 
 
 def _by_words(facts: dict[str, str], number: int, twin: bool, text: str) -> Verdict | None:
-    """Of an attribute that one or two words tell: those that are asserted."""
+    """Of an attribute that one or two words tell: those that are asserted. Another of the `values`
+    that things of the exam have is wrong."""
     usual, shown = facts["usual"], facts["shown"]
     right = asserts(text, _told(shown))
+    others = [value for value in facts.get("values", "").split(", ") if value not in ("", shown)]
+    another = any(asserts(text, _told(value)) for value in others)
     if twin:
-        return "right" if right else "wrong" if _EMPTY.search(text) else None
+        return "right" if right else "wrong" if another or _EMPTY.search(text) else None
     if asserts(text, _told(usual)):
         return "wrong"
     gone = re.search(r"\b(?:neither|none|nor)\b", text) if number == 8 else None
-    return "right" if right or gone else None
+    return "right" if right or gone else "wrong" if another else None
 
 
 def _told(words: str) -> re.Pattern[str]:

@@ -220,8 +220,8 @@ PROTOCOL = Protocol(
     ),
     main="contradiction_rate",
     along_t=(
-        "contradiction_rate", "absent_accepted", "wording_agreement", "containment", "stability",
-        "turned_rate",
+        "contradiction_rate", "absent_accepted", "wording_agreement", "wording_IoU", "containment",
+        "implied_rate", "stability", "stability_IoU", "kept_rate", "turned_rate",
     ),
     along_tau=("contradiction_rate", "kept_rate", "turned_rate"),
     asked=(

@@ -103,7 +103,8 @@ def chapter_page(
     tables = tuple(headline_tables(context, headlines))
     if protocol.pictures_first:
         tables = tables[:1]
-        below += [*audit_tables({run.name: run.summary for run in chapter.runs})][1:]
+        measures, *by_row = audit_tables({run.name: run.summary for run in chapter.runs})
+        below += [msgspec.structs.replace(measures, title="How much each is about"), *by_row]
     parts = dict.fromkeys(table.part for table in tables)
     if material is not None:
         notes += material.notes

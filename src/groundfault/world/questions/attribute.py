@@ -111,4 +111,6 @@ def facts_of_attribute(case: Intervention) -> dict[str, str]:
     facts = {name: case.facts[name] for name in ("object", "attribute", "usual", "shown")}
     named = facts["attribute"]
     facts["direction"] = "texture" if named == "pattern" else named  # as the paper calls it
-    return facts if named == "colour" else facts | {"by_words": "yes"}
+    if named == "colour":
+        return facts
+    return facts | {"by_words": "yes", "values": ", ".join((facts["usual"], *VALUES[named]))}
