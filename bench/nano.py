@@ -299,7 +299,8 @@ def benchmark_rows(study: Study, world: str, metrics: list[str]) -> Iterator[lis
             )
         for name in (*study.cft, *study.control):
             cured = name in study.cft
-            share = 1 - values[name]["CMS_counterfact"] / base["CMS_counterfact"]
+            before = base["CMS_counterfact"]
+            share = 1 - values[name]["CMS_counterfact"] / before if before else float("nan")
             study.promise(
                 f"{name}: CMS_counterfact falls by {100 * share:.0f} %, "
                 f"{'at least' if cured else 'less than'} {100 * CMS_FALL:.0f}",

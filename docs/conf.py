@@ -16,7 +16,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "reference_pages"]
 exclude_patterns = ["site", "_built"]
 source_suffix = {".md": "markdown"}
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]  # … stands for what the reader fills in
 
