@@ -303,5 +303,5 @@ def test_a_rendered_world_says_so(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0 and "rendered by groundfault" in ran.out
     assert run("report", tmp_path / "runs" / "oracle", "--out", tmp_path / "report.html").code == 0
     page = (tmp_path / "report.html").read_text()
-    assert "World: concept pairs: 1 run" in page and "The data.</b> The scenes are rendered" in page
+    assert "World: concept pairs: 1 run" in page and " The scenes are rendered" in page
     assert "SAM 3" not in page and "<h1" in page and ">CAFE<" not in page

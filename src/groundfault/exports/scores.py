@@ -63,7 +63,7 @@ def read_benchmark(data: str, images: str | None = None, content_hash: str = "")
 
 def flat_scores(benchmark: Benchmark, predictions: Iterable[Prediction]) -> dict[str, float]:
     """Every metric of the main row by its name, the most important ones of other rows as
-    `erasure_accuracy_std`; undefined ones are left out.
+    `erasure_accuracy_std` and `attribute_material_SA`; undefined ones are left out.
 
     An item that was answered several times counts each time.
     """
@@ -78,7 +78,8 @@ def flat_scores(benchmark: Benchmark, predictions: Iterable[Prediction]) -> dict
     for row, summed in sums.items():
         for name, value in metrics(summed[None]).items():
             if not np.isnan(value[0]) and (row == MAIN_ROW or name in OF_EVERY_ROW):
-                table[name if row == MAIN_ROW else f"{row}_{name}"] = float(value[0])
+                prefix = "" if row == MAIN_ROW else f"{row.replace(' ', '_')}_"
+                table[f"{prefix}{name}"] = float(value[0])
     return table
 
 
