@@ -32,7 +32,7 @@ def own_scores(benchmark: Benchmark, rows: Iterable[Prediction]) -> dict[str, fl
     graded = grade(benchmark, rows, RuleJudge())
     summary = summarise(of_benchmark(benchmark).score(benchmark, graded), bootstrap=0, seed=0)
     return {
-        metric if name == "Overall" else f"{name}_{metric}": estimate.value
+        metric if name == "Overall" else f"{name.replace(' ', '_')}_{metric}": estimate.value
         for name, row in summary.rows.items()
         for metric, estimate in row.metrics.items()
         if estimate.value is not None
