@@ -6,10 +6,10 @@ export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs format bench fuzz audit dist clean
+.PHONY: help demo test test-all check docs format bench fuzz advisories dist clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 $(VENV)/.core: pyproject.toml requirements/core.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "groundfault needs Python 3.11 or newer; set PYTHON=python3.x")'
@@ -67,7 +67,7 @@ $(VENV)-tools: requirements/tools.txt
 	@$@/bin/pip install -qq --requirement $<
 	@touch $@
 
-audit: $(VENV)-tools ## Ask the advisory databases about every package of the core
+advisories: $(VENV)-tools ## Ask the advisory databases about every package of the core
 	$(VENV)-tools/bin/pip-audit --require-hashes --requirement requirements/core.txt
 
 dist: $(VENV)-tools $(VENV)/.core ## Wheel, source archive and their bill of materials (CycloneDX)
