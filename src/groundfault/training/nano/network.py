@@ -30,7 +30,7 @@ def conv(inputs: int, outputs: int, size: int = 3, stride: int = 1) -> nn.Sequen
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False),
         nn.BatchNorm2d(outputs),
-        nn.SiLU(inplace=True),
+        nn.SiLU(),  # in place it would keep a copy for the way back
     )
 
 
@@ -126,8 +126,12 @@ class Finder(nn.Module):
         c = self.mix_c(c + _doubled(self.down_d(d)))
         b = self.mix_b(b + _doubled(self.down_c(c)))
         fine = self.mix_a(self.lift_a(a) + _doubled(self.down_b(b)))
-        foreground = functional.pixel_shuffle(self.ground(fine), 2)
-        return foreground, self.where(fine), b, c, tokens
+        assert self.ground.bias is not None and self.where.bias is not None
+        heads = torch.cat([self.ground.weight, self.where.weight])
+        biases = torch.cat([self.ground.bias, self.where.bias])
+        said = functional.conv2d(fine, heads, biases)  # both at once: one way back, not two
+        foreground = functional.pixel_shuffle(said[:, :4], 2)
+        return foreground, said[:, 4:], b, c, tokens
 
 
 class Words(nn.Module):
