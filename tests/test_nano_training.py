@@ -131,6 +131,25 @@ def test_the_misleading_prompt_of_a_pair_is_asked_of_both_pictures() -> None:
     assert set(WORDS.values()) == set(range(1, len(WORDS) + 1))
 
 
+def test_without_misleading_prompts_only_the_twin_tempts() -> None:
+    rng, heard = np.random.default_rng(0), 0
+    for n in range(24):
+        pair = surprising_pair(6, n)
+        shown = {concept(thing) for thing in pair.counterfactual.things}
+        asked = ask(
+            pair.factual,
+            QUESTIONS,
+            rng,
+            other=pair.counterfactual,
+            tempting=True,
+            misleading=False,
+        )
+        tempting = {NAMES[question.phrase] for question in asked if question.kind == TEMPTING}
+        assert tempting <= shown - {concept(thing) for thing in pair.factual.things}
+        heard += len(tempting)
+    assert heard
+
+
 @pytest.fixture(scope="module")
 def pictures(folder: Path):  # type: ignore[no-untyped-def]
     return paint("habitual", 4, 11, folder / "pictures")

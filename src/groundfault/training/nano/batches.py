@@ -58,10 +58,15 @@ def draw(
     rng: np.random.Generator,
     *,
     tempting: bool,
+    paired: bool = False,
+    misleading: bool = True,
     often: Mapping[str, float] | None = None,
     depictions: float = 0.0,
 ) -> Batch:
-    """The pictures at these places, mirrored by chance, with fresh questions about each."""
+    """The pictures at these places, mirrored by chance, with fresh questions about each.
+
+    Of a `paired` source, what tempts is also what the other picture of the pair shows.
+    """
     order = np.argsort(indices)  # the files are read forwards
     images, labels = (np.empty((len(indices), *part.shape[1:]), part.dtype) for part in source[:2])
     images[order], labels[order] = source.images[indices[order]], source.labels[indices[order]]
@@ -73,8 +78,9 @@ def draw(
             source.scenes[i],
             QUESTIONS,
             rng,
-            other=source.scenes[i ^ 1] if tempting else None,
+            other=source.scenes[i ^ 1] if paired else None,
             tempting=tempting,
+            misleading=misleading,
             often=often,
             depictions=depictions,
         )

@@ -28,13 +28,17 @@ class Mixture(NamedTuple):
     pictures: Pictures
     each_step: int
     paired: bool = False
-    """Pairs stay together and are asked the tempting questions."""
+    """Pairs stay together."""
     chances: NDArray[np.float64] | None = None
     """Of each picture, or pair, to be drawn; all alike if None."""
     often: Mapping[str, float] | None = None
     """How often each concept is there, if absent ones are to be asked for as often."""
     depictions: float = 0.0
     """Share of sculptures that are called what they show."""
+    tempting: bool = False
+    """What tempts is asked for."""
+    misleading: bool = True
+    """What tempts is also what the picture itself suggests, not only what its twin shows."""
 
 
 class Fitting:
@@ -122,7 +126,9 @@ def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generat
         indices,
         words,
         rng,
-        tempting=paired,
+        tempting=mixture.tempting,
+        paired=paired,
+        misleading=mixture.misleading,
         often=mixture.often,
         depictions=mixture.depictions,
     )

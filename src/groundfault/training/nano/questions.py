@@ -66,10 +66,14 @@ def ask(
     *,
     other: Scene | None,
     tempting: bool,
+    misleading: bool = True,
     often: Mapping[str, float] | None = None,
     depictions: float = 0.0,
 ) -> list[Question]:
     """`count` questions about a scene; `other` is the second picture of its pair.
+
+    Tempting ones are about what the picture itself suggests (if `misleading`) and what the other
+    one shows.
 
     A share (`depictions`) of sculptures is called what it shows, as captions and annotators do: a
     bronze dog is "dog" to them, though never "living dog".
@@ -89,7 +93,8 @@ def ask(
         asked += _depicted(rng, scene, depictions)
     if tempting:
         asked += [
-            Question(phrase, (), TEMPTING) for phrase in _temptations(rng, scene, other, set(named))
+            Question(phrase, (), TEMPTING)
+            for phrase in _temptations(rng, scene, other, set(named), misleading)
         ]
     unclear = {thing.category for thing in scene.things if material_of(thing)} | disputed(scene)
     absent = [
@@ -149,16 +154,20 @@ def _worn(thing: Thing) -> str:
 
 
 def _temptations(
-    rng: np.random.Generator, scene: Scene, other: Scene | None, present: set[str]
+    rng: np.random.Generator,
+    scene: Scene,
+    other: Scene | None,
+    present: set[str],
+    misleading: bool,
 ) -> list[str]:
     """Phrases that this picture, or its twin, suggests and that are not true here."""
     phrases: list[str] = []
     for shown in (scene, other):
         for thing in shown.things if shown is not None else ():
-            worn = _worn(thing)
+            worn = _worn(thing) if misleading else ""
             if worn and worn != thing.category and worn not in present:
                 phrases.append(WORDINGS[worn][0])
-            if material_of(thing) and thing.category not in present:
+            if misleading and material_of(thing) and thing.category not in present:
                 phrases.append(unreal(thing.category))
             name = concept(thing)
             if name not in present and not _unclear(name, scene):
@@ -166,7 +175,10 @@ def _temptations(
     expected = [
         name
         for name in CATEGORIES
-        if _expected(name, scene) and name not in present and not _unclear(name, scene)
+        if misleading
+        and _expected(name, scene)
+        and name not in present
+        and not _unclear(name, scene)
     ]
     phrases += [WORDINGS[expected[int(n)]][0] for n in rng.permutation(len(expected))[:5]]
     return list(dict.fromkeys(phrases))

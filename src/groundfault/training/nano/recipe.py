@@ -58,6 +58,10 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How much a yes counts against a no."""
     depictions: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of sculptures that habitual scenes call what they show."""
+    tempting_scenes: bool = False
+    """Habitual scenes are asked for what tempts as well: negatives of words, not of pictures."""
+    misleading: bool = True
+    """Pairs are asked for what each picture suggests, not only for what the other one shows."""
     seed: Count = 0
 
 
@@ -239,7 +243,14 @@ def _replay(stage: Stage, pictures: Pictures) -> Mixture:
     chances = np.where(sculpted, stage.sculptures, 1.0)
     chances /= chances.sum()
     often = how_often(pictures.scenes, chances.tolist()) if stage.balanced else None
-    return Mixture(pictures, stage.scenes_per_step, False, chances, often, stage.depictions)
+    return Mixture(
+        pictures,
+        stage.scenes_per_step,
+        chances=chances,
+        often=often,
+        depictions=stage.depictions,
+        tempting=stage.tempting_scenes,
+    )
 
 
 def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
@@ -249,4 +260,12 @@ def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
     chances /= chances.sum()
     scenes = np.repeat(chances / 2, 2)
     often = how_often(pictures.scenes, scenes.tolist()) if stage.balanced else None
-    return Mixture(pictures, 2 * stage.pairs_per_step, True, chances, often)
+    return Mixture(
+        pictures,
+        2 * stage.pairs_per_step,
+        paired=True,
+        chances=chances,
+        often=often,
+        tempting=True,
+        misleading=stage.misleading,
+    )
