@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,17 +92,36 @@ def test_the_list_of_commands_says_what_their_own_help_says(run: Run) -> None:
     assert told == {name: entry.about for name, entry in COMMANDS.items()}
 
 
-def test_a_shell_completes_the_options_of_a_command() -> None:
-    shell = {"_GROUNDFAULT_COMPLETE": "complete_bash", "COMP_WORDS": "groundfault score cafe --ann"}
+COMPLETED = {
+    "groundfault judge": {"judge", "judge-card"},
+    "groundfault score cafe --ann": {"--annotations"},
+    "groundfault eval --model nano-": {"nano-base", "nano-cft"},
+    "groundfault eval ca": {"cafe"},
+    "groundfault world build --preset ": {"cafe", "halluseg", "reactbench", "clean", "all"},
+    "groundfault list p": {"protocols", "published"},
+    "groundfault convert x --to fp": {"fprefcoco"},
+}
+
+
+@pytest.mark.parametrize("line", COMPLETED)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_completes_commands_options_and_names(shell: str, line: str) -> None:
+    """What the functions that it installs ask, and get back."""
+    asked = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+    }[shell]
     code = "import sys; from groundfault import cli; sys.argv[0] = 'groundfault'; cli.main()"
     ended = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **shell, "COMP_CWORD": "3"},
+        env={**os.environ, **asked, "_GROUNDFAULT_COMPLETE": f"complete_{shell}"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended.stdout.strip() == "--annotations"
+    of_zsh = re.findall(r'(?:^|\(\()"([^"]+)"', ended.stdout, re.MULTILINE)
+    found = ended.stdout.split() if shell == "bash" else of_zsh
+    assert set(found) == COMPLETED[line], ended.stdout + ended.stderr
 
 
 def test_version(run: Run) -> None:

@@ -13,23 +13,21 @@ from groundfault.errors import GroundfaultError
 
 __all__ = ["main", "run"]
 
-COMPLETION = "_GROUNDFAULT_COMPLETE"
-"""A shell that completes a line sets this, and gives the line in other variables."""
-
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and give its exit code. Errors of ours end with one line and code 2."""
     from groundfault.cli.app import COMMANDS, build_app, build_overview
+    from groundfault.cli.completion import ASKED, line_to_complete
 
     words = sys.argv[1:] if arguments is None else arguments
     for word in words:
         if not _is_text(word):
             _print_error(f"{word}: holds bytes that are no UTF-8 text; rename the file or folder")
             return 2
-    line = os.environ.get("COMP_WORDS", "").split()[1:] if COMPLETION in os.environ else words
+    line = line_to_complete() if ASKED in os.environ else words
     named = bool(line) and line[0] in COMMANDS
     try:
-        app = build_app(line) if named or COMPLETION in os.environ else build_overview()
+        app = build_app(line) if named else build_overview()
         app(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0

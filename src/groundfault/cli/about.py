@@ -9,13 +9,19 @@ from typing import Annotated
 
 import typer
 
+from groundfault.cli.completion import one_of
 from groundfault.cli.options import AsJson, Command, add_commands, print_json
+
+LISTED = ("benchmarks", "protocols", "metrics", "models", "judges", "editors", "published")
 
 
 def list_(
     kind: Annotated[
         str,
-        typer.Argument(help="benchmarks, protocols, metrics, models, judges, editors, published."),
+        typer.Argument(
+            help=", ".join(LISTED) + ".",
+            autocompletion=one_of(LISTED),
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 import typer
 
+from groundfault.cli.completion import MODEL
 from groundfault.cli.evaluation import agreement, check_gates, interruptible
 from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
@@ -112,10 +113,7 @@ def audit(
     phrases: Annotated[
         Path | None, typer.Option("--phrases", help="TOML with phrases and their relations.")
     ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="NAME, NAME:argument or LABEL=NAME:argument; repeat."),
-    ] = None,
+    model: Annotated[list[str] | None, MODEL] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for pictures, runs and page.")
     ] = None,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 import typer
 
+from groundfault.cli.completion import names_of
 from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
     BaseUrl,
@@ -122,7 +123,12 @@ class Makers(msgspec.Struct, frozen=True, kw_only=True):
         str, typer.Option("--proposer", help="rules, scripted:FILE, or a chat model: openai:NAME.")
     ] = ""
     editor: Annotated[
-        str, typer.Option("--editor", help="procedural, or a service: openai:NAME, gemini:NAME, …")
+        str,
+        typer.Option(
+            "--editor",
+            help="procedural, or a service: openai:NAME, gemini:NAME, …",
+            autocompletion=names_of("editors"),
+        ),
     ] = ""
     review: Annotated[
         str, typer.Option("--review", help="none, decisions.jsonl or decisions.parquet.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from groundfault.cli.completion import MODEL, names_of
 from groundfault.cli.groups import grouped
 from groundfault.cli.options import (
     AsJson,
@@ -49,13 +50,11 @@ def eval_(
         str,
         typer.Argument(
             help="A name of `groundfault list benchmarks` with its files (cafe and halluseg are "
-            "fetched if none are given), or a folder of ours, of masks or of questions."
+            "fetched if none are given), or a folder of ours, of masks or of questions.",
+            autocompletion=names_of("benchmarks"),
         ),
     ],
-    model: Annotated[
-        list[str],
-        typer.Option("--model", help="NAME, NAME:argument or LABEL=NAME:argument; repeat."),
-    ],
+    model: Annotated[list[str], MODEL],
     out: Annotated[Path, typer.Option("--out", help="Folder for a run per model.")],
     data: DataOptions,
     loading: LoadingOptions,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groundfault.cli.completion import names_of
 from groundfault.cli.options import AsJson, add_commands, print_json
 from groundfault.errors import UnknownName, UsageError
 
@@ -31,11 +32,21 @@ def convert(
         list[Path], typer.Argument(help="File(s) or folder of one benchmark, or a run.")
     ],
     to: Annotated[
-        str, typer.Option("--to", help="Format to write; `groundfault list benchmarks`.")
+        str,
+        typer.Option(
+            "--to",
+            help="Format to write; `groundfault list benchmarks`.",
+            autocompletion=names_of("benchmarks"),
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="File or folder to write.")],
     from_: Annotated[
-        str | None, typer.Option("--from", help="Format of the source, if not to be detected.")
+        str | None,
+        typer.Option(
+            "--from",
+            help="Format of the source, if not to be detected.",
+            autocompletion=names_of("benchmarks"),
+        ),
     ] = None,
     data: Annotated[
         Path | None,

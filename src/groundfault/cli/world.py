@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from groundfault.cli.completion import one_of
 from groundfault.cli.options import add_group
 from groundfault.errors import UnknownName, UsageError
 
@@ -38,7 +39,12 @@ SHARE = "from 0 to 1."
 
 def world_build(
     preset: Annotated[
-        str, typer.Option("--preset", help="cafe, halluseg, reactbench, clean, or all of them.")
+        str,
+        typer.Option(
+            "--preset",
+            help="cafe, halluseg, reactbench, clean, or all of them.",
+            autocompletion=one_of((*EVERY_PRESET, "all")),
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Benchmark folder to write.")],
     n: Annotated[int, typer.Option("--n", help="Number of cases.")] = 300,
