@@ -31,7 +31,8 @@ from groundfault.building.checks.catalogue import CHECKS, measure
 from groundfault.building.checks.check import threshold
 from groundfault.building.checks.settings import VerifySettings
 from groundfault.building.checks.summary import Measured
-from groundfault.building.editing import EditSettings, grown, touchable
+from groundfault.building.distances import grown
+from groundfault.building.editing import EditSettings, touchable
 from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing

@@ -9,7 +9,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 from tests.building.photographs import HEIGHT, WIDTH, noise
 
-from groundfault.building.editing import grown
+from groundfault.building.distances import grown
 from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing

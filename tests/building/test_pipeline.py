@@ -107,7 +107,7 @@ def test_no_pixel_changes_that_must_not(recipe: Recipe, tmp_path: Path) -> None:
         changed = np.any(before != after, axis=2)
         assert changed.any()
         if candidate.task == "CC":
-            from groundfault.building.editing import shrunk
+            from groundfault.building.distances import shrunk
 
             assert not changed[shrunk(region, 6)].any()
         else:

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from groundfault import registry
+from groundfault.building.distances import grown, shrunk
 from groundfault.building.framing import Framed, changed_region, edit_in_frame
 from groundfault.building.pictures import (
     find_photograph,
@@ -414,23 +415,3 @@ def _hold(
         may = found.touched
     kept = np.where(may[..., None], found.image, image)
     return Edited(image=kept, mask=found.mask, touched=may, details=found.details)
-
-
-def grown(mask: BinaryMask, by_px: int) -> BinaryMask:
-    """The mask and everything within a distance of it."""
-    if by_px <= 0:
-        return mask
-    from scipy.ndimage import distance_transform_edt
-
-    if not mask.any():
-        return mask
-    return np.asarray(distance_transform_edt(~mask) <= by_px)
-
-
-def shrunk(mask: BinaryMask, by_px: int) -> BinaryMask:
-    """The mask without what is within a distance of its edge; edges of the picture are none."""
-    if by_px <= 0 or mask.all():
-        return mask
-    from scipy.ndimage import distance_transform_edt
-
-    return np.asarray(distance_transform_edt(mask) > by_px)

@@ -17,9 +17,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from groundfault.building.pictures import png_content, read_kept
+from groundfault.building.pictures import Packing, png_content, read_kept
 from groundfault.building.records import Candidate
 from groundfault.errors import DataError, UsageError
+from groundfault.io.colours import differing
 from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
 from groundfault.io.store import new_folder, read_json, write_bytes, write_json
@@ -45,6 +46,8 @@ class Restorable(msgspec.Struct, frozen=True, kw_only=True):
     comment: str
     """What its metadata say."""
     sha256: str
+    packing: Packing = "deflate"
+    """How its bytes are made; releases of before do not say it."""
 
 
 def write_patches(
@@ -88,13 +91,14 @@ def _restorable(
         patch=patch,
         comment=comment,
         sha256=hashlib.sha256((place / "images" / name).read_bytes()).hexdigest(),
+        packing="runs",
     )
 
 
 def _write_patch(path: Path, before: np.ndarray, after: np.ndarray) -> None:
     from PIL import Image
 
-    changed = np.any(before != after, axis=2)
+    changed = differing(before, after)
     pixels = np.dstack([np.where(changed[..., None], after, 0), changed * np.uint8(255)])
     Image.fromarray(pixels.astype(np.uint8), "RGBA").save(path)
 
@@ -132,7 +136,7 @@ def _made(folder: Path, picture: Restorable, images: Sequence[str | PathLike[str
         )
     image = read_image(path, size_px=(picture.height_px, picture.width_px))
     if not picture.patch:
-        return png_content(image, picture.comment)
+        return png_content(image, picture.comment, picture.packing)
     from PIL import Image
 
     place = within(folder, picture.patch, file=RESTORE, record=record)
@@ -140,4 +144,5 @@ def _made(folder: Path, picture: Restorable, images: Sequence[str | PathLike[str
         patch = np.asarray(opened.convert("RGBA"))
     if patch.shape[:2] != image.shape[:2]:
         raise DataError(path, "another size than its patch", record=record, remedy="get it again")
-    return png_content(np.where(patch[..., 3:] > 0, patch[..., :3], image), picture.comment)
+    whole = np.where(patch[..., 3:] > 0, patch[..., :3], image)
+    return png_content(whole, picture.comment, picture.packing)

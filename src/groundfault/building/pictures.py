@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,6 +30,7 @@ __all__ = [
     "AMONG_OTHERS",
     "EDITED",
     "PICTURES",
+    "Packing",
     "find_photograph",
     "keep_image",
     "keep_original",
@@ -68,7 +71,7 @@ def read_photograph(photograph: Photograph, folders: Sequence[str | PathLike[str
     size_px = (photograph.height_px, photograph.width_px)
     path = find_photograph(photograph, folders)
     try:
-        image = read_image(path, size_px=size_px)
+        image = _read(path, size_px)
     except (OSError, ValueError, SyntaxError, AssertionError, IndexError) as problem:
         raise _unsound(path, photograph, f"cannot be decoded ({problem})") from None
     if image.shape[:2] != size_px:
@@ -81,7 +84,7 @@ def read_kept(folder: Path, name: str) -> Image:
     """The pixels of a picture that a build has kept."""
     path = folder / name
     try:
-        return read_image(path)
+        return _read(path)
     except (OSError, ValueError, SyntaxError, AssertionError, IndexError) as problem:
         raise DataError(
             path,
@@ -89,6 +92,18 @@ def read_kept(folder: Path, name: str) -> Image:
             record=f"picture {name}",
             remedy="delete stages/edit.journal of the build: the same command edits again",
         ) from None
+
+
+def _read(path: Path, size_px: tuple[int, int] | None = None) -> Image:
+    """A picture's pixels, which nobody can write to."""
+    now = path.stat()
+    return _decoded(path, size_px, now.st_mtime_ns, now.st_size)
+
+
+@lru_cache(maxsize=2)
+def _decoded(path: Path, size_px: tuple[int, int] | None, modified_ns: int, size: int) -> Image:
+    """Candidates of one photograph follow each other: it is decoded for the first of them."""
+    return read_image(path, size_px=size_px)
 
 
 def _unsound(path: Path, photograph: Photograph, problem: str) -> DataError:
@@ -127,7 +142,7 @@ def _keep(folder: Path, name: str, content: bytes, suffix: str) -> str:
     return kept
 
 
-def png_content(image: Image, about: str) -> bytes:
+def png_content(image: Image, about: str, packing: Packing = "runs") -> bytes:
     """Pixels as a PNG that says so of itself; the same pixels always give the same bytes."""
     from PIL import Image as Pillow
     from PIL.PngImagePlugin import PngInfo
@@ -136,6 +151,15 @@ def png_content(image: Image, about: str) -> bytes:
     if about:
         said.add_text("Comment", about)
     content = BytesIO()
-    options: dict[str, Any] = {"pnginfo": said, "compress_level": 6}
+    options: dict[str, Any] = {"pnginfo": said, **PACKINGS[packing]}
     Pillow.fromarray(image).save(content, "PNG", **options)
     return content.getvalue()
+
+
+Packing = Literal["deflate", "runs"]
+"""How the pixels of a PNG are packed. By `runs` photographs take a third of the time of `deflate`
+and 2 % more room; releases that were made before know no other than `deflate`."""
+PACKINGS: dict[Packing, dict[str, int]] = {
+    "deflate": {"compress_level": 6},
+    "runs": {"compress_level": 1, "compress_type": zlib.Z_RLE},
+}

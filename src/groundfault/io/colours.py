@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["VISIBLE", "colour_difference", "lab"]
+__all__ = ["VISIBLE", "colour_difference", "differing", "lab"]
 
 VISIBLE = 5.0
 """ΔE from which a person sees that a colour differs without looking for it."""
@@ -19,7 +19,18 @@ VISIBLE = 5.0
 
 def colour_difference(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> Floats:
     """CIE76 ΔE of each pixel, (height, width)."""
-    return np.asarray(np.linalg.norm(lab(before) - lab(after), axis=2))
+    apart = differing(before, after)
+    found = np.zeros(apart.shape)
+    pairs = zip(_roots(before[apart]), _roots(after[apart]), strict=True)
+    x, y, z = (one - other for one, other in pairs)
+    found[apart] = np.sqrt((116 * y) ** 2 + (500 * (x - y)) ** 2 + (200 * (y - z)) ** 2)
+    return found
+
+
+def differing(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which pixels are not the same to the bit, (height, width)."""
+    bits = before ^ after
+    return np.asarray((bits[..., 0] | bits[..., 1] | bits[..., 2]) != 0)
 
 
 _TO_XYZ = np.array(
@@ -43,7 +54,23 @@ def lab(image: NDArray[np.uint8]) -> Floats:
     >>> (lab(np.array([[[255, 255, 255]]], np.uint8)).round(1) + 0).tolist()
     [[[100.0, 0.0, 0.0]]]
     """
-    xyz = _LINEAR[image] @ _TO_XYZ.T
-    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
-    x, y, z = np.moveaxis(f, -1, 0)
+    x, y, z = _roots(image)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
+
+
+_PARTS = _TO_XYZ[:, :, None] * _LINEAR
+"""What each level of each channel adds to X, Y and Z: (3, 3 channels, 256)."""
+
+
+def _roots(image: NDArray[np.uint8]) -> tuple[Floats, Floats, Floats]:
+    """X, Y and Z by the white point, each through the cube root that L*a*b* is made of."""
+    red, green, blue = (image[..., channel] for channel in range(3))
+    x, y, z = (_root(parts[0][red] + parts[1][green] + parts[2][blue]) for parts in _PARTS)
+    return x, y, z
+
+
+def _root(value: Floats) -> Floats:
+    found = np.cbrt(value)
+    dark = value <= (6 / 29) ** 3
+    found[dark] = value[dark] / (3 * (6 / 29) ** 2) + 4 / 29
+    return np.asarray(found)

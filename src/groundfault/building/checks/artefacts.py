@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, brightness
-from groundfault.building.editing import shrunk
+from groundfault.building.distances import shrunk
 from groundfault.io.colours import VISIBLE
 
 if TYPE_CHECKING:
@@ -83,12 +83,11 @@ def _steps(light: Floats) -> Callable[[BinaryMask], float | None]:
 def _largest_step(light: Floats, where: BinaryMask) -> float | None:
     """Steps at the eighth of the columns and rows where they are largest, by those elsewhere."""
     found = []
-    for axis in (0, 1):
-        step = np.abs(np.diff(light, axis=axis))
-        inside = where.take(range(1, where.shape[axis]), axis)
-        place = np.indices(step.shape)[axis][inside] % 8
-        sums = np.bincount(place, step[inside], minlength=8)
-        counts = np.bincount(place, minlength=8)
+    for across, inside in ((light, where), (light.T, where.T)):
+        step = np.abs(np.diff(across, axis=0))
+        place = np.arange(len(step)) % 8
+        sums = np.bincount(place, (step * inside[1:]).sum(axis=1), minlength=8)
+        counts = np.bincount(place, inside[1:].sum(axis=1), minlength=8)
         if counts.min() < 16:
             return None
         means = sums / counts

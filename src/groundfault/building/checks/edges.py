@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from groundfault.building.checks.check import SURFACES, Check, Seen
+from groundfault.building.distances import signed_depth
 from groundfault.io.colours import VISIBLE
 
 if TYPE_CHECKING:
@@ -36,15 +37,16 @@ class _Bands(NamedTuple):
 
 
 def _bands(seen: Seen) -> _Bands:
-    from scipy.ndimage import distance_transform_edt
-
-    covers = ~seen.region if seen.kind == "context" else seen.region
-    rows, columns = np.nonzero(seen.region)
-    depth = distance_transform_edt(covers) - distance_transform_edt(~covers)
+    found = signed_depth(seen.region, 10)
+    assert found is not None  # `_edge` and `_halo` have looked
+    depth, window = found
+    if seen.kind == "context":
+        depth = -depth
+    rows, columns = np.nonzero(seen.region[window])
     y, x = np.nonzero((depth > -4) & (depth <= 10))
     angle = np.arctan2(y - rows.mean(), x - columns.mean())
     direction = ((angle + np.pi) / (2 * np.pi) * DIRECTIONS).astype(int) % DIRECTIONS
-    near, change = depth[y, x], seen.difference[y, x]
+    near, change = depth[y, x], seen.difference[window][y, x]
     bands = ((near > 1) & (near <= 3), near > 3, (near < -1) & (near > -4))
     return _Bands(*(_means(direction[band], change[band]) for band in bands))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from groundfault.building.checks.check import Check, Seen, share
 from groundfault.building.pictures import read_kept
-from groundfault.io.colours import VISIBLE, colour_difference
+from groundfault.io.colours import VISIBLE, colour_difference, differing
 
 __all__ = ["LEAKED", "OUTSIDE", "TOUCHED"]
 
 
 def _changed_outside(seen: Seen) -> float:
-    return share(np.any(seen.before != seen.after, axis=2)[~seen.touched])
+    return share(differing(seen.before, seen.after)[~seen.touched])
 
 
 def _touched(seen: Seen) -> float:

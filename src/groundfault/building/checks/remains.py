@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from groundfault.building.checks.check import Check, Seen, brightness
-from groundfault.building.editing import shrunk
+from groundfault.building.distances import shrunk, signed_depth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,10 +40,13 @@ def _detail(image: NDArray[np.uint8]) -> Floats:
 
 
 def _outline(seen: Seen) -> float | None:
-    from scipy.ndimage import distance_transform_edt, gaussian_gradient_magnitude
+    from scipy.ndimage import gaussian_gradient_magnitude
 
-    inside, outside = (distance_transform_edt(m) for m in (seen.region, ~seen.region))
-    edge = (inside <= 1.5) & (outside <= 1.5)
+    found = signed_depth(seen.region, 2)
+    edge = np.zeros_like(seen.region)
+    if found is not None:
+        depth, window = found
+        edge[window] = np.abs(depth) <= 1.5
     old, new = (
         float(gaussian_gradient_magnitude(brightness(image), 1.5)[edge].mean()) if edge.any() else 0
         for image in (seen.before, seen.after)

@@ -10,7 +10,7 @@ import numpy as np
 
 from groundfault.building.checks.check import Seen
 from groundfault.building.checks.questions import View
-from groundfault.building.editing import grown
+from groundfault.building.distances import grown
 from groundfault.building.proposals.showing import COLOUR, MARGIN, encoded_picture
 from groundfault.building.records import Candidate
 from groundfault.records import Picture
