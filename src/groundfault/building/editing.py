@@ -18,7 +18,7 @@ import numpy as np
 
 from groundfault import registry
 from groundfault.building.distances import grown, shrunk
-from groundfault.building.framing import Framed, changed_region, edit_in_frame
+from groundfault.building.framing import Framed, changed_region, edit_in_frame, new_thing
 from groundfault.building.pictures import (
     find_photograph,
     keep_image,
@@ -329,34 +329,36 @@ class _Doer:
         framed = edit_in_frame(self.editor, image, may, request.instruction)
         if isinstance(framed, NotEdited):
             return framed
-        mask, by = None, ""
+        mask, details = None, framed.details
         if request.kind in NEW_THING:
-            mask, by = self._found(candidate, image, framed.image, may)
-            if mask is None:
-                return NotEdited(outcome="refused", reason="the new thing is not found")
-        details = {**framed.details, **({"mask_by": by} if by else {})}
+            found = self._found(candidate, image, framed.image, may)
+            if isinstance(found, NotEdited):
+                return found
+            mask, told = found
+            details = {**details, **told}
         held = Edited(image=framed.image, mask=mask, touched=may, details=details)
         return self._kept(candidate, image, held, framed)
 
     def _found(
         self, candidate: Candidate, before: Image, after: Image, may: BinaryMask
-    ) -> tuple[BinaryMask | None, str]:
-        """Where the new thing is: as a segmenter finds it or, without one, where the picture
-        changed."""
-        masker = self.job.settings.masker
+    ) -> tuple[BinaryMask, dict[str, str]] | NotEdited:
+        """Where the new thing is, as a segmenter finds it or, without one, where the picture
+        changed; with how it was found, and all that the segmenter gave."""
+        masker, proposal = self.job.settings.masker, candidate.proposal
         if not masker:
-            return changed_region(before, after, may), "difference"
-        assert candidate.proposal is not None
+            changed = changed_region(before, after, may)
+            if changed is None:
+                return NotEdited(outcome="refused", reason="the new thing is not found")
+            return changed, {"mask_by": "difference"}
+        assert proposal is not None
         if self._masker is None:
             self._masker = registry.load_model(masker, self.job.options)
-        [answer] = self._masker.segment(after, [candidate.proposal.negative])
-        best, most = None, 0.0
-        for rle, score in zip(answer.masks, answer.scores, strict=True):
-            mask = decode(rle)
-            overlap = float((mask & may).sum() / max(1, mask.sum())) * score
-            if overlap > most:
-                best, most = mask, overlap
-        return best, masker
+        [answer] = self._masker.segment(after, [proposal.negative])
+        chosen = new_thing(answer, None if proposal.kind in ANYWHERE else may)
+        if isinstance(chosen, NotEdited):
+            return chosen
+        given = [{"score": s, "mask": m} for s, m in zip(answer.scores, answer.masks, strict=True)]
+        return chosen, {"mask_by": masker, "masks_given": encoded(given)}
 
     def _kept(
         self, candidate: Candidate, image: Image, held: Edited, framed: Framed | None = None

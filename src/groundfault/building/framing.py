@@ -12,6 +12,8 @@ from groundfault.building.fit import fit_to, free_canvas, nearest_bucket, paste_
 from groundfault.building.registration import registered_reply
 from groundfault.interfaces import Canvas, Editor, NotEdited, Sized
 from groundfault.io.colours import VISIBLE, colour_difference
+from groundfault.io.masks import decode
+from groundfault.records import Prediction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
     Image = NDArray[np.uint8]
     BinaryMask = NDArray[np.bool_]
 
-__all__ = ["Framed", "canvas_for", "changed_region", "edit_in_frame"]
+__all__ = ["Framed", "canvas_for", "changed_region", "edit_in_frame", "new_thing"]
 
 FEATHER_PX = 3.0
+RIVAL = 0.75
+"""A second mask is a rival of the best one if it fits at least this share as well …"""
+SAME = 0.5
+"""… and overlaps it by less than this IoU."""
 
 
 class Framed(NamedTuple):
@@ -74,3 +80,26 @@ def changed_region(before: Image, after: Image, within: BinaryMask) -> BinaryMas
         return None
     largest = 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))
     return np.asarray(ndimage.binary_fill_holes(labels == largest))
+
+
+def new_thing(found: Prediction, expected: BinaryMask | None) -> BinaryMask | NotEdited:
+    """Which of the masks that a segmenter found is the new thing: the one whose IoU with where it
+    is expected, times its score, is largest; without an expectation, the one with the best score.
+    Two that fit about equally well and are not the same place leave it open."""
+    fits = []
+    for rle, score in zip(found.masks, found.scores, strict=True):
+        mask = np.asarray(decode(rle), bool)
+        fits.append((score * (1.0 if expected is None else _iou(mask, expected)), mask))
+    fits = sorted((fit for fit in fits if fit[0] > 0), key=lambda fit: -fit[0])
+    if not fits:
+        return NotEdited(outcome="refused", reason="the new thing is not found")
+    most, best = fits[0]
+    rivals = (mask for fit, mask in fits[1:2] if fit >= RIVAL * most)
+    if any(_iou(best, rival) < SAME for rival in rivals):
+        return NotEdited(outcome="refused", reason="two masks may be the new thing")
+    return best
+
+
+def _iou(one: BinaryMask, other: BinaryMask) -> float:
+    either = int((one | other).sum())
+    return float((one & other).sum() / either) if either else 0.0
