@@ -22,6 +22,7 @@ from PIL import Image, ImageDraw
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.donors import ListedDonors
+from groundfault.editors.procedural.suited import suited_values
 from groundfault.interfaces import EditRequest, Neighbour, NotEdited
 from groundfault.io.coco_photographs import read
 from groundfault.io.masks import parse_mask
@@ -114,10 +115,9 @@ def donors_of(arguments: argparse.Namespace) -> ListedDonors:
 
 
 def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
-    """The request that the n-th instance gets: values take turns."""
-    values = [value for value in VALUES.get(kind, ("",)) if value != instance.category]
-    if kind == "context":
-        values = list(repertoire.suited_places(instance.category)) or values
+    """The request that the n-th instance gets: those values take turns that suit its category, or
+    all where none does."""
+    values = suited_values(kind, instance.category) or VALUES[kind]
     value = values[number % len(values)]
     words = f"{kind} {value}".strip()
     return EditRequest(

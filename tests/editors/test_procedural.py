@@ -19,8 +19,10 @@ from groundfault.editors.procedural import ProceduralEditor, load, repertoire
 from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
+from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relocation import view_of
+from groundfault.editors.procedural.suited import suited_values
 from groundfault.errors import DataError
 from groundfault.interfaces import (
     DirectEditor,
@@ -362,6 +364,40 @@ def test_what_others_hide_goes_nowhere() -> None:
     table = Neighbour(category="dining table", mask=(y > 100) & ~mask)
     bowl = msgspec.structs.replace(wanted, category="bowl", others=(table,))
     assert isinstance(ProceduralEditor().perform(image, mask, bowl), Edited)
+
+
+def test_what_suits_is_offered_and_nothing_else() -> None:
+    known = {
+        "surface": repertoire.SURFACES,
+        "material": repertoire.MATERIALS,
+        "context": repertoire.PLACES,
+        "recolour": repertoire.COLOURS,
+    }
+    for kind, names in known.items():
+        for category in ("", "banana", "bear", "chair", "pizza", "train", "gargoyle"):
+            assert set(suited_values(kind, category)) <= set(names)
+    assert suited_values("surface", "pizza") == () and suited_values("erase", "pizza") == ("",)
+    assert "zebra" in suited_values("surface", "banana")
+    image, mask = photograph()
+    assert reason(image, mask, request("surface", "bee", category="couch")) == (
+        "surface does not suit"
+    )
+
+
+def test_outlines_that_are_drawn_beside_the_object_are_noticed() -> None:
+    image, mask = photograph()
+    photo = image.astype(np.float32) / 255
+    right, shifted = skin_of(photo, mask), skin_of(photo, np.roll(mask, 6, 1))
+    assert right.fit > 0.9 and shifted.fit < right.fit - 0.2
+    motley = photo.copy()
+    motley[100:110][mask[100:110]] = (0.8, 0.1, 0.1)
+    assert skin_of(motley, mask).motley > right.motley + 0.05
+
+
+def test_one_thing_under_two_names_hides_nothing() -> None:
+    _, mask = photograph()
+    again = Neighbour(category="couch", mask=grown(mask, 1))
+    assert contact_with(mask, (again,)).any == 0
 
 
 def test_places_have_their_horizon_where_the_stance_asks_for_it() -> None:

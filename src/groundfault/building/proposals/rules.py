@@ -35,6 +35,7 @@ from groundfault.building.proposals.tables import (
     SURFACES,
     Usual,
     is_usual,
+    known_categories,
     usual,
 )
 from groundfault.building.proposals.words import joined, with_article
@@ -62,6 +63,9 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[str, ...] | None = None
     places_of: dict[str, tuple[str, ...]] | None = None
     """Places by category, where an editor can't put everything everywhere."""
+    surfaces_of: dict[str, tuple[str, ...]] | None = None
+    materials_of: dict[str, tuple[str, ...]] | None = None
+    """Surfaces and materials by category, where an editor knows which of them look right."""
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
     """Categories that there are donors of."""
@@ -77,12 +81,15 @@ ANYTHING = Repertoire()
 def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
     """What the procedural editor can do, with things to put in from these categories."""
     from groundfault.editors.procedural import repertoire as known
+    from groundfault.editors.procedural import suited
 
     return Repertoire(
         surfaces=known.SURFACES,
         materials=known.MATERIALS,
         places=known.PLACES,
-        places_of={category: known.suited_places(category) for category in known.STANCES},
+        places_of={name: suited.suited_places(name) for name in known.STANCES},
+        surfaces_of={name: suited.suited_surfaces(name) for name in known_categories()},
+        materials_of={name: suited.suited_materials(name) for name in known_categories()},
         colours=known.COLOURS,
         replacements=None if donors is None else tuple(sorted(donors)),
     )
@@ -150,11 +157,18 @@ def _shuffled(names: Iterable[str], known: Collection[str] | None, rng: random.R
     return kept
 
 
+def _offered(
+    known: tuple[str, ...] | None, known_of: dict[str, tuple[str, ...]] | None, of: Usual
+) -> tuple[str, ...] | None:
+    """What an editor can do with things of a category; None where it says nothing."""
+    return known if known_of is None else known_of.get(of.name, known)
+
+
 def _mimicry(
     candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
 ) -> Iterator[Proposal]:
     name = candidate.target.category
-    for key in _shuffled(SURFACES, can.surfaces, rng):
+    for key in _shuffled(SURFACES, _offered(can.surfaces, can.surfaces_of, of), rng):
         surface = SURFACES[key]
         if any(kin(name, other) in ("same", "synonym", "hyponym") for other in surface.unlike):
             continue
@@ -178,7 +192,7 @@ def _ontology(
     name = candidate.target.category
     if of.nature not in BECOMES or of.name in STILL_ITSELF:
         return
-    for key in _shuffled(MATERIALS, can.materials, rng):
+    for key in _shuffled(MATERIALS, _offered(can.materials, can.materials_of, of), rng):
         material = MATERIALS[key]
         if (material.natures and of.nature not in material.natures) or key in of.materials:
             continue
@@ -306,11 +320,12 @@ def _values(
         other = ["wood", "marble", "granite", "terracotta", "chocolate"]
         other += [] if "metal" in of.materials else ["gold", "bronze"]
         names = [m for m in other if m not in of.materials and "any" not in of.materials]
-        names = _shuffled(names, can.materials, rng) if of.nature not in ("animal", "plant") else []
+        offered = _offered(can.materials, can.materials_of, of)
+        names = _shuffled(names, offered, rng) if of.nature not in ("animal", "plant") else []
     else:
         patterns = ("zebra", "watermelon", "giraffe", "leopard", "brick wall", "ladybug", "cow")
         unlike = [p for p in patterns if not any(kin(of.name, o) for o in SURFACES[p].unlike)]
-        names = _shuffled(unlike, can.surfaces, rng)
+        names = _shuffled(unlike, _offered(can.surfaces, can.surfaces_of, of), rng)
     return (kind, names) if names else None
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Surface",
     "Usual",
     "is_usual",
+    "known_categories",
     "usual",
 ]
 
@@ -73,6 +74,11 @@ def _table() -> dict[str, Usual]:
             knowledge,
         )
     return found
+
+
+def known_categories() -> tuple[str, ...]:
+    """The categories of which something is known."""
+    return tuple(_table())
 
 
 @cache

@@ -26,6 +26,8 @@ PAINTS: dict[str, tuple[float, float, float]] = {
 """Each colour's usual lightness and its two hues, in Lab."""
 NEUTRAL = 11.0
 """Things of less chroma are grey: all of them takes the new colour."""
+ONE_COLOUR = 16.0
+"""Things that hardly differ more from their usual hue have one colour: all of it changes."""
 
 
 def vividness(photo: Floats) -> float:
@@ -76,6 +78,9 @@ def _main_share(lab: Floats, mask: Mask) -> Floats:
     chroma = np.linalg.norm(hues, axis=-1)
     inside = mask & (lab[..., 0] > 10)
     if not inside.any() or float(np.median(chroma[inside])) < NEUTRAL:
+        return np.ones(mask.shape, np.float32)
+    usual = np.median(hues[inside], axis=0)
+    if (np.linalg.norm(hues[inside] - usual, axis=1) < ONE_COLOUR).mean() > 0.85:
         return np.ones(mask.shape, np.float32)
     vivid = inside & (chroma > NEUTRAL)
     bins = np.clip((hues[vivid] / 8 + 16).astype(int), 0, 31)

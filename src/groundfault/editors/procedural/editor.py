@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural import fitness, materials, neighbours, surfaces
+from groundfault.editors.procedural import fitness, looks, materials, neighbours, surfaces
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
 from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.fitness import Measures
 from groundfault.editors.procedural.grounds import Place, free_place
 from groundfault.editors.procedural.neighbours import Company, company_of, foot_of
 from groundfault.editors.procedural.occlusion import contact_with
@@ -35,21 +36,16 @@ from groundfault.editors.procedural.repertoire import (
     KINDS,
     LEAVING_TRACES,
     LIVING,
-    MADE_OF_PARTS,
-    MANY_COLOURED,
     MATERIALS,
     NOT_STANDING,
     PLACES,
-    PRINTABLE,
-    SCULPTED,
-    SMOOTH_FACED,
     STANCES,
     SUPPORTS,
     SURFACES,
     TABLEWARE_M,
     TURNABLE,
-    suited_places,
 )
+from groundfault.editors.procedural.suited import unsuited
 from groundfault.editors.procedural.transplants import best_donor, cutting_of, pasted
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
@@ -66,7 +62,7 @@ SMALL_HOLE = 0.01
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
 TRACES = "leaves traces"
-LEAST_CHANGE = 18.0
+LEAST_CHANGE = 24.0
 """The mean colour distance that a new colour must make, in Lab."""
 COLOURLESS = frozenset(
     {
@@ -120,6 +116,8 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
+        if request.kind in looks.KINDS:
+            region = snap(photo, region)
         if self.filters:
             problem = self._objection(photo, region, request)
             if problem:
@@ -136,11 +134,9 @@ class ProceduralEditor:
         if problem and not (small and company.touching < MOST_BESIDE_SMALL):
             return problem
         found = fitness.measure(photo, region)
+        if request.kind in looks.KINDS:
+            return _unsightly(photo, region, request, found)
         problem = fitness.objection(request.kind, request.category, found)
-        on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
-        problem = problem or fitness.objection_to_contact(
-            request.kind, request.category, contact_with(region, request.others, on=on)
-        )
         if problem or small:
             return problem
         return fitness.objection_to_fill(request.kind, found, bool(self.migan))
@@ -166,28 +162,28 @@ class ProceduralEditor:
     # ---- the object itself
 
     def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
-        mask, edge, box = _cut_out(photo, region)
+        edge, box = matte(photo, region), box_of(region, PAD_PX)
         new = surfaces.covered(
             photo[box],
-            mask[box],
+            region[box],
             request.value,
-            white=exposure(photo, mask),
+            white=exposure(photo, region),
             tint=illuminant(photo),
-            blur=blur_px(photo, grown(mask, 2)),
+            blur=blur_px(photo, grown(region, 2)),
             seed=request.seed,
             living=request.category in LIVING,
         )
         return _over(photo, edge, box, new)
 
     def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
-        mask, edge, box = _cut_out(photo, region)
+        edge, box = matte(photo, region), box_of(region, PAD_PX)
         behind = None
         if request.value == "ice":
-            behind = fill(photo, grown(mask, 4), seed=request.seed, migan=self.migan)[box]
+            behind = fill(photo, grown(region, 4), seed=request.seed, migan=self.migan)[box]
         new = materials.recast(
             photo[box],
             edge.fore[box],
-            mask[box],
+            region[box],
             request.value,
             tint=illuminant(photo),
             seed=request.seed,
@@ -196,12 +192,12 @@ class ProceduralEditor:
         return _over(photo, edge, box, new)
 
     def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        mask, edge, box = _cut_out(photo, region)
+        edge, box = matte(photo, region), box_of(region, PAD_PX)
         old = edge.fore[box]
-        if self.filters and request.value == "white" and np.median(luma(old)[mask[box]]) < 0.2:
+        if self.filters and request.value == "white" and np.median(luma(old)[region[box]]) < 0.2:
             return refused("too dark")
-        new = recoloured(old, mask[box], request.value, vivid=vividness(photo))
-        if self.filters and changed_by(old, new, mask[box]) < LEAST_CHANGE:
+        new = recoloured(old, region[box], request.value, vivid=vividness(photo))
+        if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
             return refused("already so")
         return _over(photo, edge, box, new)
 
@@ -212,10 +208,9 @@ class ProceduralEditor:
         view = view_of(region, request.category, stance)
         if view is None:
             return refused("size unknown")
-        mask = snap(photo, region)
-        edge = matte(photo, mask)
+        edge = matte(photo, region)
         picture = relocated(
-            photo, mask, edge, request.value, view, stance=stance, seed=request.seed
+            photo, region, edge, request.value, view, stance=stance, seed=request.seed
         )
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
@@ -367,34 +362,30 @@ def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
 
 def _unsuited(request: EditRequest, colourless: bool) -> str:
     """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
-    if colourless and request.kind in fitness.COLOURED and request.value not in COLOURLESS:
+    coloured = request.kind in ("surface", "material", "recolour")
+    if colourless and coloured and request.value not in COLOURLESS:
         return "no colours"
-    if request.kind == "surface" and request.category in MADE_OF_PARTS - PRINTABLE | SMOOTH_FACED:
-        return "defined by its parts"
-    if request.kind == "material" and request.category in MADE_OF_PARTS - SCULPTED:
-        return "defined by its parts"
-    if request.value == "ice" and request.category in LIVING | SCULPTED:
+    problem = unsuited(request.kind, request.value, request.category)
+    if problem:
+        return problem
+    if request.value == "ice" and request.category in LIVING:
         return "too fine for ice"
-    if request.kind == "recolour" and request.category in MANY_COLOURED:
-        return "many colours"
-    if request.kind == "context" and request.category not in STANCES:
-        return "does not stand on the ground"
-    if request.kind == "context" and request.value not in suited_places(request.category):
-        return "place does not suit"
     if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
     if request.kind == "erase" and request.category in LEAVING_TRACES:
         return TRACES
-    if request.kind in ("surface", "recolour") and request.value == request.category:
-        return "already so"
     return ""
 
 
-def _cut_out(photo: Floats, region: Mask) -> tuple[Mask, Matte, tuple[slice, slice]]:
-    mask = snap(photo, region)
-    return mask, matte(photo, mask), box_of(mask, PAD_PX)
+def _unsightly(photo: Floats, region: Mask, request: EditRequest, found: Measures) -> str:
+    """Why a new surface, material, place or colour would not look right on this object."""
+    on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
+    touched = contact_with(region, request.others, on=on)
+    return looks.objection_to_contact(request.kind, request.category, touched) or looks.objection(
+        request.kind, request.category, found, looks.skin_of(photo, region)
+    )
 
 
 def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:

@@ -20,17 +20,11 @@ from groundfault.editors.procedural.edges import (
     floats,
     grown,
 )
-from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
 from groundfault.editors.procedural.repertoire import (
     ALONE,
-    BOXES,
-    KNOWN_BY_PIECES,
-    LIVING,
     MOST_SOLID,
     PROPORTIONS,
-    SLATTED,
-    STANCES,
 )
 
 __all__ = [
@@ -40,21 +34,15 @@ __all__ = [
     "is_whole",
     "measure",
     "objection",
-    "objection_to_contact",
     "objection_to_fill",
     "solidity_of",
     "tallness_of",
 ]
 
-COLOURED = ("surface", "material", "recolour")
 SMALLEST_PX = 400
 LOOSER = 1.3
 BANDS = 14
 """Into which the surroundings are cut, from top to bottom."""
-UPRIGHT = ("bottle", "cup")
-"""What stands on a table: of flat things others hide less."""
-MOST_RISE = 0.4
-"""Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
@@ -318,50 +306,18 @@ def _rise(mask: Mask) -> float:
 
 
 def objection(kind: str, category: str, found: Measures) -> str:
-    """Why an object doesn't suit a kind of edit; "" where it does."""
+    """Why an object doesn't suit being taken away, doubled, moved or replaced; "" where it does."""
     general = _general(found)
     if general or kind == "none":
         return general
-    loose = LOOSER if kind in ("add", "move", "replace") else 1.0  # others tell what hides it
-    if _has_to_be_whole(kind, category) and not is_whole(
-        category, found.solidity, found.tallness, loose, alone=kind == "context"
-    ):
-        return "occluded"
-    if kind in (*COLOURED, "context") and _is_seen_through(kind, category, found):
-        return "seen through"
-    if kind == "surface" and category in LIVING and found.brightness < 0.18:
-        return "too dark"
-    if kind in ("surface", "material") and category in LIVING and found.pattern > 0.42:
-        return "patterned already"
-    if kind == "context" and category in BOXES and found.rise > MOST_RISE:
-        return "seen from above"
-    if kind == "context" and STANCES.get(category) == "flying" and not _is_in_the_sky(found):
-        return "does not fly"
+    if kind != "erase" and not is_whole(category, found.solidity, found.tallness, LOOSER):
+        return "occluded"  # others tell what hides it
     return {
-        "surface": _to_paint,
-        "material": _to_paint,
-        "recolour": _to_recolour,
-        "context": _to_relocate,
         "erase": _to_erase,
         "replace": _to_replace,
         "move": _to_move,
         "add": _to_add,
     }[kind](found)
-
-
-def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
-    """Whether what is behind an object shows: slats may go to another place with it, glass may
-    not."""
-    if kind == "context" and category in ("bench", "chair"):
-        return False
-    return found.through > SLATTED.get(category, 1.0)
-
-
-def _has_to_be_whole(kind: str, category: str) -> bool:
-    """Whether a piece of a thing does not suit: few are recognised without their own colours."""
-    if kind in ("surface", "material"):
-        return category not in KNOWN_BY_PIECES
-    return kind not in ("erase", "recolour")
 
 
 def is_whole(
@@ -376,72 +332,11 @@ def is_whole(
     return least / loose <= solidity <= most and low / loose <= tallness <= high * loose
 
 
-def objection_to_contact(kind: str, category: str, found: Contact) -> str:
-    """Why an object that touches others doesn't suit a kind of edit."""
-    if kind in ("surface", "material"):
-        most = 0.35 if category in LIVING else 0.6
-        return "occluded" if found.front > 0.25 or found.any > most else ""
-    if kind != "context":
-        return ""
-    if found.people > 0.03:
-        return "occluded"
-    if STANCES.get(category) == "lying":
-        most = 0.12 if category in UPRIGHT else 0.25
-        return "touches others" if found.any > most else ""
-    if found.front > 0.03 or found.low > 0.12:
-        return "occluded"
-    return "touches others" if found.any > 0.18 else ""
-
-
 def _general(found: Measures) -> str:
     if found.share > LARGEST_SHARE:
         return "too large"
     if found.pieces > 0.06:
         return "occluded"
-    return ""
-
-
-def _is_in_the_sky(found: Measures) -> bool:
-    return found.unrest < 1.6 and found.mixture < 14
-
-
-def _to_paint(found: Measures) -> str:
-    if found.lit < 0.16:
-        return "too dark"
-    if found.burnt > 0.25:
-        return "burnt out"
-    if found.blur_px > 2.2:
-        return "blurred"
-    if found.thickness < 0.12:
-        return "too thin"
-    if found.pattern > 0.5:
-        return "patterned already"
-    if found.contrast < 0.55:
-        return "outline unclear"
-    return ""
-
-
-def _to_recolour(found: Measures) -> str:
-    if found.lit < 0.18:
-        return "too dark"
-    if found.contrast < 0.5:
-        return "outline unclear"
-    return ""
-
-
-def _to_relocate(found: Measures) -> str:
-    if found.cut_low > 0.02:
-        return "cut off below"
-    if found.cut_side > 0.2:
-        return "cut off"
-    if found.thickness < 0.10:
-        return "too thin"
-    if found.blur_px > 2.2:
-        return "blurred"
-    if found.brightness < 0.07:
-        return "too dark"
-    if found.contrast < 0.55:
-        return "outline unclear"
     return ""
 
 

@@ -16,6 +16,8 @@ __all__ = ["Contact", "contact_with"]
 
 NEAR_PX = 3
 """Outlines of two things that touch are drawn this far apart."""
+SAME = 0.6
+"""Masks with a greater IoU are of the same thing, under two names."""
 LOW = 0.25
 """The lowest part of an object's height, where it stands."""
 
@@ -46,6 +48,8 @@ def contact_with(mask: Mask, others: Sequence[Neighbour], *, on: Collection[str]
         if other.category in on:
             continue
         if theirs.shape != mask.shape or not theirs[box].any():
+            continue
+        if (theirs & mask).sum() > SAME * (theirs | mask).sum():
             continue
         at = outline & grown(theirs[box], NEAR_PX)
         touched |= at

@@ -16,23 +16,17 @@ __all__ = [
     "LEAVING_TRACES",
     "LENGTHS_M",
     "LIVING",
-    "MADE_OF_PARTS",
-    "MANY_COLOURED",
     "MATERIALS",
     "MOST_SOLID",
     "NOT_STANDING",
     "PLACES",
-    "PRINTABLE",
     "PROPORTIONS",
-    "SCULPTED",
     "SLATTED",
-    "SMOOTH_FACED",
     "STANCES",
     "SUPPORTS",
     "SURFACES",
     "TABLEWARE_M",
     "TURNABLE",
-    "suited_places",
 ]
 
 KINDS = (
@@ -97,45 +91,6 @@ COLOURS = (
 )
 """Colours that a thing can be given, its light and shade kept."""
 
-PRINTABLE = frozenset({"donut", "keyboard", "remote", "sandwich"})
-"""Categories that are known by their parts, and whose parts a print over all of it leaves."""
-
-SCULPTED = frozenset(
-    {"banana", "bowl", "broccoli", "carrot", "donut", "keyboard", "remote", "sandwich"}
-)
-"""Categories that are known by their parts, also when all of it is of one substance."""
-
-MADE_OF_PARTS = frozenset(
-    {
-        "banana",
-        "bicycle",
-        "boat",
-        "bowl",
-        "broccoli",
-        "carrot",
-        "dining table",
-        "donut",
-        "fork",
-        "keyboard",
-        "kite",
-        "knife",
-        "motorcycle",
-        "person",
-        "pizza",
-        "potted plant",
-        "remote",
-        "salad",
-        "sandwich",
-        "scissors",
-        "skis",
-        "spoon",
-        "tennis racket",
-        "wine glass",
-    }
-)
-"""Categories that are known by their parts, see-through, or thin: a surface over all of it hides
-what it is."""
-
 NOT_STANDING = frozenset(
     {
         "airplane",
@@ -165,7 +120,7 @@ NOT_STANDING = frozenset(
 
 _STANDING = (
     *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
-    *("bus", "car", "motorcycle", "train", "truck"),
+    *("bus", "car", "train", "truck"),
     *("bed", "bench", "chair", "couch", "oven", "refrigerator", "toilet"),
     *("fire hydrant", "parking meter", "suitcase", "vase"),
 )
@@ -173,7 +128,7 @@ _LYING = (
     *("apple", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
     *("microwave", "toaster"),
     *("book", "cell phone", "keyboard", "laptop", "mouse", "remote"),
-    *("backpack", "bottle", "clock", "frisbee", "handbag", "scissors", "skateboard", "snowboard"),
+    *("backpack", "clock", "frisbee", "handbag", "scissors", "skateboard", "snowboard"),
     *("stop sign", "surfboard", "teddy bear", "tie", "toothbrush"),
 )
 _FLYING = ("airplane", "bird", "kite")
@@ -303,7 +258,8 @@ PROPORTIONS = {
     **dict.fromkeys(("cup", "handbag", "backpack"), (0.82, 0.3, 2.5)),
     **dict.fromkeys(("bowl", "donut", "pizza"), (0.88, 0.3, 1.5)),
     **dict.fromkeys(("airplane", "bird", "kite"), (0.25, 0.1, 4.0)),
-    **dict.fromkeys(("bench", "boat", "chair", "umbrella"), (0.62, 0.2, 3.0)),
+    **dict.fromkeys(("bench", "boat", "umbrella"), (0.62, 0.2, 3.0)),
+    "chair": (0.34, 0.5, 3.0),
     "elephant": (0.68, 0.5, 1.6),
     "fire hydrant": (0.75, 1.0, 3.5),
     "giraffe": (0.40, 1.0, 5.0),
@@ -316,7 +272,7 @@ thing of a category has in photographs."""
 
 ALONE = {
     **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
-    "parking meter": (0.6, 3.0, 12.0),
+    "parking meter": (0.8, 1.4, 12.0),
     "refrigerator": (0.93, 1.2, 4.0),
     "toilet": (0.82, 0.9, 2.3),
 }
@@ -353,29 +309,6 @@ KNOWN_BY_PIECES = frozenset(
 )
 """Categories whose outline varies so much that it does not tell a piece from a whole; a piece is
 recognised, too."""
-
-SMOOTH_FACED = frozenset({"clock", "stop sign", "toothbrush", "tv"})
-"""Categories whose flat face tells what they are: a pattern over it hides that, a relief does
-not."""
-
-MANY_COLOURED = frozenset(
-    {
-        "bicycle",
-        "bowl",
-        "broccoli",
-        "cell phone",
-        "kite",
-        "laptop",
-        "motorcycle",
-        "pizza",
-        "potted plant",
-        "tv",
-        "umbrella",
-        "wine glass",
-    }
-)
-"""Categories whose main colour is not their own, but that of a screen, of what is in them or behind
-them."""
 
 LIVING = frozenset(
     ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "person", "sheep")
@@ -465,24 +398,3 @@ and no second one is put beside them."""
 MOST_SOLID = dict.fromkeys(("cow", "elephant", "giraffe", "horse", "sheep", "zebra"), 0.84)
 """The greatest share of its hull that an animal has whose legs can be seen: one that fills more is
 a piece of one."""
-
-
-INDOORS = ("room", "bathroom")
-TALLEST_INDOORS_M = 2.0
-_WITHOUT = {
-    "standing": ("lake",),
-    "lying": ("lake", "beach"),
-    "flying": ("room", "bathroom", "parking lot"),
-}
-"""Nothing stands on water, and from above every sand is alike."""
-
-
-def suited_places(category: str) -> tuple[str, ...]:
-    """The places in which a thing of a category looks right; what is taller than a door is not put
-    into rooms."""
-    if category not in STANCES:
-        return ()
-    without = _WITHOUT[STANCES[category]]
-    if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
-        without = (*without, *INDOORS)
-    return tuple(place for place in PLACES if place not in without)

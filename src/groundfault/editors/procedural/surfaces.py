@@ -35,7 +35,7 @@ MOST_DARK = 0.55
 def _zebra(shape: Shape, size_px: float, seed: int) -> Floats:
     field = stripes(shape, size_px * 0.105, 0.12, seed) + 0.12 * cloud(shape, 6, seed + 1)
     return ramp(
-        field, (-0.30, (0.17, 0.155, 0.15)), (0.20, (0.80, 0.77, 0.71)), (2, (0.85, 0.83, 0.79))
+        field, (-0.30, (0.23, 0.215, 0.21)), (0.20, (0.78, 0.75, 0.69)), (2, (0.82, 0.80, 0.76))
     )
 
 
@@ -46,7 +46,7 @@ def _tiger(shape: Shape, size_px: float, seed: int) -> Floats:
         cloud(shape, size_px * 0.8, seed + 2), (-1.5, (0.70, 0.40, 0.17)), (1.5, (0.82, 0.60, 0.36))
     )
     dark = np.clip((-0.5 - field) / 0.25, 0, 1)[..., None]
-    return _mixed(warm, (0.16, 0.13, 0.11), dark)
+    return _mixed(warm, (0.22, 0.18, 0.15), dark)
 
 
 def _giraffe(shape: Shape, size_px: float, seed: int) -> Floats:
@@ -72,28 +72,28 @@ def _leopard(shape: Shape, size_px: float, seed: int) -> Floats:
         cloud(shape, size_px * 0.7, seed + 2), (-1.5, (0.68, 0.51, 0.31)), (1.5, (0.80, 0.68, 0.48))
     )
     tan = base * np.where((found.near < 0.2)[..., None], floats([0.85, 0.75, 0.62]), 1)
-    return _mixed(tan, (0.20, 0.15, 0.12), (inner * outer * broken)[..., None])
+    return _mixed(tan, (0.24, 0.18, 0.14), (inner * outer * broken)[..., None])
 
 
 def _cow(shape: Shape, size_px: float, seed: int) -> Floats:
     field = cloud(shape, size_px * 0.30, seed, 5)
     field = field + 0.05 * cloud(shape, 4, seed + 1)
     dark = np.clip((field - 0.30) / 0.10, 0, 1)[..., None]
-    return _mixed(np.full((*shape, 3), 0.84, np.float32), (0.14, 0.12, 0.115), dark)
+    return _mixed(np.full((*shape, 3), 0.84, np.float32), (0.22, 0.20, 0.19), dark)
 
 
 def _dalmatian(shape: Shape, size_px: float, seed: int) -> Floats:
     found = cells(shape, size_px * 0.105, seed, jitter=0.4, warp=0.35)
     size = np.random.default_rng(seed).uniform(0.16, 0.36, int(found.which.max()) + 1)[found.which]
     spot = np.clip((size - found.near) / 0.05, 0, 1)[..., None]
-    return _mixed(np.full((*shape, 3), 0.86, np.float32), (0.15, 0.14, 0.14), spot)
+    return _mixed(np.full((*shape, 3), 0.86, np.float32), (0.22, 0.21, 0.21), spot)
 
 
 def _ladybug(shape: Shape, size_px: float, seed: int) -> Floats:
     found = cells(shape, size_px * 0.19, seed, jitter=0.2, warp=0.0)
     spot = np.clip((0.27 - found.near) / 0.03, 0, 1)[..., None]
     red = np.broadcast_to(floats([0.66, 0.13, 0.09]), (*shape, 3))
-    return _mixed(red, (0.13, 0.11, 0.11), spot)
+    return _mixed(red, (0.18, 0.15, 0.15), spot)
 
 
 def _watermelon(shape: Shape, size_px: float, seed: int) -> Floats:

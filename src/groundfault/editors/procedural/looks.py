@@ -1,0 +1,209 @@
+"""Whether a new surface, material, place or colour can look right on an object: measured before it
+is made. Reasons are short and stable, so that a funnel can count them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.edges import Floats, Mask, core, floats
+from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures, is_whole
+from groundfault.editors.procedural.occlusion import Contact
+from groundfault.editors.procedural.repertoire import (
+    BOXES,
+    KNOWN_BY_PIECES,
+    LIVING,
+    SLATTED,
+    STANCES,
+)
+
+__all__ = ["KINDS", "Skin", "objection", "objection_to_contact", "skin_of"]
+
+KINDS = ("surface", "material", "recolour", "context")
+UPRIGHT = ("bottle", "cup")
+"""What stands on a table: of flat things others hide less."""
+SHAPES_VARY = {"kite", "refrigerator", "suitcase", "teddy bear", "vase"}
+CLOTHS = ("kite", "umbrella")
+"""What is printed anyhow: a new print hides the old one."""
+IN_BOWLS = ("apple", "banana", "orange")
+"""What lies among others, and is recognised there."""
+SHORT_HAIRED = ("cow", "elephant", "horse")
+"""Animals on whose dark fur light and shade can be seen."""
+MOST_RISE = 0.4
+"""Farther up the lower edge of a box does not go that is seen from a standing person's height."""
+REACH_PX = 8
+"""How far along its normals an outline is compared with the photograph's edges."""
+OTHER_HUE = 14.0
+"""The distance in Lab from its usual hue at which a pixel of an object has another."""
+
+
+class Skin(NamedTuple):
+    """How well an object's outline is drawn, and how many colours it has."""
+
+    fit: float
+    """The share of the outline at which the photograph's strongest edge lies, and not beside
+    it."""
+    weak: float
+    """The share of the outline at which the colours to both sides are alike."""
+    motley: float
+    """The share of its pixels that have another hue than most."""
+
+
+def skin_of(photo: Floats, mask: Mask) -> Skin:
+    """Measure an object's outline and colours; the mask has at least one pixel."""
+    smooth = cv2.GaussianBlur(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), (0, 0), 1.0)
+    inner = core(mask, 3)
+    hues = smooth[inner if inner.any() else mask][:, 1:]
+    away = np.linalg.norm(hues - np.median(hues, axis=0), axis=1)
+    return Skin(*_outline(smooth, mask), float((away > OTHER_HUE).mean()))
+
+
+def _outline(smooth: Floats, mask: Mask) -> tuple[float, float]:
+    """The share of the outline that lies on an edge, and that separates nothing."""
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    points = floats(max(contours, key=len)[:, 0])
+    along = np.roll(points, -3, 0) - np.roll(points, 3, 0)
+    count = len(points)
+    along = cv2.blur(np.concatenate([along] * 3)[:, None], (1, 9))[count : 2 * count, 0]
+    normal = np.stack([along[:, 1], -along[:, 0]], 1)
+    normal = normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-6)
+    height, width = mask.shape
+
+    def at(step: float) -> Floats:
+        x, y = (points + step * normal).round().astype(int).T
+        return floats(smooth[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)])
+
+    profile = np.stack([at(step) for step in range(-REACH_PX, REACH_PX + 1)], 1)
+    steps = np.linalg.norm(profile[:, 2:] - profile[:, :-2], axis=2)
+    peak = np.abs(steps.argmax(1) - (REACH_PX - 1))
+    apart = np.linalg.norm(profile[:, REACH_PX + 4] - profile[:, REACH_PX - 4], axis=1)
+    return float(((peak <= 2) & (steps.max(1) > 5)).mean()), float((apart < 8).mean())
+
+
+def objection(kind: str, category: str, found: Measures, skin: Skin) -> str:
+    """Why an object doesn't suit a kind of edit; "" where it does."""
+    if found.share > LARGEST_SHARE:
+        return "too large"
+    if found.pieces > 0.06:
+        return "occluded"
+    if _has_to_be_whole(kind, category) and not is_whole(
+        category, found.solidity, found.tallness, alone=kind == "context"
+    ):
+        return "occluded"
+    if _is_seen_through(kind, category, found):
+        return "seen through"
+    to = {
+        "surface": _to_cover,
+        "material": _to_recast,
+        "recolour": _to_recolour,
+        "context": _to_relocate,
+    }
+    return to[kind](category, found, skin)
+
+
+def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
+    """Whether what is behind an object shows: slats may go to another place with it, glass may
+    not."""
+    if kind in ("context", "surface") and category == "bench":
+        return False
+    if kind == "context" and category == "chair":
+        return False
+    return found.through > SLATTED.get(category, 1.0)
+
+
+def _has_to_be_whole(kind: str, category: str) -> bool:
+    """Whether a piece of a thing does not suit: few are recognised without their own colours."""
+    if kind in ("surface", "material"):
+        return category not in KNOWN_BY_PIECES | SHAPES_VARY
+    return kind != "recolour"
+
+
+def _to_cover(category: str, found: Measures, skin: Skin) -> str:
+    living = category in LIVING
+    shaggy = living and category not in SHORT_HAIRED
+    if found.brightness < (0.18 if shaggy else 0.08):
+        return "too dark"
+    if category != "bench" and found.pattern > (0.45 if living else 0.5):
+        return "patterned already"
+    if found.through > 0.27:
+        return "outline unclear"
+    if category not in CLOTHS and skin.motley > (0.5 if category == "parking meter" else 0.35):
+        return "many colours"
+    return _to_paint(found, skin)
+
+
+def _to_recast(category: str, found: Measures, skin: Skin) -> str:
+    if found.pattern > (0.42 if category in LIVING else 0.5):
+        return "patterned already"
+    if found.lit < 0.16:
+        return "too dark"
+    return _to_paint(found, skin)
+
+
+def _to_paint(found: Measures, skin: Skin) -> str:
+    if found.burnt > 0.25:
+        return "burnt out"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.thickness < 0.12:
+        return "too thin"
+    if found.contrast < 0.55 or skin.fit < 0.5 or skin.weak > 0.3:
+        return "outline unclear"
+    return ""
+
+
+def _to_recolour(category: str, found: Measures, skin: Skin) -> str:
+    if found.lit < 0.2:
+        return "too dark"
+    if skin.motley > 0.45:
+        return "many colours"
+    if found.pattern > 0.6:
+        return "patterned already"
+    if found.contrast < 0.55 or skin.fit < 0.48 or skin.weak > 0.3:
+        return "outline unclear"
+    return ""
+
+
+def _to_relocate(category: str, found: Measures, skin: Skin) -> str:
+    if category in BOXES and found.rise > MOST_RISE:
+        return "seen from above"
+    if STANCES.get(category) == "flying" and not (found.unrest < 1.6 and found.mixture < 14):
+        return "does not fly"
+    if found.cut_low > 0.02:
+        return "cut off below"
+    if found.cut_side > 0.2:
+        return "cut off"
+    if found.thickness < 0.10:
+        return "too thin"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.brightness < 0.07:
+        return "too dark"
+    least, most = (0.45, 0.3) if STANCES[category] == "lying" else (0.52, 0.22)
+    if category in LIVING:
+        least = 0.65  # between legs the old ground is seen
+    if found.contrast < 0.6 or skin.fit < least or skin.weak > most or found.through > 0.35:
+        return "outline unclear"
+    return ""
+
+
+def objection_to_contact(kind: str, category: str, found: Contact) -> str:
+    """Why an object that touches others doesn't suit a kind of edit."""
+    if kind in ("surface", "material"):
+        if category in IN_BOWLS:
+            return ""
+        animal = category in LIVING and category != "teddy bear"
+        front, most = (0.25, 0.4) if animal else (0.45, 0.8)
+        return "occluded" if found.front > front or found.any > most else ""
+    if kind == "recolour":
+        return "occluded" if found.front > 0.45 and category not in IN_BOWLS else ""
+    if found.people > 0.03:
+        return "occluded"
+    if STANCES.get(category) == "lying":
+        most = 0.12 if category in UPRIGHT else 0.35
+        return "touches others" if found.any > most else ""
+    if found.front > 0.05 or found.low > 0.2:
+        return "occluded"
+    return "touches others" if found.any > 0.3 else ""

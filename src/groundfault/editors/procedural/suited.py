@@ -1,0 +1,167 @@
+"""What suits what: the surfaces, materials, places and colours in which a thing of a category looks
+right and is still recognised. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from groundfault.editors.procedural.repertoire import (
+    COLOURS,
+    HEIGHTS_M,
+    LENGTHS_M,
+    MATERIALS,
+    PLACES,
+    STANCES,
+    SURFACES,
+)
+
+__all__ = [
+    "suited_colours",
+    "suited_materials",
+    "suited_places",
+    "suited_surfaces",
+    "suited_values",
+    "unsuited",
+]
+
+_FURRED = ("bear", "cat", "cow", "dog", "elephant", "horse", "sheep")
+_SEATS = ("bed", "bench", "chair", "couch")
+_CASES = ("mouse", "parking meter", "refrigerator", "sink", "toaster")
+_ROUND = ("cup", "fire hydrant", "toilet", "vase")
+_BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
+_VEHICLES = ("airplane", "bus", "car", "train", "truck")
+_BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
+_FRUIT = ("apple", "banana", "orange")
+
+_SURFACES_OF = {
+    **dict.fromkeys(_FURRED, ("giraffe", "leopard", "zebra", "tiger")),
+    **dict.fromkeys(_SEATS, ("giraffe", "leopard", "zebra", "strawberry")),
+    **dict.fromkeys(_CASES, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
+    **dict.fromkeys(_ROUND, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
+    **dict.fromkeys(_BAGS, ("giraffe", "leopard", "zebra", "strawberry")),
+    **dict.fromkeys(_VEHICLES, ("giraffe", "leopard", "zebra")),
+    **dict.fromkeys(_BOARDS, ("giraffe", "zebra", "leopard", "ladybug", "strawberry")),
+    **dict.fromkeys(_FRUIT, ("giraffe", "zebra", "leopard", "ladybug")),
+}
+"""Categories that have a body which can carry a surface."""
+
+_WITHOUT_BODY = frozenset(
+    (
+        *("baseball bat", "baseball glove", "bicycle", "bird", "boat", "book", "bottle", "bowl"),
+        *("broccoli", "cake", "carrot", "cell phone", "clock", "dining table", "donut", "fork"),
+        *("hair drier", "hot dog", "keyboard", "knife", "laptop", "motorcycle", "person"),
+        *("pizza", "potted plant", "remote", "salad", "sandwich", "scissors", "skis", "spoon"),
+        *("stop sign", "tennis racket", "toothbrush", "traffic light", "tv", "wine glass"),
+        *("giraffe", "microwave", "oven", "zebra"),
+    )
+)
+"""Categories that are known by their parts or their face, seen through, or thin."""
+_ANYWHERE = ("giraffe", "leopard", "zebra", "strawberry")
+"""Surfaces that look right on most things."""
+
+_METALS = ("gold", "bronze", "silver")
+_STATUES = (*_FURRED, "bird", "teddy bear")
+_MATERIALS_OF = {
+    **dict.fromkeys(_STATUES, ("bronze", "marble", "gold", "chocolate")),
+    "elephant": ("bronze", "granite", "gold", "marble"),
+    **dict.fromkeys(("bench", "chair", "couch"), ("marble", "gold", "bronze")),
+    **dict.fromkeys((*_CASES, "microwave", "oven"), ("gold", "bronze", "marble")),
+    **dict.fromkeys(_ROUND, ("gold", "marble", "bronze", "chocolate")),
+    **dict.fromkeys(_BAGS, ("gold", "bronze", "marble", "chocolate")),
+    **dict.fromkeys(_VEHICLES, ("gold", "bronze", "terracotta")),
+    **dict.fromkeys(_FRUIT, ("gold", "bronze", "chocolate", "silver")),
+    **dict.fromkeys(("keyboard", "remote", "stop sign"), _METALS),
+    **dict.fromkeys(("broccoli", "carrot", "donut", "sandwich"), _METALS),
+    "bed": (),
+    "kite": _METALS,
+}
+"""Granite is for what is grey and rough anyhow; of fur it makes gravel."""
+
+_MANY_COLOURED = frozenset(
+    (
+        *("bicycle", "boat", "book", "bowl", "broccoli", "cell phone", "giraffe", "kite"),
+        *("laptop", "motorcycle", "pizza", "potted plant", "tv", "umbrella", "wine glass"),
+        *("bottle", "stop sign", "zebra"),
+    )
+)
+"""Categories whose main colour is not their own, but that of a screen, of what is in them or behind
+them."""
+
+INDOORS = ("room", "bathroom")
+TALLEST_INDOORS_M = 2.0
+SMALLEST_ON_ASPHALT_M = 0.16
+"""Beside smaller things asphalt is seen so closely that nobody recognises it."""
+_WITHOUT = {
+    "standing": ("lake",),
+    "lying": ("lake", "beach"),
+    "flying": ("room", "bathroom", "parking lot"),
+}
+"""Nothing stands on water, and from above every sand is alike."""
+
+
+def suited_surfaces(category: str) -> tuple[str, ...]:
+    """The surfaces under which a thing of a category is still recognised; all, where nobody says
+    what it is."""
+    if not category:
+        return SURFACES
+    found = () if category in _WITHOUT_BODY else _SURFACES_OF.get(category, _ANYWHERE)
+    return tuple(one for one in found if one != category)
+
+
+def suited_materials(category: str) -> tuple[str, ...]:
+    """The substances that a thing of a category can be of; all, where nobody says what it is."""
+    if not category:
+        return MATERIALS
+    found = () if category in _WITHOUT_BODY else ("gold", "bronze", "marble")
+    return _MATERIALS_OF.get(category, found)
+
+
+def suited_colours(category: str) -> tuple[str, ...]:
+    """The colours that a thing of a category can be given."""
+    return () if category in _MANY_COLOURED else COLOURS
+
+
+def suited_places(category: str) -> tuple[str, ...]:
+    """The places in which a thing of a category looks right; what is taller than a door is not put
+    into rooms."""
+    if category not in STANCES:
+        return ()
+    without = _WITHOUT[STANCES[category]]
+    if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
+        without = (*without, *INDOORS)
+    if STANCES[category] == "lying" and LENGTHS_M.get(category, 1.0) < SMALLEST_ON_ASPHALT_M:
+        without = (*without, "parking lot")
+    return tuple(place for place in PLACES if place not in without)
+
+
+def suited_values(kind: str, category: str) -> tuple[str, ...]:
+    """The values that a request of a kind may have for a thing of a category."""
+    of = {
+        "surface": suited_surfaces,
+        "material": suited_materials,
+        "context": suited_places,
+        "recolour": suited_colours,
+    }
+    return of[kind](category) if kind in of else ("",)
+
+
+_NONE = {
+    "surface": "defined by its parts",
+    "material": "defined by its parts",
+    "context": "does not stand on the ground",
+    "recolour": "many colours",
+}
+
+
+def unsuited(kind: str, value: str, category: str) -> str:
+    """Why a thing of a category is not given a surface, material, place or colour; "" where it
+    can be, or for other kinds of edits."""
+    if kind not in _NONE:
+        return ""
+    if kind in ("surface", "recolour") and value == category:
+        return "already so"
+    values = suited_values(kind, category)
+    if not values:
+        return _NONE[kind]
+    return "" if value in values else f"{_WORD[kind]} does not suit"
+
+
+_WORD = {"surface": "surface", "material": "material", "context": "place", "recolour": "colour"}
