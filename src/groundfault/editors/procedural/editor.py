@@ -194,8 +194,11 @@ class ProceduralEditor:
     def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         edge, box = matte(photo, region), box_of(region, PAD_PX)
         old = edge.fore[box]
-        if self.filters and request.value == "white" and np.median(luma(old)[region[box]]) < 0.2:
+        usual = float(np.median(luma(old)[region[box]]))
+        if self.filters and request.value == "white" and usual < 0.2:
             return refused("too dark")
+        if self.filters and request.value == "black" and usual > 0.7:
+            return refused("too bright")
         new = recoloured(old, region[box], request.value, vivid=vividness(photo))
         if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
             return refused("already so")

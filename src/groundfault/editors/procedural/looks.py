@@ -179,14 +179,20 @@ def _to_relocate(category: str, found: Measures, skin: Skin) -> str:
         return "too thin"
     if found.blur_px > 2.2:
         return "blurred"
-    if found.brightness < 0.07:
+    if found.brightness < 0.07 and skin.fit < 0.85:
         return "too dark"
-    least, most = (0.45, 0.3) if STANCES[category] == "lying" else (0.52, 0.22)
-    if category in LIVING:
-        least = 0.65  # between legs the old ground is seen
-    if found.contrast < 0.6 or skin.fit < least or skin.weak > most or found.through > 0.35:
+    least, most, through = _distinct(category)
+    if found.contrast < 0.53 or skin.fit < least or skin.weak > most or found.through > through:
         return "outline unclear"
     return ""
+
+
+def _distinct(category: str) -> tuple[float, float, float]:
+    """How distinct an outline must be that gets another background: the least fit, the most of it
+    that may be weak, and how much may look like its surroundings."""
+    if category in LIVING:
+        return 0.6, 0.125, 0.35  # between legs the old ground is seen
+    return (0.45, 0.3, 0.46) if STANCES[category] == "lying" else (0.52, 0.25, 0.35)
 
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
@@ -199,7 +205,7 @@ def objection_to_contact(kind: str, category: str, found: Contact) -> str:
         return "occluded" if found.front > front or found.any > most else ""
     if kind == "recolour":
         return "occluded" if found.front > 0.45 and category not in IN_BOWLS else ""
-    if found.people > 0.03:
+    if found.people > (0.03 if STANCES.get(category) == "lying" else 0.12):
         return "occluded"
     if STANCES.get(category) == "lying":
         most = 0.12 if category in UPRIGHT else 0.35

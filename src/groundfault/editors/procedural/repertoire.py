@@ -248,7 +248,7 @@ _ANIMAL = (0.58, 0.40, 2.4)
 _BOX = (0.84, 0.25, 3.0)
 PROPORTIONS = {
     **dict.fromkeys(("cow", "horse", "sheep", "zebra", "bear"), _ANIMAL),
-    **dict.fromkeys(("cat", "dog", "teddy bear"), (0.68, 0.35, 2.4)),
+    **dict.fromkeys(("cat", "dog", "teddy bear"), (0.62, 0.35, 2.4)),
     **dict.fromkeys(
         ("bed", "couch", "keyboard", "laptop", "microwave", "oven", "sink", "tv"), _BOX
     ),
@@ -273,7 +273,7 @@ thing of a category has in photographs."""
 ALONE = {
     **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
     "parking meter": (0.8, 1.4, 12.0),
-    "refrigerator": (0.93, 1.2, 4.0),
+    "refrigerator": (0.88, 1.2, 4.0),
     "toilet": (0.82, 0.9, 2.3),
 }
 """The same, for what is put into another place: there a missing piece is seen at once, and so is
