@@ -19,6 +19,9 @@ from groundfault.editors.procedural import ProceduralEditor, load, repertoire
 from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
+from groundfault.editors.procedural.filling import shadow_of
+from groundfault.editors.procedural.fills import doubt, measure_fill
+from groundfault.editors.procedural.grounds import is_collage
 from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relocation import view_of
@@ -507,3 +510,48 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_fill_is_doubted_that_is_foreign_large_or_seen() -> None:
+    image, mask = photograph()
+    photo = (image / 255).astype(np.float32)
+    meadow = np.where(mask[..., None], photo[150:151, 20:21], photo)
+    pink = np.where(mask[..., None], np.float32([0.9, 0.1, 0.8]), photo)
+    plain, odd = measure_fill(meadow, mask), measure_fill(pink, mask)
+    assert odd.foreign > plain.foreign + 20
+    assert doubt(odd, 5.0, "bear") > doubt(plain, 5.0, "bear")
+    assert doubt(plain, 5.0, "cup") > doubt(plain, 5.0, "bear")
+    half = mask.copy()
+    half[:, 96:] = False
+    hidden = measure_fill(meadow, mask, half)
+    assert hidden.share == pytest.approx((mask & ~half).mean())
+    assert doubt(hidden, 5.0, "bear") < doubt(plain, 5.0, "bear")
+    assert measure_fill(meadow, mask, mask).share == 0
+
+
+def test_what_stands_before_an_erased_thing_stays() -> None:
+    image, mask = photograph()
+    fence = np.zeros_like(mask)
+    fence[140:170, 85:110] = True
+    others = (Neighbour(category="bench", mask=fence),)
+    found = performed(ProceduralEditor(filters=False), "erase", others=others)
+    kept = core(fence & ~mask, 3)
+    assert np.array_equal(found.image[kept], image[kept])
+    assert not (found.touched & kept).any()
+
+
+def test_a_long_shadow_goes_with_its_thing() -> None:
+    image, mask = photograph((240, 400))
+    photo = (image / 255).astype(np.float32)
+    y, x = np.mgrid[:240, :400]
+    shadow = (np.abs(y - 185) < 8) & (x > 170) & (x < 290) & ~mask
+    dark = np.where(shadow[..., None], 0.35 * photo, photo).astype(np.float32)
+    assert (shadow_of(dark, mask) & shadow).sum() > 0.9 * shadow.sum()
+    assert (shadow_of(photo, mask) & shadow).sum() < 0.1 * shadow.sum()
+
+
+def test_a_collage_is_known_by_its_seam() -> None:
+    image, _ = photograph()
+    photo = (image / 255).astype(np.float32)
+    both = np.concatenate([photo[80:], 0.3 * photo[80:, ::-1]], 1)
+    assert is_collage(both) and not is_collage(photo[80:])

@@ -11,10 +11,25 @@ import numpy as np
 from groundfault.editors.procedural import fitness, looks, materials, neighbours, surfaces
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
-from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, grown, matte, snap
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    Matte,
+    box_of,
+    core,
+    grown,
+    matte,
+    snap,
+)
 from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.fills import (
+    MOST_DOUBT,
+    MOST_DOUBT_OF_PATCHES,
+    doubt,
+    measure_fill,
+)
 from groundfault.editors.procedural.fitness import Measures
-from groundfault.editors.procedural.grounds import Place, free_place
+from groundfault.editors.procedural.grounds import Place, free_place, is_collage
 from groundfault.editors.procedural.neighbours import Company, company_of, foot_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relief import (
@@ -46,7 +61,7 @@ from groundfault.editors.procedural.repertoire import (
     TURNABLE,
 )
 from groundfault.editors.procedural.suited import unsuited
-from groundfault.editors.procedural.transplants import best_donor, cutting_of, pasted
+from groundfault.editors.procedural.transplants import best_donor, cutting_of, mask_at, pasted
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -62,6 +77,8 @@ SMALL_HOLE = 0.01
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
 TRACES = "leaves traces"
+LEAST_OVERLAP = 0.5
+"""The least intersection over union of a thing and what replaces it, as in HalluSegBench."""
 LEAST_CHANGE = 24.0
 """The mean colour distance that a new colour must make, in Lab."""
 COLOURLESS = frozenset(
@@ -218,17 +235,46 @@ class ProceduralEditor:
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        hole = hole_of(photo, region)
-        filled = self._filled(photo, hole, request, company_of(region, "", request.others))
-        if self._is_badly_filled(photo, filled, hole):
+        company = company_of(region, request.category, request.others)
+        filled, hole = self._filled(photo, region, request, company)
+        if self._is_badly_filled(request, photo, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
-    def _filled(self, photo: Floats, hole: Mask, request: EditRequest, company: Company) -> Floats:
-        return fill(photo, hole, seed=request.seed, migan=self.migan, others=company.blocked)
+    def _filled(
+        self, photo: Floats, region: Mask, request: EditRequest, company: Company
+    ) -> tuple[Floats, Mask]:
+        """The photograph without an object, and where that changed it."""
+        before = company.before(region)
+        hole = hole_of(photo, region, before)
+        found = fill(
+            photo,
+            hole,
+            seed=request.seed,
+            migan=self.migan,
+            others=company.blocked,
+            unseen=None if before is None else grown(before, 3),
+        )
+        return found, hole
 
-    def _is_badly_filled(self, photo: Floats, filled: Floats, hole: Mask) -> bool:
-        return self.filters and fitness.is_strange(photo, filled, hole)
+    def _is_badly_filled(
+        self,
+        request: EditRequest,
+        photo: Floats,
+        filled: Floats,
+        region: Mask,
+        hole: Mask,
+        hidden: Mask | None = None,
+    ) -> bool:
+        """Whether what is seen of a filled hole would be noticed."""
+        if not self.filters or region.mean() < SMALL_HOLE:
+            return False
+        if fitness.is_strange(photo, filled, hole if hidden is None else hole & ~hidden):
+            return True
+        found = measure_fill(filled, hole, hidden)
+        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
+        sides = fitness.sides_of(photo, region)
+        return doubt(found, sides, request.category) > most[request.kind]
 
     # ---- other things, other places
 
@@ -239,17 +285,21 @@ class ProceduralEditor:
         if found is None:
             return refused("no donor")
         donor, cutting, place = found
-        hole = hole_of(photo, region)
+        there = mask_at(photo.shape, cutting, place)
+        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
+            return refused("no donor")
         company = company_of(region, request.category, request.others)
-        clean = self._filled(photo, hole, request, company)
+        clean, hole = self._filled(photo, region, request, company)
         picture, mask, touched = pasted(clean, cutting, place)
-        if self._is_badly_filled(photo, clean, hole & ~mask):
+        if self._is_badly_filled(request, photo, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
 
     def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
+        if self.filters and is_collage(photo):
+            return refused("collage")
         company = company_of(region, request.category, request.others)
         place = free_place(
             photo,
@@ -278,18 +328,19 @@ class ProceduralEditor:
         return _Change(picture, touched, mask, details)
 
     def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if self.filters and is_collage(photo):
+            return refused("collage")
         company = company_of(region, request.category, request.others)
         place = free_place(
             photo, region, company, category=request.category, flipped=False, leaves=True
         )
         if place is None:
             return refused("no room")
-        hole = hole_of(photo, region)
-        clean = self._filled(photo, hole, request, company)
+        clean, hole = self._filled(photo, region, request, company)
         front = _in_front(place, company)
         own = cutting_of(photo, region, company.blocked)
         picture, mask, touched = pasted(clean, own, place, harmonise=0, front=front)
-        if self._is_badly_filled(photo, clean, hole & ~mask):
+        if self._is_badly_filled(request, photo, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
 
@@ -322,11 +373,13 @@ def refused(reason: str) -> NotEdited:
     return NotEdited(outcome="refused", reason=reason)
 
 
-def hole_of(photo: Floats, region: Mask) -> Mask:
-    """What has to be filled where an object goes: all of it, its soft edge, and its shadow."""
-    mask = snap(photo, region) | region
-    margin = int(np.clip(0.02 * extent_px(mask), 4, 9))
-    return grown(mask, margin) | shadow_of(photo, mask)
+def hole_of(photo: Floats, region: Mask, before: Mask | None = None) -> Mask:
+    """What has to be filled where an object goes: all of it, a margin as outlines are drawn some
+    pixels off (what is left of an object, its ghost grows from), and its shadow; but not what
+    stands `before` it."""
+    margin = int(np.clip(0.03 * extent_px(region), 7, 11))
+    hole = grown(region, margin) | shadow_of(photo, region)
+    return hole if before is None else hole & ~core(before, 1)
 
 
 def _in_front(place: Place, company: Company, own: Mask | None = None) -> Floats | None:

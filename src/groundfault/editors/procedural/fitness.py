@@ -35,6 +35,7 @@ __all__ = [
     "measure",
     "objection",
     "objection_to_fill",
+    "sides_of",
     "solidity_of",
     "tallness_of",
 ]
@@ -224,6 +225,11 @@ def _sides(lab: Floats, mask: Mask) -> float:
         if len(left) > 3 and len(right) > 3:
             apart.append(float(np.linalg.norm(left.mean(0) - right.mean(0))))
     return float(np.mean(apart)) if apart else 50.0
+
+
+def sides_of(photo: Floats, mask: Mask) -> float:
+    """How much the colours left and right of an object differ, row by row."""
+    return _sides(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), mask)
 
 
 def is_strange(photo: Floats, filled: Floats, hole: Mask) -> bool:

@@ -13,16 +13,20 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
 from groundfault.editors.procedural.neighbours import Company, foot_of
-from groundfault.editors.procedural.repertoire import HEIGHTS_M
+from groundfault.editors.procedural.repertoire import FLAT, HEIGHTS_M
 
-__all__ = ["Place", "free_place", "ground_of"]
+__all__ = ["Place", "free_place", "ground_of", "is_collage"]
 
 SMALL_PX = 240
 """The longer side of the picture in which places are sought."""
 MOST_SPREAD = (24.0, 12.0, 12.0)
 """How much a plain ground's colours may spread, in Lab."""
-LEAST_FOOTING = 0.72
+LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
+LEAST_LYING = 0.7
+"""The share of a flat thing that must be on the ground that it lies on."""
+SEAM = 5.0
+"""The step of lightness that 90 % of a seam between two pictures exceed."""
 MOST_HIDDEN = 0.4
 """The share of a new thing that others may hide."""
 DEPTHS = (0.0, -0.07, 0.07, -0.14, -0.24, -0.36, 0.14)
@@ -48,6 +52,8 @@ class _Room(NamedTuple):
     obstacles: tuple[Mask, ...]
     least_below: float
     """The share of what is behind a thing's lower half that must be ground."""
+    lying: bool
+    """Whether the thing is flat: all of it is on the ground."""
 
 
 class _Tried(NamedTuple):
@@ -86,6 +92,17 @@ def ground_of(photo: Floats, mask: Mask, company: Company) -> Mask | None:
     return np.asarray(np.isin(labels, reached[reached > 0])) if reached.any() else None
 
 
+def is_collage(photo: Floats) -> bool:
+    """Whether a straight seam goes all the way across or down a picture: it is made of several, and
+    a thing must not stand across the seam."""
+    small = cv2.resize(photo, (SMALL_PX, SMALL_PX), interpolation=cv2.INTER_AREA)
+    light = cv2.cvtColor(floats(small), cv2.COLOR_RGB2LAB)[..., 0]
+    return any(
+        float(np.percentile(np.abs(np.diff(values, axis=1)), 10, axis=0).max()) > SEAM
+        for values in (light, light.T)
+    )
+
+
 def free_place(
     photo: Floats,
     mask: Mask,
@@ -98,7 +115,7 @@ def free_place(
     """A place on the ground for another thing of an object's size, or for the object itself if it
     leaves its own. None if there is none."""
     shrink = min(1.0, SMALL_PX / max(mask.shape))
-    room = _room(photo, mask, company, shrink, leaves)
+    room = _room(photo, mask, company, shrink, leaves, category in FLAT)
     if room is None:
         return None
     rows, columns = box_of(room.mask)
@@ -139,7 +156,9 @@ def _horizon(mask: Mask, category: str) -> float | None:
     return float(foot - eyes_m / tall_m * tall_px)
 
 
-def _room(photo: Floats, mask: Mask, company: Company, shrink: float, leaves: bool) -> _Room | None:
+def _room(
+    photo: Floats, mask: Mask, company: Company, shrink: float, leaves: bool, lying: bool
+) -> _Room | None:
     size = (max(round(mask.shape[1] * shrink), 8), max(round(mask.shape[0] * shrink), 8))
 
     def small(wide: Mask) -> Mask:
@@ -165,7 +184,7 @@ def _room(photo: Floats, mask: Mask, company: Company, shrink: float, leaves: bo
         (cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
         + (cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
     )
-    return _Room(here, ground, floats(steps), around.obstacles, below)
+    return _Room(here, ground, floats(steps), around.obstacles, below, lying)
 
 
 def _beside(mask: Mask) -> Mask:
@@ -207,12 +226,14 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
     behind = [other for other in room.obstacles if foot_of(other) <= foot_row]
     for left in range(2, room.mask.shape[1] - wide - 1, max(wide // 16, 1)):
         apart = abs(left + wide / 2 - own_middle) / wide
-        if apart < (0.55 if leaves else 0.5) or apart > 4:
+        if apart < (0.55 if leaves else 0.5) or apart > 6:
             continue
         box = slice(top, foot_row), slice(left, left + wide)
         footing = float(room.ground[top : foot_row + 2, box[1]][foot].mean())
         below = float(room.ground[box][low].mean())
-        if footing < LEAST_FOOTING or below < 0.65 * room.least_below:
+        if footing < LEAST_FOOTING or below < 0.6 * room.least_below:
+            continue
+        if room.lying and float(room.ground[box][thing].mean()) < LEAST_LYING:
             continue
         overlap = float((room.mask[box] & thing).sum() / thing.sum())
         if not leaves and overlap > (0.55 if foot_row < rows.stop else 0.0):

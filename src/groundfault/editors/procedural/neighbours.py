@@ -15,6 +15,8 @@ __all__ = ["Company", "company_of", "foot_of", "objection"]
 
 TOUCH_PX = 8
 """Things nearer than this touch each other, as far as drawn outlines can tell."""
+NEAR_PX = 12
+"""What stands nearer in front of an object is drawn anew by who fills its place, unless hidden."""
 CARRIERS = ("dining table", "bed", "couch")
 """Categories that others stand or lie on, and that go on where those are taken away."""
 
@@ -49,6 +51,18 @@ class Company(NamedTuple):
     def blocked(self) -> Mask | None:
         """Every pixel of an obstacle; None where there are none."""
         return np.logical_or.reduce(self.obstacles) if self.obstacles else None
+
+    def before(self, mask: Mask) -> Mask | None:
+        """What stands in front of an object and near it; None where nothing does."""
+        near = grown(mask, NEAR_PX)
+        found = [
+            other
+            for other in self.obstacles
+            if foot_of(other) > foot_of(mask) + 1
+            and (other & near).any()
+            and (other & mask).sum() < 0.5 * mask.sum()
+        ]
+        return np.logical_or.reduce(found) & ~mask if found else None
 
 
 def company_of(mask: Mask, category: str, others: Sequence[Neighbour]) -> Company:

@@ -10,6 +10,7 @@ __all__ = [
     "COLOURS",
     "COMPANY",
     "FIXED",
+    "FLAT",
     "HEIGHTS_M",
     "KINDS",
     "KNOWN_BY_PIECES",
@@ -19,6 +20,7 @@ __all__ = [
     "MATERIALS",
     "MOST_SOLID",
     "NOT_STANDING",
+    "ON_TABLES",
     "PLACES",
     "PROPORTIONS",
     "SLATTED",
@@ -370,8 +372,13 @@ COMPANY = (
 )
 """Categories of which one may stand where another does, for who does not say what is wanted."""
 
-BUILT_IN = frozenset({"boat", "fire hydrant", "oven", "parking meter", "refrigerator", "toilet"})
+BUILT_IN = frozenset(
+    {"boat", "fire hydrant", "oven", "parking meter", "potted plant", "refrigerator", "vase"}
+)
 """Categories that stay where they are, though another may stand beside them."""
+
+FLAT = frozenset({"book", "cell phone", "keyboard", "mouse", "pizza", "remote", "sandwich"})
+"""Categories that lie on a table or a floor with all of themselves."""
 
 LEAVING_TRACES = frozenset(
     {"bed", "boat", "couch", "refrigerator", "toilet", "toothbrush", "train", "umbrella", "vase"}
@@ -379,16 +386,28 @@ LEAVING_TRACES = frozenset(
 """Categories that are seldom erased well: built in or set between other furniture, mirrored in
 water, on rails, held, or holding other things."""
 
+ON_TABLES = frozenset(
+    {
+        *("apple", "banana", "bottle", "bowl", "broccoli", "cake", "carrot", "cup", "donut"),
+        *("hot dog", "orange", "pizza", "sandwich", "wine glass"),
+        *("book", "cell phone", "keyboard", "laptop", "remote", "tv"),
+        *("microwave", "oven", "refrigerator", "sink"),
+    }
+)
+"""Categories that are among many other things, on tables and desks and in kitchens: what is behind
+them is hard to guess."""
+
 FIXED = frozenset(
     {
+        "bed",
         "book",
+        "couch",
         "handbag",
-        "potted plant",
         "sink",
         "stop sign",
+        "toilet",
         "traffic light",
         "umbrella",
-        "vase",
         "wine glass",
     }
 )

@@ -34,18 +34,25 @@ from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.relocation import shadowed
 from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M
 
-__all__ = ["Cutting", "best_donor", "cutting_of", "pasted"]
+__all__ = ["Cutting", "best_donor", "cutting_of", "mask_at", "pasted"]
 
 SIDE = 40
 """Silhouettes are compared on a square of this side."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-CLOSER_LOOKS = 3
+CLOSER_LOOKS = 4
 """Donors whose pictures are opened, the most similar silhouettes first."""
-MOST_ENLARGED = 2.0
+SAME_PHOTO = 0.01
+"""Small copies of two photographs that differ by less are of the same one."""
+MOST_ENLARGED = 1.4
 MOST_TALLER = (1.8, 2.6)
 """How many times taller than the object a donor's kind may be, or less tall; more where it is
 wanted."""
+FOOT = 0.25
+"""The lowest share of a thing's height, beside which its shadow is carried along: what is dark
+farther up is something else."""
+MOST_SHADOW = 0.4
+"""The largest share of a thing's area that its shadow may have to be carried along."""
 MOST_UNLIKE = 0.95
 """In outline, light and sharpness together; no donor is used that is more so."""
 
@@ -92,6 +99,32 @@ def _whole_silhouette(donor: Donor) -> _Silhouette | None:
     return _silhouette(mask) if whole else None
 
 
+class _Looks(NamedTuple):
+    """What is measured of a donor's photograph, once."""
+
+    box: tuple[slice, slice]
+    surroundings: Floats
+    blur_px: float
+    thumbnail: Floats
+
+
+@functools.lru_cache(maxsize=4096)
+def _looks(donor: Donor) -> _Looks | None:
+    """How a donor looks; None if it can't be cut out."""
+    whole, outline = donor.image(), donor.mask()
+    box = box_of(outline, SEEN_PX)
+    picture, outline = floats(whole[box] / 255), outline[box]
+    if not can_be_cut_out(picture, outline):
+        return None
+    return _Looks(
+        box, _surroundings(picture, outline), blur_px(picture, outline), _thumbnail(whole / 255)
+    )
+
+
+def _thumbnail(photo: Floats) -> Floats:
+    return floats(cv2.resize(floats(photo), (16, 16), interpolation=cv2.INTER_AREA))
+
+
 def best_donor(
     photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors
 ) -> tuple[Donor, Cutting, Place] | None:
@@ -99,28 +132,24 @@ def best_donor(
     does."""
     target = _silhouette(mask)
     near = sorted(_similar(target, category, wanted, donors), key=lambda found: found[0])
-    best: tuple[float, Donor, Floats, Mask, Place] | None = None
-    here = _surroundings(photo, mask)
+    best: tuple[float, Donor, _Looks, Place] | None = None
+    here, own = _surroundings(photo, mask), _thumbnail(photo)
     blur = blur_px(photo, grown(mask, 2))
     for unlike, donor, flipped, scale in near[:CLOSER_LOOKS]:
-        whole, outline = donor.image(), donor.mask()
-        if whole.shape == photo.shape and float(np.abs(floats(whole) / 255 - photo).mean()) < 0.01:
-            continue  # the same photograph
-        box = box_of(outline, SEEN_PX)
-        picture, outline = floats(whole[box] / 255), outline[box]
-        if not can_be_cut_out(picture, outline):
+        looks = _looks(donor)
+        if looks is None or float(np.abs(looks.thumbnail - own).mean()) < SAME_PHOTO:
             continue
-        there = _surroundings(picture, outline)
-        soft = max(blur_px(picture, outline) * scale - max(blur, 0.6), 0)
-        cost = unlike + 0.015 * float(np.abs(here - there) @ (1.0, 0.7, 0.7)) + 0.5 * soft
+        soft = max(looks.blur_px * scale - max(blur, 0.6), 0)
+        apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
+        cost = unlike + 0.015 * apart + 0.5 * soft
         if best is None or cost < best[0]:
-            place = _instead(mask, target, _silhouette(outline), scale, flipped)
-            best = cost, donor, picture, outline, place
+            place = _instead(mask, donor, scale, flipped)
+            best = cost, donor, looks, place
     if best is None or best[0] > MOST_UNLIKE:
         return None
-    _, donor, picture, outline, place = best
-    alone = cutting_of(picture, outline)  # its shadow fell on another ground
-    return donor, alone._replace(shade=np.ones_like(alone.shade)), place
+    _, donor, looks, place = best
+    alone = cutting_of(floats(donor.image()[looks.box] / 255), donor.mask()[looks.box])
+    return donor, alone._replace(shade=np.ones_like(alone.shade)), place  # another ground's shadow
 
 
 def _similar(
@@ -160,10 +189,9 @@ def _surroundings(photo: Floats, mask: Mask) -> Floats:
     return floats(lab[ring].mean(0) if ring.any() else lab.reshape(-1, 3).mean(0))
 
 
-def _instead(
-    mask: Mask, target: _Silhouette, own: _Silhouette, scale: float, flipped: bool
-) -> Place:
+def _instead(mask: Mask, donor: Donor, scale: float, flipped: bool) -> Place:
     rows, columns = box_of(mask)
+    own = _silhouette(donor.mask())
     return Place((columns.start + columns.stop) / 2, rows.stop, own.tall_px * scale, flipped)
 
 
@@ -190,9 +218,13 @@ def cutting_of(photo: Floats, mask: Mask, others: Mask | None = None) -> Cutting
 
 def _shade(photo: Floats, mask: Mask, others: Mask | None) -> Floats:
     """How much darker the ground is in an object's shadow, softened towards its edge."""
+    rows, _ = box_of(mask)
     shadow = shadow_of(photo, mask)
+    shadow[: rows.stop - round(FOOT * (rows.stop - rows.start))] = False
     if others is not None:
         shadow = shadow & ~grown(others, 4)
+    if shadow.sum() > MOST_SHADOW * mask.sum():
+        return np.ones(mask.shape, np.float32)
     ring = around(mask | shadow, 3, 24) & _beside_rows(mask)
     if not shadow.any() or ring.sum() < 20:
         return np.ones(mask.shape, np.float32)
@@ -212,6 +244,15 @@ def _beside_rows(mask: Mask) -> Mask:
     rows, _ = box_of(mask)
     found = np.zeros_like(mask)
     found[(rows.start + rows.stop) // 2 :] = True
+    return found
+
+
+def mask_at(size: tuple[int, ...], cutting: Cutting, place: Place) -> Mask:
+    """Where a thing would be in a photograph."""
+    alpha = _fitted(cutting, place)[0]
+    rows, columns, part = _landing(size, alpha, place)
+    found = np.zeros(size[:2], bool)
+    found[rows, columns] = alpha[part] > 0.5
     return found
 
 
