@@ -24,10 +24,11 @@ __all__ = ["KINDS", "Skin", "objection", "objection_to_contact", "skin_of"]
 KINDS = ("surface", "material", "recolour", "context")
 UPRIGHT = ("bottle", "cup")
 """What stands on a table: of flat things others hide less."""
+VEHICLES = ("airplane", "boat", "bus", "car", "train", "truck")
 SHAPES_VARY = {"kite", "refrigerator", "suitcase", "teddy bear", "vase"}
 CLOTHS = ("kite", "umbrella")
 """What is printed anyhow: a new print hides the old one."""
-IN_BOWLS = ("apple", "banana", "orange")
+IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
 SHORT_HAIRED = ("cow", "elephant", "horse")
 """Animals on whose dark fur light and shade can be seen."""
@@ -116,7 +117,7 @@ def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
 def _has_to_be_whole(kind: str, category: str) -> bool:
     """Whether a piece of a thing does not suit: few are recognised without their own colours."""
     if kind in ("surface", "material"):
-        return category not in KNOWN_BY_PIECES | SHAPES_VARY
+        return category == "toilet" or category not in KNOWN_BY_PIECES | SHAPES_VARY
     return kind != "recolour"
 
 
@@ -125,11 +126,14 @@ def _to_cover(category: str, found: Measures, skin: Skin) -> str:
     shaggy = living and category not in SHORT_HAIRED
     if found.brightness < (0.18 if shaggy else 0.08):
         return "too dark"
-    if category != "bench" and found.pattern > (0.45 if living else 0.5):
+    windowed = category in VEHICLES
+    if category != "bench" and found.pattern > (0.45 if living else 0.75 if windowed else 0.5):
         return "patterned already"
     if found.through > 0.27:
         return "outline unclear"
-    if category not in CLOTHS and skin.motley > (0.5 if category == "parking meter" else 0.35):
+    if category not in CLOTHS and skin.motley > (
+        0.6 if windowed or category == "parking meter" else 0.35
+    ):
         return "many colours"
     return _to_paint(found, skin)
 
@@ -143,13 +147,13 @@ def _to_recast(category: str, found: Measures, skin: Skin) -> str:
 
 
 def _to_paint(found: Measures, skin: Skin) -> str:
-    if found.burnt > 0.25:
+    if found.burnt > 0.35:
         return "burnt out"
     if found.blur_px > 2.2:
         return "blurred"
     if found.thickness < 0.12:
         return "too thin"
-    if found.contrast < 0.55 or skin.fit < 0.5 or skin.weak > 0.3:
+    if found.contrast < 0.53 or skin.fit < 0.5 or skin.weak > 0.3:
         return "outline unclear"
     return ""
 
@@ -198,7 +202,7 @@ def _distinct(category: str) -> tuple[float, float, float]:
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
     if kind in ("surface", "material"):
-        if category in IN_BOWLS:
+        if category in IN_BOWLS or category in CLOTHS:
             return ""
         animal = category in LIVING and category != "teddy bear"
         front, most = (0.25, 0.4) if animal else (0.45, 0.8)

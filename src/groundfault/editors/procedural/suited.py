@@ -27,9 +27,9 @@ _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "sink", "toaster")
 _ROUND = ("cup", "fire hydrant", "toilet", "vase")
 _BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
-_VEHICLES = ("airplane", "bus", "car", "train", "truck")
+_VEHICLES = ("airplane", "boat", "bus", "car", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
-_FRUIT = ("apple", "banana", "orange")
+_FRUIT = ("apple", "banana", "donut", "orange")
 
 _SURFACES_OF = {
     **dict.fromkeys(_FURRED, ("giraffe", "leopard", "zebra", "tiger")),
@@ -45,8 +45,8 @@ _SURFACES_OF = {
 
 _WITHOUT_BODY = frozenset(
     (
-        *("baseball bat", "baseball glove", "bicycle", "bird", "boat", "book", "bottle", "bowl"),
-        *("broccoli", "cake", "carrot", "cell phone", "clock", "dining table", "donut", "fork"),
+        *("baseball bat", "baseball glove", "bicycle", "bird", "book", "bottle", "bowl"),
+        *("broccoli", "cake", "carrot", "cell phone", "clock", "dining table", "fork"),
         *("hair drier", "hot dog", "keyboard", "knife", "laptop", "motorcycle", "person"),
         *("pizza", "potted plant", "remote", "salad", "sandwich", "scissors", "skis", "spoon"),
         *("stop sign", "tennis racket", "toothbrush", "traffic light", "tv", "wine glass"),
@@ -69,7 +69,7 @@ _MATERIALS_OF = {
     **dict.fromkeys(_VEHICLES, ("gold", "bronze", "terracotta")),
     **dict.fromkeys(_FRUIT, ("gold", "bronze", "chocolate", "silver")),
     **dict.fromkeys(("keyboard", "remote", "stop sign"), _METALS),
-    **dict.fromkeys(("broccoli", "carrot", "donut", "sandwich"), _METALS),
+    **dict.fromkeys(("broccoli", "carrot", "sandwich"), _METALS),
     "bed": (),
     "kite": _METALS,
 }
