@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,7 @@ from tests.models.tiny.torchvision_cpu import make_importable
 from groundfault.errors import DataError
 from groundfault.exports.lmms_eval import export_lmms_eval
 from groundfault.exports.scores import modes_of, read_benchmark
-from groundfault.records import Benchmark
+from groundfault.records import Benchmark, Outcome
 from groundfault.runner.prompts import prompt
 
 TASKS = {"groundfault_exam": "std", "groundfault_exam_cot": "cot", "groundfault_exam_both": "both"}
@@ -66,6 +67,39 @@ def test_functions_score_as_we_do(exam: Benchmark, exported: Path, task: str) ->
     listed = (exported / f"{task}.yaml").read_text()
     assert all(f"- metric: {name}\n" in listed for name in defined)
     assert {"react_score", "counting_SA", "unparsed_rate"} <= set(defined)
+
+
+def test_it_says_which_way_is_better(exported: Path) -> None:
+    """As the metrics declare it, whatever their names look like."""
+    listed = (exported / "groundfault_exam_both.yaml").read_text()
+    told = dict(re.findall(r"- metric: (\S+)\n.*\n    higher_is_better: (\w+)", listed))
+    assert {way: name for name, way in told.items()}.keys() == {"true", "false", "null"}
+    assert (told["operation-hint"], told["yes_rate"]) == ("true", "null")
+    assert told["tracing_unparsed_rate"] == told["unparsed_rate"] == "false"
+    assert told["erasure_react_score"] == "true"
+
+
+def test_a_failed_request_is_no_answer(exam: Benchmark, exported: Path) -> None:
+    """lmms-eval gives its error's words in the place of an answer; here they say no."""
+    module = functions(exported / "groundfault_exam.py")
+    asked, answers = docs(exported / "groundfault_exam.jsonl"), answers_to(exam, ("std",))
+    told = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 400 - no"
+    said = [told if k % 3 == 0 else answer.text for k, answer in enumerate(answers)]
+    results = [
+        module.process_results(*each) for each in zip(asked, ([s] for s in said), strict=True)
+    ]
+    found = aggregated(module, results)
+    failed = [
+        msgspec.structs.replace(a, outcome=Outcome.FAILED, text="") if k % 3 == 0 else a
+        for k, a in enumerate(answers)
+    ]
+    expected = own_scores(exam, failed)
+    assert found == {
+        name: pytest.approx(expected.get(name, math.nan), nan_ok=True) for name in found
+    }
+    assert found != aggregated(
+        module, [module.process_results(d, [a.text]) for d, a in zip(asked, answers, strict=True)]
+    )
 
 
 def test_prompts_and_pictures(exam: Benchmark, exported: Path) -> None:

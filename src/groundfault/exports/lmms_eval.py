@@ -7,8 +7,8 @@
     OUT/groundfault_exam.py                               names the exam and our functions
 
 The exam stays where it is; if it moves or changes, it is exported again. lmms-eval does not tell
-how an answer ended, and gives a failed request as an empty answer: both are `unparsed` here where
-nothing can be read, and an answer that was cut off in a readable place is taken as it stands.
+how an answer ended: one that was cut off is read as it stands. A request that failed arrives as a
+text of lmms-eval's own, which may hold any words; it is `failed` here and counts nowhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from groundfault import __version__
-from groundfault.exports.scores import flat_scores, modes_of, offered_modes, read_benchmark
+from groundfault.exports.scores import (
+    better_way,
+    flat_scores,
+    modes_of,
+    offered_modes,
+    read_benchmark,
+)
 from groundfault.io.pictures import open_picture
 from groundfault.io.store import new_folder
 from groundfault.judges import expected, grade
@@ -38,6 +44,9 @@ if TYPE_CHECKING:
 __all__ = ["Questions", "export_lmms_eval"]
 
 Doc = Mapping[str, Any]
+FAILED = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
+"""How the texts begin that lmms-eval has in place of answers it did not get."""
+HIGHER_IS_BETTER = {"higher": "true", "lower": "false", "neither": "null"}
 KEPT = ("item_id", "mode", "outcome", "text", "parsed", "verdict")
 """What scores are made of; lmms-eval logs it once per metric."""
 
@@ -62,8 +71,12 @@ class Questions:
     def process_results(self, doc: Doc, results: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The judged answer, for every metric: each is a function of all answers, and a task takes
         those that it lists."""
+        failed = results[0].startswith(FAILED)
         row = Prediction(
-            item_id=doc["item_id"], mode=doc["mode"], outcome=Outcome.OK, text=results[0]
+            item_id=doc["item_id"],
+            mode=doc["mode"],
+            outcome=Outcome.FAILED if failed else Outcome.OK,
+            text="" if failed else results[0],
         )
         (row,) = grade(read_benchmark(*self.place), [row], RuleJudge())
         kept = {name: getattr(row, name) for name in KEPT}
@@ -100,7 +113,9 @@ def export_lmms_eval(
             images = Path(benchmark.images).resolve()
             lines = b"".join(msgspec.json.encode(_doc(*each, images)) + b"\n" for each in asked)
             (temporary / f"{task}.jsonl").write_bytes(lines)
-            (temporary / f"{task}.yaml").write_text(_yaml(task, base, metrics), encoding="utf-8")
+            (temporary / f"{task}.yaml").write_text(
+                _yaml(task, base, benchmark, metrics), encoding="utf-8"
+            )
         (temporary / f"{base}.py").write_text(
             _module(benchmark, data, list(every)), encoding="utf-8"
         )
@@ -128,7 +143,7 @@ def _defined_metrics(benchmark: Benchmark, asked: Iterable[tuple[Item, Mode]]) -
     return list(flat_scores(benchmark, grade(benchmark, rows, RuleJudge())))
 
 
-def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
+def _yaml(task: str, module: str, benchmark: Benchmark, metrics: Iterable[str]) -> str:
     options = ChatOptions()
     lines = [
         f"# Written by groundfault {__version__}.",
@@ -151,11 +166,10 @@ def _yaml(task: str, module: str, metrics: Iterable[str]) -> str:
         "metric_list:",
     ]
     for name in metrics:
-        better = "false" if "rate" in name or "ratio" in name else "true"
         lines += [
             f"  - metric: {name}",
             f"    aggregation: !function {module}.{_identifier(name)}",
-            f"    higher_is_better: {better}",
+            f"    higher_is_better: {HIGHER_IS_BETTER[better_way(benchmark, name)]}",
         ]
     lines += ["metadata:", f"  version: {__version__}"]
     return "\n".join(lines) + "\n"

@@ -11,10 +11,19 @@ import numpy as np
 
 from groundfault.errors import DataError, UsageError
 from groundfault.io.sources import load
+from groundfault.metrics.family import Better
 from groundfault.protocols import of_benchmark
 from groundfault.records import MODES, Benchmark, Mode, Prediction
 
-__all__ = ["MAIN_ROW", "ModeName", "flat_scores", "modes_of", "offered_modes", "read_benchmark"]
+__all__ = [
+    "MAIN_ROW",
+    "ModeName",
+    "better_way",
+    "flat_scores",
+    "modes_of",
+    "offered_modes",
+    "read_benchmark",
+]
 
 ModeName = Literal["std", "cot", "both"]
 MAIN_ROW = "Overall"
@@ -81,6 +90,13 @@ def flat_scores(benchmark: Benchmark, predictions: Iterable[Prediction]) -> dict
                 prefix = "" if row == MAIN_ROW else f"{row.replace(' ', '_')}_"
                 table[f"{prefix}{name}"] = float(value[0])
     return table
+
+
+def better_way(benchmark: Benchmark, name: str) -> Better:
+    """Which way a metric of `flat_scores` is better, of whatever row it is."""
+    declared = of_benchmark(benchmark).metrics().values()
+    fits = [each for each in declared if f"_{name}".endswith(f"_{each.name}")]
+    return max(fits, key=lambda each: len(each.name)).better
 
 
 def _rounds(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
