@@ -2,6 +2,7 @@
 no other answer from broken files without a word.
 
     python -m tests.fuzz --each 200 --seed 1        a table of command × format, and what went wrong
+    python -m tests.fuzz --only explore build/decided    of one command, or of one of its formats
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,8 +102,9 @@ class Worker:
 class Fuzzer:
     """Examples, clean answers, counts and troubles."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, only: Collection[str] = ()) -> None:
         self.folder, self.seed = folder, seed
+        self.cells = [cell for cell in CELLS if not only or _names(cell) & {*only}]
         self.worker = Worker()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
@@ -114,7 +116,7 @@ class Fuzzer:
         """Make the examples, and note what the commands say of them."""
         self.sound.mkdir()
         make_examples(self.sound, self._make)
-        self.clean = {cell: self._clean(cell) for cell in CELLS}
+        self.clean = {cell: self._clean(cell) for cell in self.cells}
 
     def _make(self, *words: object) -> None:
         ended = self.worker.run([str(word) for word in words])
@@ -194,8 +196,8 @@ class Fuzzer:
 
     def table(self) -> Iterator[str]:
         """Counts per command × format, refused in brackets."""
-        commands = list(dict.fromkeys(cell.command for cell in CELLS))
-        formats = list(dict.fromkeys(cell.format for cell in CELLS))
+        commands = list(dict.fromkeys(cell.command for cell in self.cells))
+        formats = list(dict.fromkeys(cell.format for cell in self.cells))
         yield f"{'':12}" + "".join(f"{name:>13}" for name in commands)
         for name in formats:
             cells = [
@@ -205,14 +207,21 @@ class Fuzzer:
             yield f"{name:12}" + "".join(f"{text:>13}" for text in cells)
 
 
-def fuzz(*, each: int, seconds: float, seed: int, folder: Path) -> Fuzzer:
+def _names(cell: Cell) -> set[str]:
+    """What a cell may be called on the command line."""
+    return {cell.command, f"{cell.command}/{cell.format}"}
+
+
+def fuzz(
+    *, each: int, seconds: float, seed: int, folder: Path, only: Collection[str] = ()
+) -> Fuzzer:
     """Go round all cells until each has its number or the time is up."""
-    fuzzer = Fuzzer(folder, seed)
+    fuzzer = Fuzzer(folder, seed, only)
     until = time.monotonic() + seconds
     try:
         fuzzer.prepare()
         for number in range(each):
-            for cell in CELLS:
+            for cell in fuzzer.cells:
                 if number and time.monotonic() > until:  # once round in any case
                     return fuzzer
                 fuzzer.one(cell, number)
@@ -227,9 +236,11 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=200, help="Inputs per command × format.")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=(), help="Commands, or command/format.")
     given = parser.parse_args()
+    options = {"each": given.each, "seconds": given.seconds, "seed": given.seed}
     with tempfile.TemporaryDirectory(prefix="groundfault-fuzz-") as name:
-        fuzzer = fuzz(each=given.each, seconds=given.seconds, seed=given.seed, folder=Path(name))
+        fuzzer = fuzz(**options, only=given.only, folder=Path(name))
     print("\n".join(fuzzer.table()))
     print(
         f"{fuzzer.counts.total()} inputs, {fuzzer.refused.total()} refused, "

@@ -48,6 +48,7 @@ def make_builds(folder: Path, run: Run) -> None:
         _pictures(place / "images", source)
     place, built = folder / "building", folder / "built"
     write_set(place / "set", PHOTOGRAPHS)
+    (folder / "decided").mkdir()
     (place / "recipe.toml").write_text(RECIPE)
     (place / "decisions.jsonl").write_text("")
     _proposals(place)
@@ -98,3 +99,4 @@ def _decisions(place: Path, built: Path) -> None:
         for k in range(stage.asked(item.kind)[0])
     ]
     write_decisions(place / "decisions.jsonl", made)
+    write_decisions(place.parent / "decided" / "decisions.parquet", made)

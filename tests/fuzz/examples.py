@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.fuzz.buildings import BUILD_WORDS, MINED, make_builds
+from tests.fuzz.desks import desk_cells, make_desks
 
 __all__ = ["CELLS", "Cell", "make_examples"]
 
@@ -80,6 +81,7 @@ def make_examples(folder: Path, run: Run) -> None:
     _labels(folder, run)
     _episodes(folder, run)
     make_builds(folder, run)
+    make_desks(folder, run)
     (folder / "config").mkdir()
     (folder / "config" / "config.toml").write_text('t = 0.4\ntau = 0.3\nvariant = "exact"\n')
     recipe = (
@@ -484,4 +486,5 @@ CELLS = [
     *_of_runs(),
     *_of_other_files(),
     *_of_builds(),
+    *desk_cells(Cell),
 ]

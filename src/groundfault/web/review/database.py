@@ -69,13 +69,26 @@ class _Sqlite:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         made = sqlite3.connect(self.path, BUSY_S, isolation_level=None, check_same_thread=False)
-        made.execute("PRAGMA journal_mode=WAL")
-        made.execute("PRAGMA synchronous=FULL")
+        try:
+            made.execute("PRAGMA journal_mode=WAL")
+            made.execute("PRAGMA synchronous=FULL")
+            [(found,)] = made.execute("PRAGMA quick_check(1)").fetchall()
+        except BaseException:
+            made.close()
+            raise
+        if found != "ok":
+            made.close()
+            raise sqlite3.DatabaseError(found)
         self.connection = made
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         assert self.connection is not None
-        return self.connection.execute(sql, values).fetchall()
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as problem:
+            if type(problem) is sqlite3.DatabaseError:  # the file was damaged meanwhile
+                raise sqlite3.OperationalError(f"{self.path.name}: {problem}") from None
+            raise
 
     def begin(self) -> None:
         self.rows("BEGIN IMMEDIATE")
@@ -235,7 +248,11 @@ def open_database(url: str) -> Database:
         database.call(lambda rows: rows("SELECT 1"))
     except (Unavailable, OSError, sqlite3.Error) as problem:
         database.close()
-        raise UsageError(f"--database: it cannot be opened ({_without_secrets(problem)})") from None
+        said = f"--database: it cannot be opened ({_without_secrets(problem)})"
+        if type(problem) is sqlite3.DatabaseError:
+            path = url.removeprefix("sqlite:///")
+            said = f"{path}: is damaged ({problem}); put back a copy of it, or what was exported"
+        raise UsageError(said) from None
     return database
 
 

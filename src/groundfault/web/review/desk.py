@@ -147,6 +147,9 @@ def open_desk(
     try:
         ledger = Ledger(opened, items, dict(rules))
         write_rules(folder, rules)
+    except Unavailable as problem:
+        opened.close()
+        raise UsageError(f"{folder}: the desk's database cannot be used ({problem})") from None
     except BaseException:
         opened.close()
         raise
@@ -162,6 +165,8 @@ def export(folder: Path, out: Path, *, database: str = "") -> int:
     opened = open_database(url)
     try:
         decisions = opened.call(lambda rows: list(all_decisions(rows)))
+    except Unavailable as problem:
+        raise UsageError(f"{url.partition('://')[0]}: it cannot be read ({problem})") from None
     finally:
         opened.close()
     write_decisions(out, decisions)

@@ -14,7 +14,7 @@ import msgspec
 
 from groundfault.building.review import Decision, Settled, settle
 from groundfault.building.review_rules import ReviewProtocol
-from groundfault.errors import UsageError
+from groundfault.errors import DataError, UsageError
 from groundfault.io.foreign import decode_json
 from groundfault.web.review.database import Database, Rows
 from groundfault.web.review.items import Items
@@ -233,5 +233,10 @@ def all_decisions(rows: Rows) -> Iterator[Decision]:
 
 
 def _decoded(record: str, undone: bool) -> Decision:
-    decision = decode_json(record, Decision)
+    try:
+        decision = decode_json(record, Decision)
+    except msgspec.MsgspecError as problem:
+        remedy = "put back a copy of the database, or what was exported"
+        said = f"a decision is damaged ({problem})"
+        raise DataError("the desk's database", said, remedy=remedy) from None
     return msgspec.structs.replace(decision, undone=True) if undone else decision
