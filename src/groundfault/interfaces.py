@@ -253,6 +253,8 @@ class NotEdited(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Literal["refused", "failed"]
     """Refused: the service will not, however often it is asked. Failed: it may, next time."""
     reason: str
+    details: str = ""
+    """More about it, where the reason is a short one that is counted."""
 
 
 @runtime_checkable

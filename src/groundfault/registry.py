@@ -198,6 +198,10 @@ KINDS: dict[str, dict[str, Entry]] = {
         "worker": Entry(
             "groundfault.editors.worker:load", "a script of yours: worker:/path/to/mine.py"
         ),
+        "world": Entry(
+            "groundfault.editors.world:load",
+            "rendered scenes, exactly: world:DIR of `world scenes`",
+        ),
     },
 }
 

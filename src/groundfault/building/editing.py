@@ -271,7 +271,7 @@ class _Doer:
             if found.outcome == "failed" and self.stopped:
                 return Record(id=candidate.id, reason=NOT_ASKED)
             reason = FAILED if found.outcome == "failed" else f"refused: {found.reason}"
-            return Record(id=candidate.id, reason=reason, details=found.reason)
+            return Record(id=candidate.id, reason=reason, details=found.details or found.reason)
         return Record(id=candidate.id, candidate=found)
 
     def _edit(self, candidate: Candidate) -> Candidate | NotEdited:

@@ -232,6 +232,21 @@ def _without_controls(built: Benchmark) -> tuple[Benchmark, list[str]]:
     return edited, [f"Dropped: {len(controls)} controls, which CAFE has none of."]
 
 
+def world_scenes(
+    out: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    n: Annotated[int, typer.Option("--n", help="Number of scenes.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed.")] = 0,
+    size: Annotated[int, typer.Option("--size", help="Side of a picture in pixels.")] = 384,
+    most: Annotated[int, typer.Option("--things", min=1, help="Most things in a scene.")] = 4,
+) -> None:
+    """Write scenes as if they were annotated photographs, for `build --editor world:DIR`."""
+    from groundfault.world.photographs import write_photographs
+    from groundfault.world.sampling import WorldSettings
+
+    write_photographs(out, n, WorldSettings(size_px=size, things=(min(2, most), most)), seed)
+    print(f"written: {out}", file=sys.stderr)
+
+
 def world_sheet(
     name: Annotated[str, typer.Argument(help="Which sheet; 'list' names them.")],
     out: Annotated[Path, typer.Option("--out", help="PNG to write.")] = Path("sheet.png"),
@@ -251,4 +266,5 @@ def world_sheet(
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     about = "The embedded counterfactual world: build benchmarks, look at it."
-    add_group(app, "world", about, {"build": world_build, "sheet": world_sheet}, words)
+    commands = {"build": world_build, "scenes": world_scenes, "sheet": world_sheet}
+    add_group(app, "world", about, commands, words)

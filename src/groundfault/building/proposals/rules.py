@@ -95,6 +95,23 @@ def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
     )
 
 
+def world_repertoire() -> Repertoire:
+    """What the world's editor can do with what the tables know."""
+    from groundfault.world.contexts import CONTEXTS
+    from groundfault.world.forms import COLOURS as WORLD_COLOURS
+    from groundfault.world.materials import MATERIALS as WORLD_MATERIALS
+    from groundfault.world.objects import CATEGORIES
+    from groundfault.world.surfaces import SURFACES as WORLD_SURFACES
+
+    return Repertoire(
+        surfaces=tuple(WORLD_SURFACES),
+        materials=tuple(WORLD_MATERIALS),
+        places=tuple(CONTEXTS),
+        colours=tuple(WORLD_COLOURS),
+        replacements=tuple(CATEGORIES),
+    )
+
+
 class RulesProposer:
     """Proposals from the tables, for an editor that can do what `repertoire` says."""
 
