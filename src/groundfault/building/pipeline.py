@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,12 @@ from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
 from groundfault.building.proposals.linter import check_ids
 from groundfault.building.proposals.proposer import Proposer
-from groundfault.building.proposals.rules import Repertoire, RulesProposer, procedural_repertoire
+from groundfault.building.proposals.rules import (
+    Repertoire,
+    RulesProposer,
+    procedural_repertoire,
+    world_repertoire,
+)
 from groundfault.building.proposals.scripted import ScriptedProposer
 from groundfault.building.proposing import ProposeStage
 from groundfault.building.questions.stage import QuestionStage
@@ -38,7 +43,7 @@ from groundfault.building.recipe import Recipe
 from groundfault.building.records import Candidate, Dropped
 from groundfault.building.releasing import release
 from groundfault.building.reviewing import ReviewStage
-from groundfault.building.sheet import SHEET, write_sheet
+from groundfault.building.sheet import MOSAIC, SHEET, write_mosaic, write_sheet
 from groundfault.building.sources import photographs
 from groundfault.building.stages import (
     Agree,
@@ -178,6 +183,8 @@ class _Pipeline:
         self.recipe, self.folder, self.plan = recipe, folder, plan
         self.retry, self.watcher, self.services = retry, watcher, services or Services()
         self.writer = FunnelWriter(folder, recipe.benchmark)
+        self.identities: dict[str, Mapping[str, str]] = {}
+        """Of each stage, what its results depend on."""
         self.images = [Path(path) for path in _several(recipe.source.images)]
 
     def run(self, names: Sequence[str]) -> Built:
@@ -199,6 +206,7 @@ class _Pipeline:
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)
+        self.identities[name] = stage.identity()
 
         def progress(count: Count) -> None:
             self.writer.update(count)
@@ -280,9 +288,11 @@ class _Pipeline:
 
     def _repertoire(self) -> Repertoire:
         """What the editor can do, where that is known."""
-        found = Repertoire()
-        if self.recipe.edit.by.partition(":")[0] == "procedural":
+        found, editor = Repertoire(), self.recipe.edit.by.partition(":")[0]
+        if editor == "procedural":
             found = procedural_repertoire(categories(self._donors))
+        elif editor == "world":
+            found = world_repertoire()
         return msgspec.structs.replace(found, unchecked=self.recipe.propose.unchecked)
 
     # ── mining ──────────────────────────────────────────────────────────────────────────────────
@@ -376,9 +386,26 @@ class _Pipeline:
             source=f"photographs of {self.recipe.source.name}, edited by {self.recipe.edit.by}, "
             f"proposed by {self.recipe.propose.by}, seed {self.recipe.seed}; built by groundfault",
             twins=self._twins(candidates),
+            made_by=self._made_by(),
         )
         write_sheet(self.folder / SHEET, candidates, self.folder)
+        if self.recipe.benchmark == "cafe":
+            write_mosaic(self.folder / MOSAIC, candidates, self.folder)
         return count
+
+    def _made_by(self) -> dict[str, Any]:
+        """Every setting, also those that the recipe leaves as they are, and what each stage's
+        results depend on: models, versions, the hash of prompts. Of files, the names alone."""
+        source = self.recipe.source
+        files = {name: _names(getattr(source, name)) for name in ("annotations", "images")}
+        review = msgspec.structs.replace(
+            self.recipe.review, decisions=Path(self.recipe.review.decisions).name
+        )
+        recipe = msgspec.structs.replace(
+            self.recipe, source=msgspec.structs.replace(source, **files), review=review
+        )
+        told = msgspec.to_builtins(recipe)
+        return {"recipe": told | {"mine": self._miner()[1]}, "stages": self.identities}
 
     def _twins(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         """Candidates that are in a release as the twins of others."""
@@ -405,6 +432,10 @@ stale."""
 class _Mined(msgspec.Struct, frozen=True):
     key: str
     count: Count
+
+
+def _names(paths: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(Path(path).name for path in _several(paths))
 
 
 def _several(paths: str | Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,12 +28,13 @@ from groundfault.building.pictures import AMONG_OTHERS, EDITED, png_content, rea
 from groundfault.building.provenance import write_provenance
 from groundfault.building.records import Candidate
 from groundfault.io.foreign import sha256
-from groundfault.io.store import new_folder, write_bytes
+from groundfault.io.store import new_folder, write_bytes, write_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 __all__ = ["NATIVE", "RELEASE", "ReleaseSettings", "benchmark_of", "release"]
 
 RELEASE, NATIVE = "release", "native"
+MADE_BY = "made_by.json"
 
 
 class ReleaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,9 +65,11 @@ def release(
     about: str,
     source: str,
     twins: Mapping[str, Candidate] | None = None,
+    made_by: Mapping[str, Any] | None = None,
 ) -> Benchmark:
     """Write DIR/release and DIR/native; what is there already with the same content stays as it
-    is, to the byte. `twins` are candidates whose photographs are shown as others' twins."""
+    is, to the byte. `twins` are candidates whose photographs are shown as others' twins; `made_by`
+    is what the release says of the settings and models that it was made with."""
     shown = list(with_twins(candidates, twins or {}))
     settings = msgspec.structs.replace(settings, licence=settings.licence or _licences(shown))
     made, pictures = benchmark_of(candidates, benchmark, settings, about=about, source=source)
@@ -80,6 +84,7 @@ def release(
             folder.write(made, together / RELEASE, images_from=staged)
             written = folder.read(together / RELEASE)
         write_provenance(together / RELEASE / "provenance.parquet", shown)
+        write_json(together / RELEASE / MADE_BY, made_by or {})
         if settings.pictures:
             _write_native(benchmark, written, candidates, together / NATIVE, staged, build)
             write_provenance(together / NATIVE / "provenance.parquet", shown)

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
     Pixels = NDArray[np.uint8]
 
-__all__ = ["SHEET", "write_sheet"]
+__all__ = ["MOSAIC", "SHEET", "write_mosaic", "write_sheet"]
 
-SHEET = "sheet.jpg"
+SHEET, MOSAIC = "sheet.jpg", "mosaic.jpg"
 TILE = (300, 225)
 """Width and height of one picture, in pixels."""
 GAP, CAPTION, MOST = 8, 40, 48
 COLUMNS = 2
 """Cases side by side; each has three pictures."""
+MOSAIC_COLUMNS = 6
 INK, SOFT, PAPER, TARGET = (25, 28, 36), (105, 110, 122), (250, 250, 248), (230, 30, 90)
 BADGES = {"SM": (196, 92, 20), "CC": (22, 120, 150), "OC": (110, 60, 160)}
 
 
 def write_sheet(path: Path, candidates: Sequence[Candidate], folder: Path) -> None:
     """Write a sheet of at most 48 cases, evenly spread over all of them."""
-    shown = [candidates[k * len(candidates) // MOST] for k in range(MOST)]
-    write_bytes(path, sheet(candidates if len(candidates) <= MOST else shown, folder))
+    write_bytes(path, sheet(_spread(candidates), folder))
 
 
 def sheet(candidates: Sequence[Candidate], folder: Path) -> bytes:
@@ -57,6 +57,35 @@ def sheet(candidates: Sequence[Candidate], folder: Path) -> bytes:
     content = BytesIO()
     page.save(content, "JPEG", quality=82)
     return content.getvalue()
+
+
+def write_mosaic(path: Path, candidates: Sequence[Candidate], folder: Path) -> None:
+    """Write the edited pictures of at most 48 cases side by side, with what is asked about them, as
+    CAFE's paper shows its set."""
+    from PIL import Image, ImageDraw
+
+    shown = _spread(candidates)
+    columns = min(MOSAIC_COLUMNS, len(shown))
+    cell = (TILE[0] + GAP, TILE[1] + CAPTION + GAP)
+    size = (columns * cell[0] + GAP, -(-len(shown) // columns) * cell[1] + GAP)
+    page = Image.new("RGB", size, PAPER)
+    draw = ImageDraw.Draw(page)
+    for number, candidate in enumerate(shown):
+        assert candidate.edited is not None
+        left = GAP + number % columns * cell[0]
+        top = GAP + number // columns * cell[1]
+        page.paste(_tile(read_kept(folder, candidate.edited.after)), (left, top))
+        _caption(draw, candidate, left, top + TILE[1] + 4)
+    content = BytesIO()
+    page.save(content, "JPEG", quality=82)
+    write_bytes(path, content.getvalue())
+
+
+def _spread(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """At most 48 of them, evenly spread."""
+    if len(candidates) <= MOST:
+        return candidates
+    return [candidates[k * len(candidates) // MOST] for k in range(MOST)]
 
 
 def _pictures(candidate: Candidate, folder: Path) -> list[Pixels]:

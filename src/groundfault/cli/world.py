@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -266,5 +266,9 @@ def world_sheet(
 def register(app: typer.Typer, words: Sequence[str]) -> None:
     """Add these commands to the program."""
     about = "The embedded counterfactual world: build benchmarks, look at it."
-    commands = {"build": world_build, "scenes": world_scenes, "sheet": world_sheet}
+    commands: dict[str, Callable[..., None]] = {
+        "build": world_build,
+        "scenes": world_scenes,
+        "sheet": world_sheet,
+    }
     add_group(app, "world", about, commands, words)

@@ -11,13 +11,13 @@ import msgspec
 from groundfault.analysis.composition import composition
 from groundfault.building.funnel import read_funnel
 from groundfault.building.records import Candidate
-from groundfault.building.stages import kept_candidates
+from groundfault.building.stages import kept_candidates, stage_file
 from groundfault.io.masks import RLEMask
 from groundfault.io.sources import load
 from groundfault.io.store import write_bytes
 from groundfault.records import Benchmark
 from groundfault.reports.compositions import composition_figure, composition_table
-from groundfault.reports.funnels import funnel_table
+from groundfault.reports.funnels import by_task_and_source, funnel_table, nothing_to_propose
 from groundfault.reports.page.drawing import standalone
 from groundfault.reports.tables import Table, render
 
@@ -35,6 +35,7 @@ def write_datasheet(folder: Path) -> Path:
     if released.card.protocol == "concept-pairs":
         found = composition(released)
         lines += ["", render(composition_table(found), "markdown"), "", "![](composition.svg)"]
+        lines += ["", "![](mosaic.jpg)"]
         figure = composition_figure(found, released.card.title)
         write_bytes(folder / "composition.svg", standalone(figure).encode())
     lines += _rights(candidates)
@@ -57,13 +58,22 @@ def _opening(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]:
 
 def _made(folder: Path) -> Iterator[str]:
     yield from ("", "## How it came about", "")
-    yield render(funnel_table(read_funnel(folder)), "markdown")
+    funnel = read_funnel(folder)
+    yield render(funnel_table(funnel), "markdown")
+    stages = [count.name for count in funnel.stages if stage_file(folder, count.name).is_file()]
+    yield from ("", "What each stage let through, by task and source:", "")
+    yield render(by_task_and_source(folder, stages), "markdown")
+    unsuited = nothing_to_propose(folder) if "propose" in stages else None
+    if unsuited is not None:
+        yield from ("", 'For which targets the proposer had nothing to propose ("None"):', "")
+        yield render(unsuited, "markdown")
 
 
 def _contents(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]:
     yield from ("", "## What it is made of", "")
     yield from _counted("task", (c.task for c in candidates))
     yield from _counted("source", (c.photograph.source for c in candidates))
+    yield from _counted("task × source", (f"{c.task} × {c.photograph.source}" for c in candidates))
     yield from _counted("category", (c.target.category for c in candidates))
     pairs = (f"{c.target.category} → {c.proposal.value}" for c in candidates if c.proposal)
     yield from _counted("change", pairs)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from groundfault.building.funnel import Funnel, read_funnel
 from groundfault.building.records import Candidate
 from groundfault.building.sheet import sheet
-from groundfault.building.stages import Count, read_records, stage_file
+from groundfault.building.stages import Count, kept_candidates, read_records, stage_file
 from groundfault.errors import UsageError
 from groundfault.io.store import write_bytes
 from groundfault.reports.tables import Table
 
-__all__ = ["draw_life", "funnel_table", "told_life"]
+__all__ = ["by_task_and_source", "draw_life", "funnel_table", "nothing_to_propose", "told_life"]
 
 REASONS = 8
 """Reasons that a row names; the others are counted together."""
@@ -39,6 +40,34 @@ def _reasons(count: Count) -> str:
     named = [f"{reason} {n:,}" for reason, n in list(count.dropped.items())[:REASONS]]
     others = sum(list(count.dropped.values())[REASONS:])
     return ", ".join([*named, *([f"others {others:,}"] if others else [])])
+
+
+def by_task_and_source(folder: Path, stages: Sequence[str]) -> Table:
+    """A row per task and source: how many candidates each stage let through, and the share of
+    those that were mined which came to the end."""
+    kept: dict[tuple[str, str], Counter[str]] = {}
+    for stage in stages:
+        for candidate in kept_candidates(folder, stage):
+            row = kept.setdefault((candidate.task, candidate.photograph.source), Counter())
+            row[stage] += 1
+    rows = []
+    for (task, source), counts in sorted(kept.items()):
+        share = 100 * counts[stages[-1]] / counts[stages[0]]
+        rows.append([task, source, *(f"{counts[stage]:,}" for stage in stages), f"{share:.1f} %"])
+    return Table(["task", "source", *stages, "kept"], rows, left_columns=2)
+
+
+def nothing_to_propose(folder: Path) -> Table | None:
+    """A row per task, source and category for which "None" was the answer; None if nobody said
+    that."""
+    about = {
+        candidate.id: (candidate.task, candidate.photograph.source, candidate.target.category)
+        for candidate in kept_candidates(folder, "mine")
+    }
+    records = read_records(folder, "propose")
+    found = Counter(about[record.id] for record in records if record.reason == "None")
+    rows = [[*named, f"{n:,}"] for named, n in sorted(found.items())]
+    return Table(["task", "source", "category", "None"], rows, left_columns=3) if rows else None
 
 
 def told_life(folder: Path, name: str) -> Iterator[str]:

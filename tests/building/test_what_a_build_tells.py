@@ -1,0 +1,79 @@
+"""What a build says of itself: settings, models, and who dropped what for which task."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from tests.building.photographs import write_set
+
+import groundfault as gf
+from groundfault.building.recipe import read_recipe
+
+RECIPE = """benchmark = "cafe"
+seed = 5
+[source]
+annotations = "set/instances.json"
+images = "set/images"
+[mine]
+tasks = ["SM", "OC"]
+[propose]
+by = "scripted:proposals.jsonl"
+[edit]
+by = "procedural"
+options = {filters = false}
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    write_set(tmp_path / "set", 4)
+    told: list[dict[str, object]] = [
+        {
+            "category": name,
+            "task": "SM",
+            "instruction": f"Cover the whole {name} with zebra stripes; keep its shape unchanged.",
+            "value": "zebra",
+            "positive": name,
+            "negative": "ladybug",
+        }
+        for name in ("elephant", "bus", "chair", "cat")
+    ]
+    told += [{"category": name, "task": "OC", "none": True} for name in ("bus", "chair")]
+    (tmp_path / "proposals.jsonl").write_text("\n".join(map(json.dumps, told)))
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    return tmp_path / "recipe.toml"
+
+
+def test_a_release_names_every_setting_and_model_and_no_place(recipe: Path, tmp_path: Path) -> None:
+    gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
+    text = (tmp_path / "out" / "release" / "made_by.json").read_text()
+    made = json.loads(text)
+    assert made["recipe"]["seed"] == made["recipe"]["mine"]["seed"] == 5
+    assert made["recipe"]["mine"]["max_area_share"] == 0.5  # which the recipe does not say
+    assert made["recipe"]["source"]["annotations"] == ["instances.json"]
+    assert made["recipe"]["edit"]["edge_px"] == 6
+    assert {"propose", "edit", "verify", "review"} == {*made["stages"]}
+    assert made["stages"]["edit"]["editor"] == "procedural"
+    assert gf.load(tmp_path / "out" / "release").cases
+
+
+def test_the_funnel_is_told_by_task_source_and_category(recipe: Path, tmp_path: Path) -> None:
+    built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
+    lines = (tmp_path / "out" / "datasheet.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    [surface] = [row for row in rows if row[:2] == ["SM", "coco"] and len(row) > 4]
+    mined = built.funnel.stages[0].kept
+    [other] = [row for row in rows if row[:2] == ["OC", "coco"] and len(row) > 4]
+    assert int(surface[2]) + int(other[2]) == mined
+    assert int(surface[-2]) == built.released and other[3:-1] == ["0"] * len(other[3:-1])
+    unsuited = {row[2]: int(row[3]) for row in rows if row[:2] == ["OC", "coco"] and len(row) == 4}
+    assert unsuited == {"bus": 1, "chair": 1}
+
+
+def test_the_mosaic_shows_every_edited_picture(recipe: Path, tmp_path: Path) -> None:
+    built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
+    with Image.open(tmp_path / "out" / "mosaic.jpg") as picture:
+        assert built.released <= 6 and picture.width > 300 * built.released
