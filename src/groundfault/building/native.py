@@ -36,27 +36,43 @@ def write_halluseg(candidates: Sequence[Candidate], place: Path, build: Path) ->
     """HalluSegBench's data.json with its four folders; photographs are the files they were."""
     for name in FOLDERS:
         (place / name).mkdir(parents=True)
-    taken: set[str] = set()
+    taken: set[tuple[str, int]] = set()
+    stems: dict[str, str] = {}
     records = []
     for number, candidate in enumerate(candidates, start=1):
-        ann_id = _ann_id(candidate, number)
-        stem = Path(candidate.photograph.file).stem
-        name = f"{stem}_{ann_id}"
-        if name in taken:  # one thing, replaced twice
-            ann_id = number
-            name = f"{stem}_{candidate.id}"
-        taken.add(name)
-        paths = _write_quad(candidate, place, build, name)
+        stem, ann_id = _stem(candidate, stems), _ann_id(candidate, number)
+        while (stem, ann_id) in taken:  # one thing, replaced twice
+            ann_id += ANOTHER
+        taken.add((stem, ann_id))
+        paths = _write_quad(candidate, place, build, stem, ann_id)
         records.append({**paths, **_told(candidate, ann_id)})
     write_json(place / "data.json", records)
 
 
-def _write_quad(candidate: Candidate, place: Path, build: Path, name: str) -> dict[str, str]:
+ANOTHER = 1_000_000_000
+"""Added to the number of an annotation that is replaced once more: the published scripts name
+predictions by photograph and annotation alone."""
+
+
+def _stem(candidate: Candidate, stems: dict[str, str]) -> str:
+    """The name of a photograph's file without its folder, told apart from others of that name;
+    `stems` are those that are given, each with its photograph."""
+    photograph = candidate.photograph
+    own = f"{photograph.source} {photograph.id} {photograph.file}"
+    name, number = Path(photograph.file).stem, 1
+    while stems.setdefault(name, own) != own:
+        number += 1
+        name = f"{Path(photograph.file).stem}-{number}"
+    return name
+
+
+def _write_quad(
+    candidate: Candidate, place: Path, build: Path, stem: str, ann_id: int
+) -> dict[str, str]:
     """Write both pictures and both masks; by the record's own names for them."""
     edited, old = candidate.edited, candidate.target.mask
     assert edited is not None and old is not None
-    before = Path(edited.before)
-    stem = Path(candidate.photograph.file).stem
+    before, name = Path(edited.before), f"{stem}_{ann_id}"
     paths = {
         "factual_image_path": f"factual_images/{stem}{before.suffix}",
         "factual_mask_path": f"factual_masks/{name}_mask.png",
