@@ -183,7 +183,7 @@ def _to_relocate(category: str, found: Measures, skin: Skin) -> str:
         return "too thin"
     if found.blur_px > 2.2:
         return "blurred"
-    if found.brightness < 0.07 and skin.fit < 0.85:
+    if found.brightness < 0.07 and (category in LIVING or skin.fit < 0.85):
         return "too dark"
     least, most, through = _distinct(category)
     if found.contrast < 0.53 or skin.fit < least or skin.weak > most or found.through > through:

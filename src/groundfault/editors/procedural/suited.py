@@ -32,7 +32,7 @@ _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboa
 _FRUIT = ("apple", "banana", "donut", "orange")
 
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("giraffe", "leopard", "zebra", "tiger")),
+    **dict.fromkeys(_FURRED, ("giraffe", "zebra", "tiger")),
     **dict.fromkeys(_SEATS, ("giraffe", "leopard", "zebra", "strawberry")),
     **dict.fromkeys(_CASES, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
     **dict.fromkeys(_ROUND, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),

@@ -63,13 +63,13 @@ def _giraffe(shape: Shape, size_px: float, seed: int) -> Floats:
 
 
 def _leopard(shape: Shape, size_px: float, seed: int) -> Floats:
-    found = cells(shape, size_px * 0.13, seed, warp=0.3)
-    wave = cloud(shape, size_px * 0.05, seed + 3)
-    inner = np.clip((found.near - 0.16 - 0.04 * wave) / 0.03, 0, 1)
-    outer = np.clip((0.33 + 0.05 * wave - found.near) / 0.03, 0, 1)
-    broken = np.clip((cloud(shape, size_px * 0.06, seed + 4) + 0.7) / 0.2, 0, 1)
+    found = cells(shape, size_px * 0.095, seed, jitter=0.3, warp=0.3)
+    wave = cloud(shape, size_px * 0.04, seed + 3)
+    inner = np.clip((found.near - 0.20 - 0.04 * wave) / 0.05, 0, 1)
+    outer = np.clip((0.39 + 0.04 * wave - found.near) / 0.05, 0, 1)
+    broken = np.clip((cloud(shape, size_px * 0.05, seed + 4) + 1.0) / 0.3, 0, 1)
     base = ramp(
-        cloud(shape, size_px * 0.7, seed + 2), (-1.5, (0.68, 0.51, 0.31)), (1.5, (0.80, 0.68, 0.48))
+        cloud(shape, size_px * 0.7, seed + 2), (-1.5, (0.72, 0.53, 0.29)), (1.5, (0.84, 0.70, 0.46))
     )
     tan = base * np.where((found.near < 0.2)[..., None], floats([0.85, 0.75, 0.62]), 1)
     return _mixed(tan, (0.24, 0.18, 0.14), (inner * outer * broken)[..., None])
@@ -251,7 +251,7 @@ def _bearable(photo: Floats, mask: Mask, white: float) -> float:
     """How bright white may be on the object: between white beside it and what its own brightness
     suggests. A dark thing that became bright would glow."""
     own = float(np.median(linear(photo)[mask] @ LUMA)) / 0.38
-    return float(np.clip(np.sqrt(white * own), 0.35 * white, 1.15 * white))
+    return float(np.clip(np.sqrt(white * own), 0.5 * white, 1.15 * white))
 
 
 def _shine(light: Light) -> Floats:
