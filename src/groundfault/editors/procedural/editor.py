@@ -54,6 +54,7 @@ from groundfault.editors.procedural.repertoire import (
     MATERIALS,
     NOT_STANDING,
     PLACES,
+    PLUMBED,
     STANCES,
     SUPPORTS,
     SURFACES,
@@ -429,6 +430,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
+        return "fixed in its place"
+    if request.kind == "replace" and request.category in PLUMBED:
         return "fixed in its place"
     if request.kind == "erase" and request.category in LEAVING_TRACES:
         return TRACES

@@ -360,6 +360,8 @@ def _to_move(found: Measures) -> str:
 
 def _to_replace(found: Measures) -> str:
     """The new thing hides most of the hole."""
+    if found.brightness < 0.08:
+        return "too dark"
     if found.share > 0.22:
         return "too large"
     if found.cut > 0.05:

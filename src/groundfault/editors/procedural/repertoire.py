@@ -22,6 +22,7 @@ __all__ = [
     "NOT_STANDING",
     "ON_TABLES",
     "PLACES",
+    "PLUMBED",
     "PROPORTIONS",
     "SLATTED",
     "STANCES",
@@ -347,10 +348,12 @@ COMPANY = (
     frozenset({"bicycle", "motorcycle"}),
     frozenset({"bench", "bed", "couch"}),
     frozenset({"chair", "couch"}),
-    frozenset({"backpack", "chair", "dog", "handbag", "potted plant", "suitcase", "toilet"}),
+    frozenset({"backpack", "handbag", "suitcase"}),
+    frozenset({"bird", "cat", "dog"}),
     frozenset({"laptop", "tv"}),
     frozenset({"microwave", "toaster"}),
-    frozenset({"bottle", "potted plant", "teddy bear", "vase", "wine glass"}),
+    frozenset({"bottle", "cup", "potted plant", "vase"}),
+    frozenset({"bottle", "teddy bear", "wine glass"}),
     frozenset(
         {
             "apple",
@@ -379,6 +382,9 @@ BUILT_IN = frozenset(
 
 FLAT = frozenset({"book", "cell phone", "keyboard", "mouse", "pizza", "remote", "sandwich"})
 """Categories that lie on a table or a floor with all of themselves."""
+
+PLUMBED = frozenset({"sink", "toilet"})
+"""Categories of which pipes and tanks stay behind: nothing else stands in their place."""
 
 LEAVING_TRACES = frozenset(
     {"bed", "boat", "couch", "refrigerator", "toilet", "toothbrush", "train", "umbrella", "vase"}
