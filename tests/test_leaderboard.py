@@ -7,13 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.conftest import Ran
 
 import groundfault as gf
 from groundfault.analysis.compare import compare_runs
-from groundfault.analysis.entries import entry_of, read_entry, unpack
+from groundfault.analysis.entries import Entry, entry_of, read_entry, recomputed, unpack
+from groundfault.errors import DataError
 from groundfault.io.example import write_example
+from groundfault.io.results import stamp
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +97,6 @@ def test_an_entry_that_was_changed_is_refused(
 
 
 def test_forged_numbers_with_a_fresh_stamp_are_found(runs: list[Path], tmp_path: Path) -> None:
-    import msgspec
-
-    from groundfault.errors import DataError
-    from groundfault.io.results import stamp
-
     entry = entry_of(runs[0])
     row = entry.summary.rows["Overall"]
     better = msgspec.structs.replace(row.metrics["cgF1"], value=0.99)
@@ -112,9 +110,66 @@ def test_forged_numbers_with_a_fresh_stamp_are_found(runs: list[Path], tmp_path:
         read_entry(file)
 
 
-def test_hostile_names_are_text_and_files_stay_inside(runs: list[Path], tmp_path: Path) -> None:
-    import msgspec
+SETTINGS = ("summary", "settings")
+CHEATS: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "resamples without end": (change([*SETTINGS, "bootstrap"], 10**9), "bootstrap must be"),
+    "fewer than no resamples": (change([*SETTINGS, "bootstrap"], -5), "bootstrap must be"),
+    "resamples in words": (change([*SETTINGS, "bootstrap"], "many"), "bootstrap must be"),
+    "a seed below zero": (change([*SETTINGS, "seed"], -1), "seed must be"),
+    "an unknown protocol": (change(["summary", "protocol"], "mine"), "is not known here"),
+    "less than nothing": (change([*GIVEN, "target.TA-FP", 0], -1.0), "what no case can"),
+    "a metric of its own": (
+        change([*OVERALL], lambda found: {**found, "best": {"value": 1.0}}), "best does not follow",
+    ),
+    "no columns": (change(["contributions"], {}), "no contributions"),
+    "a foreign column": (
+        change(["contributions"], lambda x: {"mine.x": x["pcs.objects"]}), "contributions: unknown",
+    ),
+    "no rows": (change(["summary", "rows"], {}), "no row Overall"),
+    "a case of nowhere": (change(["case", 0], -3), "case: has a number"),
+    "a name that turns text around": (change(["name"], "a\u202eb"), "printable"),
+    "a name without end": (change(["by"], "x" * 1000), "at most 200 characters"),
+}  # fmt: skip
 
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_an_entry_that_was_changed_and_stamped_again_is_refused(
+    cheat: str, runs: list[Path], tmp_path: Path
+) -> None:
+    """None of them ends in a traceback, takes all memory, or is shown."""
+    content = json.loads(msgspec.json.encode(entry_of(runs[0])))
+    made, told = CHEATS[cheat]
+    made(content)
+    entry = msgspec.convert(content, Entry)
+    summary = msgspec.structs.replace(entry.summary, stamp=stamp(entry.summary))
+    file = tmp_path / "cheat.json"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(entry, summary=summary)))
+    with pytest.raises(DataError, match=told):
+        read_entry(file)
+
+
+def test_part_of_the_cases_is_never_ranked_against_the_whole(
+    runs: list[Path], tmp_path: Path
+) -> None:
+    entry = entry_of(runs[0])
+    kept = slice(0, 100)
+    part = msgspec.structs.replace(
+        entry, name="part", case=entry.case[kept], case_id=entry.case_id[kept],
+        rows=entry.rows[kept], split=entry.split[kept], truth_sha256=entry.truth_sha256[kept],
+        contributions={name: values[kept] for name, values in entry.contributions.items()},
+    )  # fmt: skip
+    summary = msgspec.structs.replace(part.summary, rows=recomputed(part))
+    summary = msgspec.structs.replace(summary, stamp=stamp(summary))
+    file = tmp_path / "part.json"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(part, summary=summary)))
+    site = gf.leaderboard([*runs, file], tmp_path / "site")
+    lines = json.loads((site / "leaderboard.json").read_text())
+    assert {line["name"]: bool(line["ranks"]) for line in lines} == {
+        "careful": True, "gullible": True, "part": False,
+    }  # fmt: skip
+
+
+def test_hostile_names_are_text_and_files_stay_inside(runs: list[Path], tmp_path: Path) -> None:
     entry = msgspec.structs.replace(entry_of(runs[0]), name="../<img src=x onerror=a()>")
     file = tmp_path / "entry.json"
     file.write_bytes(msgspec.json.encode(entry))

@@ -46,18 +46,35 @@ def test_datasets_has_a_row_per_item_with_its_picture(run: gf.Result) -> None:
     assert (decode(told) == decode(region.mask)).all()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # its MongoDB driver has one
 def test_fiftyone_has_expected_and_answered(run: gf.Result) -> None:
+    """With a MongoDB of its own, or the one that FIFTYONE_DATABASE_URI names."""
     fiftyone = pytest.importorskip("fiftyone")
     try:
         dataset = gf.to_fiftyone(run)
     except fiftyone.core.config.FiftyOneConfigError:
         pytest.skip("FiftyOne finds no MongoDB here")
+    items = {item.id: item for item in run.benchmark().items}
     try:
-        assert len(dataset) == len(run.benchmark().items)
+        assert {sample["item_id"] for sample in dataset} == set(items)
         for sample in dataset:
-            assert len(sample["expected"].detections) == len(sample["answered"].detections)
+            item = items[sample["item_id"]]
+            assert (sample["query"], sample["role"]) == (item.query, str(item.role))
+            for field in ("expected", "answered"):  # the oracle's are the same
+                found = [on_canvas(each, 96) for each in sample[field].detections]
+                wanted = [decode(region.mask) for region in item.regions if region.mask]
+                assert len(found) == len(wanted)
+                assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
     finally:
         dataset.delete()
+
+
+def on_canvas(detection: Any, side_px: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """The whole picture's mask from a detection's box and the mask inside of it."""
+    left, top, width, height = (round(part * side_px) for part in detection.bounding_box)
+    canvas = np.zeros((side_px, side_px), bool)
+    canvas[top : top + height, left : left + width] = detection.mask
+    return canvas
 
 
 def test_wandb_gets_every_number(run: gf.Result, tmp_path: Path) -> None:

@@ -16,22 +16,26 @@ import msgspec
 import numpy as np
 
 from groundfault.analysis.statistics import estimates
-from groundfault.errors import DataError
+from groundfault.errors import DataError, UnknownName
 from groundfault.io.foreign import decode_json, read_bytes
 from groundfault.io.results import CASES, SUMMARY, notes, read_results, stamp
 from groundfault.io.store import is_there, note_of, write_json, write_table
 from groundfault.metrics import compose, count, shares, undefined
 from groundfault.protocols.scored import by_case
 from groundfault.records import Estimate, Row, Summary
+from groundfault.registry import names
 from groundfault.runs.run import RUN, Run, read_run, write_run
 
 __all__ = ["Entry", "entry_file", "entry_of", "read_entry", "unpack"]
 
 
 MOST_BYTES = 256 << 20
+MOST_CASES = 100_000_000
+MOST_RESAMPLES = 100_000
+MOST_NAME, MOST_WORDS = 80, 200
 CLOSE = 1e-9
 TRUTH = "truth_sha256"
-MOST_NAME = 80
+MAIN_ROW = "Overall"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,23 +101,66 @@ def read_entry(path: Path) -> Entry:
 
 
 def _problems(entry: Entry) -> Iterable[str]:
-    """What is wrong with an entry, the simplest first."""
+    """What is wrong with an entry, the simplest first: each may rely on those before it."""
     n = len(entry.case)
     listed: dict[str, Any] = {"case_id": entry.case_id, "rows": entry.rows} | entry.contributions
     listed |= {name: values for name, values in _optional(entry).items() if values}
     for name, values in listed.items():
         if len(values) != n:
             yield f"{name}: has {len(values)} entries, case has {n}"
-    if not entry.name.strip() or len(entry.name) > MOST_NAME:
-        yield f"name: must have 1 to {MOST_NAME} characters"
-    if entry.url and not entry.url.startswith(("https://", "http://")):
-        yield "url: must begin with https://"
+    yield from _problems_of_words(entry)
+    yield from _problems_of_settings(entry.summary)
+    if not entry.contributions or MAIN_ROW not in entry.summary.rows:
+        yield f"has no contributions, or no row {MAIN_ROW}"
+    if not all(0 <= each < MOST_CASES for each in entry.case):
+        yield f"case: has a number that is not from 0 to {MOST_CASES - 1}"
     for name, values in entry.contributions.items():
         if not all(map(math.isfinite, values)):
             yield f"{name}: has a value that is no number"
     if entry.summary.stamp != stamp(entry.summary):
         yield "summary: its numbers are not those that were written"
-    yield from _differences(entry)
+    try:
+        yield from _impossible(entry)
+        yield from _differences(entry)
+    except UnknownName as problem:
+        yield f"contributions: {problem}"
+
+
+def _problems_of_words(entry: Entry) -> Iterable[str]:
+    if not entry.name.strip() or len(entry.name) > MOST_NAME:
+        yield f"name: must have 1 to {MOST_NAME} characters"
+    for name in ("name", "by", "url", "model"):
+        text = getattr(entry, name)
+        if len(text) > MOST_WORDS or not text.isprintable():
+            yield f"{name}: must have at most {MOST_WORDS} characters, all printable"
+    if entry.url and not entry.url.startswith(("https://", "http://")):
+        yield "url: must begin with https://"
+
+
+def _problems_of_settings(summary: Summary) -> Iterable[str]:
+    """Whoever checks an entry draws its resamples again, so their number has an end."""
+    if summary.protocol not in names("protocols"):
+        yield f"protocol: '{summary.protocol[:MOST_NAME]}' is not known here"
+    for name, most in (("bootstrap", MOST_RESAMPLES), ("seed", None)):
+        value = summary.settings.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, int) or value < 0 or (most is not None and value > most):
+            yield f"settings: {name} must be a whole number from 0" + (
+                f" to {most}" if most else ""
+            )
+
+
+def _impossible(entry: Entry) -> Iterable[str]:
+    """Cases that add to a share less than nothing, or more than to its whole."""
+    columns = tuple(entry.contributions)
+    given = np.array([entry.contributions[name] for name in columns], float)
+    for metric, share in shares(columns).items():
+        part = given[list(share.part)].sum(axis=0)
+        whole = part if share.is_count else given[list(share.whole)].sum(axis=0)
+        wrong = np.flatnonzero((part < -CLOSE) | (part > whole + CLOSE))
+        if len(wrong):
+            yield f"case {entry.case_id[wrong[0]]}: adds to {metric} what no case can"
 
 
 def _optional(entry: Entry) -> dict[str, tuple[str, ...]]:
@@ -128,8 +175,9 @@ def _differences(entry: Entry) -> Iterable[str]:
         if told is None or told.n_cases != found.n_cases:
             yield f"row {row}: its cases are not those of the summary"
             return
-        for metric, estimate in found.metrics.items():
-            if not _same(told.metrics.get(metric, Estimate(None)), estimate):
+        for metric in {**found.metrics, **told.metrics}:
+            given, made = (each.metrics.get(metric, Estimate(None)) for each in (told, found))
+            if not _same(given, made):
                 yield f"row {row}: {metric} does not follow from its cases"
                 return
 
