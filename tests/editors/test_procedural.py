@@ -16,6 +16,7 @@ from PIL import Image
 from groundfault.editors.contract import check_editor
 from groundfault.editors.loading import EditorOptions
 from groundfault.editors.procedural import ProceduralEditor, load, repertoire
+from groundfault.editors.procedural.colours import distinct_colours
 from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
@@ -156,6 +157,19 @@ def test_a_colour_is_the_one_that_was_asked_for(editor: ProceduralEditor) -> Non
     assert blue[2] > blue[0] + 40 and blue[2] > blue[1] + 20
     black, white = (performed(editor, "recolour", name).image[mask] for name in ("black", "white"))
     assert black.mean() < 90 and white.mean() > 180
+
+
+def test_colours_are_distinct_from_the_one_that_a_thing_has() -> None:
+    image, mask = photograph()
+    image[mask] = (190, 30, 25)
+    found = distinct_colours(image.astype(np.float32) / 255, mask)
+    assert "red" not in found and {"blue", "green", "yellow"} <= set(found)
+
+
+def test_a_surface_covers_most_of_a_thing_or_is_refused() -> None:
+    image, mask = photograph()
+    image[118:][mask[118:]] = (22, 22, 24)
+    assert reason(image, mask, request("surface", "zebra", category="suitcase")) == "dark parts"
 
 
 def test_without_a_donor_or_room_nothing_is_put_in() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 
-__all__ = ["PAINTS", "changed_by", "recoloured", "vividness"]
+__all__ = ["PAINTS", "changed_by", "distinct_colours", "recoloured", "vividness"]
 
 PAINTS: dict[str, tuple[float, float, float]] = {
     "red": (42, 52, 32),
@@ -26,6 +26,8 @@ PAINTS: dict[str, tuple[float, float, float]] = {
 """Each colour's usual lightness and its two hues, in Lab."""
 NEUTRAL = 11.0
 """Things of less chroma are grey: all of them takes the new colour."""
+DISTINCT = 28.0
+"""The distance of two hues in Lab that nobody confuses."""
 ONE_COLOUR = 16.0
 """Things that hardly differ more from their usual hue have one colour: all of it changes."""
 
@@ -43,6 +45,19 @@ def changed_by(before: Floats, after: Floats, mask: Mask) -> float:
     """The mean colour distance between two pictures of an object, in Lab."""
     labs = [cv2.cvtColor(floats(picture), cv2.COLOR_RGB2LAB)[mask] for picture in (before, after)]
     return float(np.linalg.norm(labs[0] - labs[1], axis=1).mean())
+
+
+def distinct_colours(photo: Floats, mask: Mask) -> tuple[str, ...]:
+    """The colours that differ clearly from an object's own and that its light can bear: neither
+    white where it is dark nor black where it is bright."""
+    lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[mask]
+    own = np.median(lab, axis=0)
+    apart = {
+        name: float(np.hypot(*(floats(paint[1:]) - own[1:]))) for name, paint in PAINTS.items()
+    }
+    apart["black"], apart["white"] = float(own[0]), float(100 - own[0])
+    bearable = {"black": own[0] < 70, "white": own[0] > 45, "grey": own[0] < 75}
+    return tuple(name for name, far in apart.items() if far > DISTINCT and bearable.get(name, True))
 
 
 def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> Floats:

@@ -80,8 +80,10 @@ MOST_BESIDE_SMALL = 0.6
 TRACES = "leaves traces"
 LEAST_OVERLAP = 0.5
 """The least intersection over union of a thing and what replaces it, as in HalluSegBench."""
-LEAST_CHANGE = 24.0
+LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
+PALE = 0.62
+"""What is brighter looks much the same in marble."""
 COLOURLESS = frozenset(
     {
         "zebra",
@@ -179,8 +181,13 @@ class ProceduralEditor:
 
     # ---- the object itself
 
-    def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
-        edge, box = matte(photo, region), box_of(region, PAD_PX)
+    def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        living = request.category in LIVING
+        box = box_of(region, PAD_PX)
+        dark = 0.0 if living else surfaces.dark_share(photo[box], region[box])
+        if self.filters and dark > looks.most_dark(request.category):
+            return refused("dark parts")
+        edge = matte(photo, region)
         new = surfaces.covered(
             photo[box],
             region[box],
@@ -189,7 +196,7 @@ class ProceduralEditor:
             tint=illuminant(photo),
             blur=blur_px(photo, grown(region, 2)),
             seed=request.seed,
-            living=request.category in LIVING,
+            living=living,
         )
         return _over(photo, edge, box, new)
 
@@ -215,7 +222,7 @@ class ProceduralEditor:
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
             return refused("too dark")
-        if self.filters and request.value == "black" and usual > 0.7:
+        if self.filters and request.value == "black" and usual > 0.6:
             return refused("too bright")
         new = recoloured(old, region[box], request.value, vivid=vividness(photo))
         if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
@@ -440,6 +447,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
 
 def _unsightly(photo: Floats, region: Mask, request: EditRequest, found: Measures) -> str:
     """Why a new surface, material, place or colour would not look right on this object."""
+    if request.value == "marble" and found.brightness > PALE:
+        return "already so"
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
     return looks.objection_to_contact(request.kind, request.category, touched) or looks.objection(

@@ -19,7 +19,7 @@ from groundfault.editors.procedural.repertoire import (
     STANCES,
 )
 
-__all__ = ["KINDS", "Skin", "objection", "objection_to_contact", "skin_of"]
+__all__ = ["KINDS", "Skin", "most_dark", "objection", "objection_to_contact", "skin_of"]
 
 KINDS = ("surface", "material", "recolour", "context")
 UPRIGHT = ("bottle", "cup")
@@ -129,13 +129,22 @@ def _to_cover(category: str, found: Measures, skin: Skin) -> str:
     windowed = category in VEHICLES
     if category != "bench" and found.pattern > (0.45 if living else 0.75 if windowed else 0.5):
         return "patterned already"
-    if found.through > 0.27:
+    if found.through > (0.35 if windowed else 0.27):
         return "outline unclear"
-    if category not in CLOTHS and skin.motley > (
-        0.6 if windowed or category == "parking meter" else 0.35
-    ):
+    if category == "oven" and skin.fit < 0.65:
+        return "outline unclear"  # built in
+    most = 0.6 if category == "parking meter" else 0.35
+    if not windowed and category not in CLOTHS and skin.motley > most:
         return "many colours"
     return _to_paint(found, skin)
+
+
+def most_dark(category: str) -> float:
+    """How much of a thing may stay as it is under a surface, because it is far darker than the
+    rest: windows and tyres, legs, gaps between slats."""
+    if category in VEHICLES:
+        return 0.4
+    return 0.3 if category in ("bench", "chair", "fire hydrant") else 0.17
 
 
 def _to_recast(category: str, found: Measures, skin: Skin) -> str:
@@ -196,7 +205,7 @@ def _distinct(category: str) -> tuple[float, float, float]:
     that may be weak, and how much may look like its surroundings."""
     if category in LIVING:
         return 0.6, 0.125, 0.35  # between legs the old ground is seen
-    return (0.45, 0.3, 0.46) if STANCES[category] == "lying" else (0.52, 0.25, 0.35)
+    return (0.5, 0.25, 0.46) if STANCES[category] == "lying" else (0.52, 0.25, 0.35)
 
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
@@ -205,15 +214,15 @@ def objection_to_contact(kind: str, category: str, found: Contact) -> str:
         if category in IN_BOWLS or category in CLOTHS:
             return ""
         animal = category in LIVING and category != "teddy bear"
-        front, most = (0.25, 0.4) if animal else (0.45, 0.8)
+        front, most = (0.12, 0.3) if animal else (0.25, 0.6) if category == "chair" else (0.45, 0.8)
         return "occluded" if found.front > front or found.any > most else ""
     if kind == "recolour":
         return "occluded" if found.front > 0.45 and category not in IN_BOWLS else ""
     if found.people > (0.03 if STANCES.get(category) == "lying" else 0.12):
         return "occluded"
     if STANCES.get(category) == "lying":
-        most = 0.12 if category in UPRIGHT else 0.35
+        most = 0.12 if category in UPRIGHT else 0.3
         return "touches others" if found.any > most else ""
     if found.front > 0.05 or found.low > 0.2:
         return "occluded"
-    return "touches others" if found.any > 0.3 else ""
+    return "touches others" if found.any > (0.18 if category in LIVING else 0.3) else ""

@@ -89,7 +89,7 @@ def relocated(
             scene = _mirrored(scene, edge)
         scene = shadowed(scene, mask, 0.45)
     scene = _as_photographed(scene, photo, mask, view, seed)
-    share = np.clip((edge.alpha - 0.28) / 0.68, 0, 1)[..., None]  # less of the old background
+    share = np.clip((edge.alpha - 0.42) / 0.56, 0, 1)[..., None]  # less of the old background
     share = np.where(edge.alpha[..., None] >= 1, 1, share)
     out = edge.fore * share + scene * (1 - share)
     return np.where(share >= 1, photo, out).astype(np.float32)
@@ -163,4 +163,4 @@ def _as_photographed(scene: Floats, photo: Floats, mask: Mask, view: View, seed:
     scene = near * (1 - share) + far * share
     noise = np.random.default_rng(seed + 77).standard_normal(mask.shape).astype(np.float32)
     noise = 0.6 * noise + 1.1 * cv2.GaussianBlur(noise, (0, 0), 0.8)
-    return floats(np.clip(scene + noise[..., None] * min(grain(photo), 0.02), 0, 1))
+    return floats(np.clip(scene + noise[..., None] * min(grain(photo), 0.012), 0, 1))

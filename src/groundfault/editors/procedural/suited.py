@@ -26,18 +26,19 @@ _FURRED = ("bear", "cat", "cow", "dog", "elephant", "horse", "sheep")
 _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "sink", "toaster")
 _ROUND = ("cup", "fire hydrant", "toilet", "vase")
-_BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
+_BAGS = ("backpack", "suitcase", "teddy bear", "tie", "umbrella")
 _VEHICLES = ("airplane", "boat", "bus", "car", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("giraffe", "zebra", "tiger")),
+    **dict.fromkeys(_FURRED, ("giraffe", "zebra")),
     **dict.fromkeys(_SEATS, ("giraffe", "leopard", "zebra", "strawberry")),
     **dict.fromkeys(_CASES, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
+    "oven": ("giraffe", "ladybug", "strawberry"),
     **dict.fromkeys(_ROUND, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
     **dict.fromkeys(_BAGS, ("giraffe", "leopard", "zebra", "strawberry")),
-    **dict.fromkeys(_VEHICLES, ("giraffe", "leopard", "zebra")),
+    **dict.fromkeys(_VEHICLES, ("giraffe", "zebra")),
     **dict.fromkeys(_BOARDS, ("giraffe", "zebra", "leopard", "ladybug", "strawberry")),
     **dict.fromkeys(_FRUIT, ("giraffe", "zebra", "leopard", "ladybug")),
 }
@@ -47,10 +48,19 @@ _WITHOUT_BODY = frozenset(
     (
         *("baseball bat", "baseball glove", "bicycle", "bird", "book", "bottle", "bowl"),
         *("broccoli", "cake", "carrot", "cell phone", "clock", "dining table", "fork"),
-        *("hair drier", "hot dog", "keyboard", "knife", "laptop", "motorcycle", "person"),
+        *(
+            "hair drier",
+            "handbag",
+            "hot dog",
+            "keyboard",
+            "knife",
+            "laptop",
+            "motorcycle",
+            "person",
+        ),
         *("pizza", "potted plant", "remote", "salad", "sandwich", "scissors", "skis", "spoon"),
         *("stop sign", "tennis racket", "toothbrush", "traffic light", "tv", "wine glass"),
-        *("giraffe", "microwave", "oven", "zebra"),
+        *("giraffe", "microwave", "zebra"),
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""

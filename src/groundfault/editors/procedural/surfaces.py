@@ -22,7 +22,7 @@ from groundfault.editors.procedural.relief import (
     wrap,
 )
 
-__all__ = ["PATTERNS", "covered"]
+__all__ = ["PATTERNS", "covered", "dark_share"]
 
 MARGIN_PX = 100
 """What a cloth has beyond the picture on each side: it is pulled over the edges."""
@@ -35,7 +35,7 @@ MOST_DARK = 0.55
 def _zebra(shape: Shape, size_px: float, seed: int) -> Floats:
     field = stripes(shape, size_px * 0.105, 0.12, seed) + 0.12 * cloud(shape, 6, seed + 1)
     return ramp(
-        field, (-0.30, (0.23, 0.215, 0.21)), (0.20, (0.78, 0.75, 0.69)), (2, (0.82, 0.80, 0.76))
+        field, (-0.30, (0.19, 0.175, 0.17)), (0.20, (0.78, 0.75, 0.69)), (2, (0.82, 0.80, 0.76))
     )
 
 
@@ -245,6 +245,11 @@ def _dark_parts(photo: Floats, mask: Mask) -> Floats:
     if float(dark[mask].mean()) > MOST_DARK:
         return np.zeros_like(grey)
     return floats(cv2.GaussianBlur(floats(dark), (0, 0), 0.7))
+
+
+def dark_share(photo: Floats, mask: Mask) -> float:
+    """The share of an object that stays as it is, because it is far darker than the rest."""
+    return float(_dark_parts(photo, mask)[mask].mean())
 
 
 def _bearable(photo: Floats, mask: Mask, white: float) -> float:
