@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from PIL import Image
 from tests.building.photographs import write_set
 
 import groundfault as gf
 from groundfault.building.recipe import read_recipe
+from groundfault.building.review import Decision, write_decisions
+from groundfault.building.stages import kept_candidates
+
+WORDS = {"a": "accept", "r": "reject"}
 
 RECIPE = """benchmark = "cafe"
 seed = 5
@@ -77,3 +82,31 @@ def test_the_mosaic_shows_every_edited_picture(recipe: Path, tmp_path: Path) -> 
     built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
     with Image.open(tmp_path / "out" / "mosaic.jpg") as picture:
         assert built.released <= 6 and picture.width > 300 * built.released
+
+
+@pytest.mark.parametrize("file", ["decisions.jsonl", "decisions.parquet"])
+def test_a_datasheet_says_how_far_reviewers_agree(recipe: Path, tmp_path: Path, file: str) -> None:
+    gf.build(read_recipe(recipe), tmp_path / "out", until="verify", workers=1)
+    asked = [c.id for c in kept_candidates(tmp_path / "out", "verify")][:3]
+    votes = {asked[0]: "aaa", asked[1]: "aar", asked[2]: "rrr"}  # accept, reject
+    made = [
+        Decision(item_id=item, stage=stage, reviewer=f"r{k}", verdict=WORDS[vote])
+        for item, said in votes.items()
+        for stage, opinions in (("screening", "a"), ("detail", "a"), ("cross-check", said))
+        for k, vote in enumerate(opinions)
+    ]
+    gone = Decision(
+        item_id=asked[0], stage="cross-check", reviewer="r9", verdict="reject", undone=True
+    )
+    write_decisions(tmp_path / file, [*made, gone])
+    change = msgspec.structs.replace
+    read = read_recipe(recipe)
+    decided = change(read, review=change(read.review, decisions=str(tmp_path / file)))
+    built = gf.build(decided, tmp_path / "out", workers=1)
+    found = json.loads((tmp_path / "out" / "review" / "agreement.json").read_text())
+    [crossed] = [each for each in found if each["stage"] == "cross-check"]
+    assert (crossed["items"], crossed["unanimous"]) == (3, 2)
+    # of 9 opinions 5 accept: P_e = (5/9)² + (4/9)² = 41/81; P = (1 + 1/3 + 1) / 3 = 7/9
+    assert crossed["kappa"]["value"] == pytest.approx((7 / 9 - 41 / 81) / (1 - 41 / 81))
+    if built.stopped:  # the fourth waits
+        assert len(list(kept_candidates(tmp_path / "out", "review"))) == 2

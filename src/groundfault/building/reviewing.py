@@ -3,12 +3,13 @@ were made are applied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from groundfault.benchmarks.reactbench import check_rows
+from groundfault.building.agreement import AGREEMENT, agreements
 from groundfault.building.exams import exam_rows
 from groundfault.building.records import Candidate, Dropped, Proposal
 from groundfault.building.review import (
@@ -21,6 +22,7 @@ from groundfault.building.review import (
 from groundfault.building.review_rules import ReviewProtocol, load_protocol, rules_in_force
 from groundfault.building.stages import Keep
 from groundfault.errors import DataError
+from groundfault.io.store import write_json
 
 __all__ = ["ReviewStage", "review_item"]
 
@@ -55,8 +57,20 @@ class ReviewStage:
         return msgspec.json.encode(self.made.get(candidate.id, [])).decode()
 
     def offer(self, candidates: Iterable[Candidate]) -> Path:
-        """Write what the desk shows."""
-        return write_items(self.folder, (review_item(c, self.protocol.name) for c in candidates))
+        """Write what the desk shows and, where people have decided, how far they agree."""
+        kinds: dict[str, str] = {}
+
+        def items() -> Iterator[ReviewItem]:
+            for candidate in candidates:
+                kinds[candidate.id] = candidate.task
+                yield review_item(candidate, self.protocol.name)
+
+        place = write_items(self.folder, items())
+        if self.made:
+            standing = (d for made in self.made.values() for d in made if not d.undone)
+            votes = [(d.item_id, d.stage, d.verdict) for d in standing]
+            write_json(self.folder / AGREEMENT, agreements(votes, kinds))
+        return place
 
     def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
         """Apply what was decided; what is open waits."""

@@ -9,12 +9,13 @@ from pathlib import Path
 import msgspec
 
 from groundfault.analysis.composition import composition
+from groundfault.building.agreement import AGREEMENT, Agreement
 from groundfault.building.funnel import read_funnel
 from groundfault.building.records import Candidate
 from groundfault.building.stages import kept_candidates, stage_file
 from groundfault.io.masks import RLEMask
 from groundfault.io.sources import load
-from groundfault.io.store import write_bytes
+from groundfault.io.store import read_json, write_bytes
 from groundfault.records import Benchmark
 from groundfault.reports.compositions import composition_figure, composition_table
 from groundfault.reports.funnels import by_task_and_source, funnel_table, nothing_to_propose
@@ -31,7 +32,8 @@ def write_datasheet(folder: Path) -> Path:
     """Write DIR/datasheet.md, and a figure beside it where the set has pairs of prompts."""
     released = load(folder / "release")
     candidates = list(kept_candidates(folder, "review"))
-    lines = [*_opening(released, candidates), *_made(folder), *_contents(released, candidates)]
+    lines = [*_opening(released, candidates), *_made(folder), *_agreed(folder)]
+    lines += [*_contents(released, candidates)]
     if released.card.protocol == "concept-pairs":
         found = composition(released)
         lines += ["", render(composition_table(found), "markdown"), "", "![](composition.svg)"]
@@ -67,6 +69,28 @@ def _made(folder: Path) -> Iterator[str]:
     if unsuited is not None:
         yield from ("", 'For which targets the proposer had nothing to propose ("None"):', "")
         yield render(unsuited, "markdown")
+
+
+def _agreed(folder: Path) -> Iterator[str]:
+    """How far reviewers agree, where people have decided."""
+    if not (folder / AGREEMENT).is_file():
+        return
+    yield from ("", "How far reviewers agree:", "")
+    rows = [
+        [
+            found.stage,
+            found.kind or "all",
+            f"{found.items:,}",
+            f"{100 * found.unanimous / found.items:.1f} %",
+            *(
+                "" if each.value is None else f"{each.value:.3f}"
+                for each in (found.kappa, found.alpha)
+            ),
+        ]
+        for found in read_json(folder / AGREEMENT, list[Agreement])
+    ]
+    columns = ["stage", "kind", "items", "unanimous", "κ", "α"]
+    yield render(Table(columns, rows, left_columns=2), "markdown")
 
 
 def _contents(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]:

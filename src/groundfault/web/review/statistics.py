@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 import msgspec
-import numpy as np
 
-from groundfault.analysis.agreement import agreement_estimate
-from groundfault.building.review import ADJUDICATION, WARM_UP
-from groundfault.records import Estimate
+from groundfault.building.agreement import Agreement, agreements, is_apart
+from groundfault.building.review import WARM_UP
 from groundfault.web.review.database import Rows
 from groundfault.web.review.items import Items
 
@@ -34,19 +32,6 @@ class Opinion(msgspec.Struct, frozen=True, gc=False):
     person: str
     verdict: str
     seconds: float
-
-
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far people agree in one stage about one kind of edit."""
-
-    stage: str
-    kind: str
-    """"" for all."""
-    items: int
-    """With at least two opinions."""
-    unanimous: int
-    kappa: Estimate
-    alpha: Estimate
 
 
 class Reviewer(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,35 +114,10 @@ def overview(
 
 
 def _agreements(said: Sequence[Opinion], items: Items) -> list[Agreement]:
-    units: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for opinion in said:
-        is_gold = opinion.item not in items or items[opinion.item].gold is not None
-        if opinion.verdict != "skip" and not is_gold and not _is_apart(opinion.stage):
-            units[opinion.stage][opinion.item].append(opinion.verdict)
-    found = []
-    for stage, of_stage in units.items():
-        kinds = dict.fromkeys(items[item].kind for item in of_stage)
-        for kind in ["", *kinds] if len(kinds) > 1 else [""]:
-            chosen = [u for item, u in of_stage.items() if not kind or items[item].kind == kind]
-            found.append(_agreement(stage, kind, [u for u in chosen if len(u) > 1]))
-    return [agreement for agreement in found if agreement.items]
-
-
-def _agreement(stage: str, kind: str, units: Sequence[Sequence[str]]) -> Agreement:
-    rng = np.random.default_rng(0)
-    return Agreement(
-        stage=stage,
-        kind=kind,
-        items=len(units),
-        unanimous=sum(len(set(unit)) == 1 for unit in units),
-        kappa=agreement_estimate("kappa", units, rng),
-        alpha=agreement_estimate("alpha", units, rng),
-    )
-
-
-def _is_apart(stage: str) -> bool:
-    """Whether a stage's decisions are no independent opinions."""
-    return stage == WARM_UP or stage.startswith(ADJUDICATION)
+    """Gold items are left out: what they are is known."""
+    named = {opinion.item for opinion in said if opinion.item in items}
+    kinds = {item: items[item].kind for item in named if items[item].gold is None}
+    return agreements(((o.item, o.stage, o.verdict) for o in said), kinds)
 
 
 # ── reviewers ───────────────────────────────────────────────────────────────────────────────────
@@ -171,7 +131,7 @@ def _reviewers(
     for opinion in said:
         if opinion.item in items and opinion.stage != WARM_UP:
             by_person[opinion.person].append(opinion)
-            if not _is_apart(opinion.stage):
+            if not is_apart(opinion.stage):
                 by_item[opinion.item, opinion.stage].append(opinion)
     return [
         _reviewer(name, role, bool(removed), by_person[name], by_item, items)
