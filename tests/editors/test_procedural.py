@@ -21,7 +21,7 @@ from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear,
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
 from groundfault.editors.procedural.filling import shadow_of
-from groundfault.editors.procedural.fills import doubt, measure_fill
+from groundfault.editors.procedural.fills import doubt, is_patchy, measure_fill
 from groundfault.editors.procedural.grounds import is_collage
 from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.occlusion import contact_with
@@ -541,6 +541,8 @@ def test_a_fill_is_doubted_that_is_foreign_large_or_seen() -> None:
     assert hidden.share == pytest.approx((mask & ~half).mean())
     assert doubt(hidden, 5.0, "bear") < doubt(plain, 5.0, "bear")
     assert measure_fill(meadow, mask, mask).share == 0
+    grainy = np.where(mask[..., None], np.roll(photo, 100, 1), photo)
+    assert is_patchy(plain) and is_patchy(odd) and not is_patchy(measure_fill(grainy, mask))
 
 
 def test_what_stands_before_an_erased_thing_stays() -> None:

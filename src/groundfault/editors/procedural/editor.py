@@ -26,6 +26,7 @@ from groundfault.editors.procedural.fills import (
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     doubt,
+    is_patchy,
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import Measures
@@ -280,6 +281,8 @@ class ProceduralEditor:
         if fitness.is_strange(photo, filled, hole if hidden is None else hole & ~hidden):
             return True
         found = measure_fill(filled, hole, hidden)
+        if not self.migan and is_patchy(found):
+            return True
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
         sides = fitness.sides_of(photo, region)
         return doubt(found, sides, request.category) > most[request.kind]

@@ -47,7 +47,7 @@ BANDS = 14
 LARGEST_SHARE = 0.6
 STRANGE_SHARE = 2e-4
 """Colours with less than this share of a hole's surroundings are foreign to them."""
-MOST_UNCERTAIN = {"erase": -1.1, "move": -0.6}
+MOST_UNCERTAIN = {"erase": -1.1, "move": -0.2}
 """How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
 picture, and its surroundings' deviation from bands. What moves hides some of its own."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
