@@ -3,7 +3,8 @@
     python bench/nano.py                                   the shipped models
     python bench/nano.py --cft seed1=nano:FOLDER/NAME …    other fine-tunings
     python bench/nano.py --control NAME=SPEC …             trained as long on biased pictures
-    python bench/nano.py --worlds final --n 2000           once, when nothing is chosen any more
+    python bench/nano.py --worlds final --n 2000 --others 500
+                                                           once, when nothing is chosen any more
 
 Builds held-out worlds (seeds that no training uses), asks every model, and prints false positive
 rates beside recall, for edits that fine-tuning has seen and for those it has not, with 95 %
@@ -122,16 +123,20 @@ class Study:
         self.promises.append((text, kept))
 
 
-def worlds(out: Path, n: int, seed: int) -> None:
-    """Render whatever is not there yet."""
+def worlds(out: Path, n: int, n_others: int, seed: int) -> None:
+    """Render whatever is not there yet: n cases of each kind of seen edits, n_others elsewhere."""
     edited = {
-        f"edited, {split}": ("cafe", 3 * n, BuildSettings(seed=seed, controls=True, split=split))
+        f"edited, {split}": (
+            "cafe",
+            3 * (n if split == "seen" else n_others),
+            BuildSettings(seed=seed, controls=True, split=split),
+        )
         for split in SPLITS
     }
     others = {
-        "replaced": ("halluseg", n, BuildSettings(seed=seed + 1)),
-        "clean": ("clean", n, BuildSettings(seed=seed + 2)),
-        "crowd": ("cafe", 3 * (n // 3), BuildSettings(seed=seed + 3, crowd=3)),
+        "replaced": ("halluseg", n_others, BuildSettings(seed=seed + 1)),
+        "clean": ("clean", n_others, BuildSettings(seed=seed + 2)),
+        "crowd": ("cafe", 3 * (n_others // 3), BuildSettings(seed=seed + 3, crowd=3)),
     }
     for name, (preset, count, settings) in {**edited, **others}.items():
         if not (out / name).exists():
@@ -381,7 +386,8 @@ def draw(shown: list[dict[str, Any]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=500, help="cases per intervention and split")
+    parser.add_argument("--n", type=int, default=500, help="cases per kind of seen edits")
+    parser.add_argument("--others", type=int, help="cases per kind elsewhere; as many if not given")
     parser.add_argument("--worlds", choices=list(SEEDS), default="choosing")
     parser.add_argument("--out", type=Path, default=Path("bench/data/nano"))
     parser.add_argument("--base", default="nano-base")
@@ -393,7 +399,8 @@ def main() -> None:
         dict(pair.split("=", 1) for pair in pairs) for pairs in (given.cft, given.control)
     )
     study = Study(given.out / given.worlds, given.base, cft or {"nano-cft": "nano-cft"}, control)
-    worlds(study.out / "worlds", given.n, SEEDS[given.worlds])
+    others = given.n if given.others is None else given.others
+    worlds(study.out / "worlds", given.n, others, SEEDS[given.worlds])
     for split in SPLITS:
         print(f"\n### Edits: {split}\n")
         head = ["edit", "model", "FPR", "fall of FPR", "recall", "recall, IoU ≥ .5"]

@@ -20,6 +20,7 @@ from groundfault.errors import DataError, MissingExtra, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.foreign import sha256
 from groundfault.io.masks import encode
+from groundfault.models.guided_filter import guided_enlarge
 from groundfault.records import Outcome, Prediction
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ REACH = 4
 """Of two middles closer than this (in cells of the map), the surer one is taken."""
 LEAST_CELLS = 6
 """Smaller things are taken for noise."""
+SURE = 4.0
+"""Logits beyond this are as good as certain; larger ones would outweigh the edges."""
 LEAST_SCORE = 0.05
 """Below this a mask is not worth storing; no operating point is that low."""
 
@@ -116,18 +119,20 @@ class Nano:
 
     def frame_probe(self, image: Bytes) -> Bools:
         """(h, w): the bright part of a picture, there and back through the network's square."""
-        seen = as_input(shrink(image)[None])[0].mean(0)
+        small = shrink(image)
+        seen = as_input(small[None])[0].mean(0)
         labels = np.zeros((SIDE_PX // 2, SIDE_PX // 2), np.int16)
-        bright: Bools = _enlarge(seen, labels, image.shape[0], image.shape[1]) == 0
+        bright: Bools = _enlarge(seen, labels, small, image) == 0
         return bright
 
     def _see(self, image: Bytes) -> Seen:
-        ground, where, *features = self._find.run(None, {"picture": as_input(shrink(image)[None])})
+        small = shrink(image)
+        ground, where, *features = self._find.run(None, {"picture": as_input(small[None])})
         foreground, labels = group(ground[0, 0], where[0])
         count = int(labels.max()) + 1
         # With nothing found there is still a picture to ask about: an empty thing fits nothing.
         things = np.stack([foreground * (labels == k) for k in range(max(count, 1))])
-        masks = _enlarge(ground[0, 0], labels, image.shape[0], image.shape[1])
+        masks = _enlarge(ground[0, 0], labels, small, image)
         named = dict(zip(("quarter", "eighth", "tokens"), features, strict=True))
         return Seen(
             named | {"masks": things[None].astype(np.float32)},
@@ -311,19 +316,25 @@ def _peaks(heat: Floats) -> NDArray[np.intp]:
     return np.asarray(found, np.intp).reshape(-1, 2)
 
 
-def _enlarge(logits: Floats, labels: NDArray[np.int16], height: int, width: int) -> Any:
-    """Labels at the picture's size: the outline follows the foreground between the cells."""
+def _enlarge(logits: Floats, labels: NDArray[np.int16], small: Bytes, image: Bytes) -> Any:
+    """Labels at the picture's size: the outline follows the picture's own edges."""
     from PIL import Image
 
-    size = (width, height)
-    smooth = np.asarray(
-        Image.fromarray(logits.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
-    )
+    sure = _cells(np.clip(logits, -SURE, SURE))
+    smooth = guided_enlarge(sure, _cells(small.astype(np.float32)), image)
     spread = _spread(_spread(labels))
+    size = (image.shape[1], image.shape[0])
     large = np.asarray(
         Image.fromarray(spread.astype(np.int32)).resize(size, Image.Resampling.NEAREST)
     )
     return np.where(smooth > 0, large, -1)
+
+
+def _cells(pixels: Floats) -> Floats:
+    """Means of two by two pixels, (2h, 2w, …) to (h, w, …)."""
+    rows, columns = pixels.shape[0] // 2, pixels.shape[1] // 2
+    means: Floats = pixels.reshape(rows, 2, columns, 2, *pixels.shape[2:]).mean((1, 3))
+    return means
 
 
 def _spread(labels: NDArray[np.int16]) -> NDArray[np.int16]:
