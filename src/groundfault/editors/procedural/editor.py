@@ -79,8 +79,9 @@ SMALL_HOLE = 0.01
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
 TRACES = "leaves traces"
-LEAST_OVERLAP = 0.5
-"""The least intersection over union of a thing and what replaces it, as in HalluSegBench."""
+LEAST_OVERLAP = (0.5, 0.35)
+"""The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
+where a certain category is wanted."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 PALE = 0.62
@@ -297,7 +298,8 @@ class ProceduralEditor:
             return refused("no donor")
         donor, cutting, place = found
         there = mask_at(photo.shape, cutting, place)
-        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
+        least = LEAST_OVERLAP[bool(request.value)]
+        if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
         clean, hole = self._filled(photo, region, request, company)
@@ -441,7 +443,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
-    if request.kind == "replace" and request.category in PLUMBED:
+    if request.kind == "replace" and not request.value and request.category in PLUMBED:
         return "fixed in its place"
     if request.kind == "erase" and request.category in LEAVING_TRACES:
         return TRACES

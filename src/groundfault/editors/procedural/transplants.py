@@ -44,7 +44,8 @@ CLOSER_LOOKS = 4
 """Donors whose pictures are opened, the most similar silhouettes first."""
 SAME_PHOTO = 0.01
 """Small copies of two photographs that differ by less are of the same one."""
-MOST_ENLARGED = 1.4
+MOST_ENLARGED = (1.4, 2.0)
+"""How many times larger than in its photograph a donor may become; more where it is wanted."""
 MOST_TALLER = (1.8, 2.6)
 """How many times taller than the object a donor's kind may be, or less tall; more where it is
 wanted."""
@@ -168,7 +169,7 @@ def _similar(
             continue
         scale = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
-        if scale > MOST_ENLARGED or stretch > 0.6:
+        if scale > MOST_ENLARGED[bool(wanted)] or stretch > 0.6:
             continue
         for flipped in (False, True):
             shape = own.shape[:, ::-1] if flipped else own.shape
