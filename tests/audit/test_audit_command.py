@@ -40,8 +40,12 @@ class Model:
                 log.write(f"{{image[0, 0, 0]}}\\n")
         return Scripted().segment(image, phrases)
 
+class Nothing:
+    def segment(self, image, phrases):
+        return [as_prediction([], []) for phrase in phrases]
+
 def load(argument, options):
-    return Model()
+    return Nothing() if argument == "nothing" else Model()
 """
 ROOT = str(Path(__file__).parents[2])
 
@@ -74,6 +78,13 @@ def test_the_command_prints_writes_and_fails(command: Callable[..., Ran], tmp_pa
     again = command("--fail-if", "a / b:contradictions>30%")
     assert again.code == 1 and "holds: mine has 33.3" in again.err
     assert "28 of them were answered before" in again.err
+
+
+def test_a_gate_names_the_model_that_has_no_value(command: Callable[..., Ran]) -> None:
+    ended = command("--model", "none=mine:nothing", "--fail-if", "contradiction_rate>30%")
+    assert ended.code == 2
+    assert "holds: mine has 33.3" in ended.err
+    assert "none: --fail-if 'contradiction_rate>30%': contradiction_rate is undefined" in ended.err
 
 
 def test_events_for_machines(command: Callable[..., Ran]) -> None:

@@ -49,6 +49,26 @@ def test_the_page_in_a_browser(found: Any, tmp_path: Path) -> None:
         assert browser.get_log("browser") == []
 
 
+def test_every_photograph_is_seen_before_one_is_seen_again(tmp_path: Path) -> None:
+    from groundfault.reports.page.gallery import make_gallery
+    from groundfault.reports.page.inputs import chapters, load_runs
+    from groundfault.reports.page.pictures import Pictures
+    from groundfault.reports.page.sources import Sources
+
+    images = write_pictures(tmp_path / "photographs", (0, 1, 2))
+    phrases = {"exclusive": [["a", "b", "c", "d"]]}  # six pairs
+    script = {(n, p): [(0, 32, 0.9 - 0.1 * n)] for n in range(3) for p in "abcd"}
+    options = {"stability": 0, "counterfactuals": 0, "bootstrap": 0, "page": False}
+    found = gf.audit(images, phrases, Scripted(script), tmp_path / "out", **options)
+    runs = load_runs([result.folder for result in found.results.values()])
+    gallery = make_gallery(
+        chapters(runs), sources=Sources(), max_cases=12, pictures=Pictures()
+    )
+    order = [example.case_id for example in gallery.examples]
+    assert len(order) == 12
+    assert [{*order[k : k + 3]} for k in (0, 3, 6, 9)] == [{"0.png", "1.png", "2.png"}] * 4
+
+
 def test_explore_knows_comparisons(found: Any) -> None:
     pytest.importorskip("starlette")
     from groundfault.reports.page.inputs import load_runs

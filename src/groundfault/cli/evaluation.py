@@ -253,20 +253,27 @@ def fetch_published(name: str, revision: str, *, offline: bool, yes: bool) -> Fe
 
 
 def check_gates(gates: Sequence[Gate], results: Mapping[str, Result]) -> None:
-    """Exit with 1 if any condition holds; one about an undefined number is an error."""
+    """Exit with 1 if any condition holds; one about an undefined number is an error, which is told
+    after those that hold."""
     from groundfault.analysis.gates import gate_value
 
-    values = {
-        (gate, spec): gate_value(gate, result.summary, result.run.outcomes if result.run else {})
-        for gate in gates
-        for spec, result in results.items()
-    }
+    values: dict[tuple[Gate, str], float] = {}
+    problems: list[str] = []
+    for gate in gates:
+        for spec, result in results.items():
+            outcomes = result.run.outcomes if result.run else {}
+            try:
+                values[gate, spec] = gate_value(gate, result.summary, outcomes)
+            except UsageError as problem:
+                problems.append(f"{spec}: {problem}" if len(results) > 1 else str(problem))
     held = [(gate, spec) for (gate, spec), value in values.items() if gate.holds(value)]
     for gate, spec in held:
         print(
             f"fail-if {gate.text} holds: {spec} has {gate.written(values[gate, spec])}",
             file=sys.stderr,
         )
+    if problems:
+        raise UsageError(problems[0])
     if held:
         raise typer.Exit(1)
 

@@ -30,28 +30,64 @@ THINGS = ("person", "dog", "cat", "car", "bicycle", "chair", "couch", "cup", "bo
 """What is asked about where nobody says what the photographs show."""
 LOOK_ALIKES, MOST_NAMES, MOST_ABSENT, MOST_THINGS = 2, 2, 5, 12
 MOST_REPLIES = 2
+PARTS = {
+    "airplane": "airplane wing",
+    "bicycle": "bicycle wheel",
+    "bird": "bird's wing",
+    "bottle": "bottle cap",
+    "bus": "bus wheel",
+    "car": "car wheel",
+    "cat": "cat's tail",
+    "chair": "chair leg",
+    "couch": "couch cushion",
+    "cup": "cup handle",
+    "dog": "dog's tail",
+    "elephant": "elephant's trunk",
+    "horse": "horse's tail",
+    "laptop": "laptop keyboard",
+    "motorcycle": "motorcycle wheel",
+    "person": "person's face",
+}
+"""A part of each thing that lies inside of what an annotator would mark."""
+WORN = frozenset({"accessory", "bag", "clothing"})
+"""Wider kinds of what people have on or do not."""
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 def from_table(things: Sequence[str] = ()) -> Phrases:
-    """Things with what they are easily taken for, their other names and wider kinds, and patterned
-    things that are likely in no picture.
+    """Things with what they are easily taken for, their other names, parts and wider kinds, people
+    with and without what they may wear, and patterned things that are likely in no picture.
 
     >>> found = from_table(["sofa"])
     >>> found.exclusive[0], found.same, found.kind_of
     (('sofa', 'bed'), (('sofa', 'couch', 'settee'),), (('sofa', 'furniture'),))
+    >>> from_table(["person", "helmet"]).exclusive
+    (('person with helmet', 'person without helmet'),)
     """
     asked = tuple(dict.fromkeys(things or THINGS))
     return sound_phrases(
         Phrases(
             phrases=asked,
-            exclusive=tuple(_look_alikes(asked)),
+            exclusive=(*_with_and_without(asked), *_look_alikes(asked)),
             absent=tuple(_unlikely(asked))[:MOST_ABSENT],
             same=tuple(_wordings(asked)),
+            part_of=tuple(_parts(asked)),
             kind_of=tuple((thing, kind) for thing in asked if (kind := wider_kind(thing))),
         ),
         "the things",
     )
+
+
+def _with_and_without(things: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Who may wear something, with it and without."""
+    for wearer in (each for each in things if "person" in (each, wider_kind(each))):
+        for worn in (each for each in things if wider_kind(each) in WORN):
+            yield f"{wearer} with {worn}", f"{wearer} without {worn}"
+
+
+def _parts(things: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each thing's best known part, and the thing."""
+    return ((PARTS[thing], thing) for thing in things if thing in PARTS)
 
 
 def _wordings(things: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -109,6 +145,7 @@ def from_coco(
             exclusive=tuple(pair for pair in pairs if {*pair} <= asked),
             absent=tuple(chosen),
             same=tuple(_wordings(present)),
+            part_of=tuple(_parts(present)),
             kind_of=tuple((each, kind) for each in present if (kind := wider_kind(each))),
         ),
         annotations,

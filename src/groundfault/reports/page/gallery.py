@@ -9,6 +9,7 @@ outlines, which stay sharp and cost little.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,10 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
     def same(self) -> str:
         return f"{self.chapter}-{self.place}"
 
+    @property
+    def case_id(self) -> str:
+        return str(self.row.get("case_id", self.place))
+
 
 def make_gallery(
     found: Sequence[Chapter], *, sources: Sources, max_cases: int, pictures: Pictures
@@ -130,7 +135,7 @@ def make_gallery(
     ]
     quota = max(1, max_cases // max(len(wrong), 1))
     chosen = [case for listed in wrong for case in _in_turn(listed, quota)][:max_cases]
-    chosen.sort(key=lambda case: -case.severity)
+    chosen = _spread(chosen)
     siblings = [case for number, chapter in enumerate(found)
                 for case in _siblings(number, chapter, chosen)]  # fmt: skip
     show = _Showing(sources, pictures)
@@ -275,16 +280,32 @@ def _chosen(
 
 
 def _in_turn(cases: Sequence[_Chosen], quota: int) -> list[_Chosen]:
-    """Up to `quota` cases: the worst of each cell and kind, then the second of each, and so on."""
+    """Up to `quota` cases: the worst of each cell and kind, then the second of each, and so on.
+    Where a case has several rows, as a photograph with many phrases, those of others come first."""
     heaps: dict[tuple[str, ...], list[_Chosen]] = {}
     for case in cases:
         heaps.setdefault((*case.cells, case.kind), []).append(case)
     chosen: list[_Chosen] = []
-    depth = 0
+    taken: Counter[str] = Counter()
     while len(chosen) < min(quota, len(cases)):
-        chosen += [heap[depth] for heap in heaps.values() if depth < len(heap)]
-        depth += 1
+        for heap in filter(None, heaps.values()):
+            case = min(heap, key=lambda case: taken[case.case_id])
+            heap.remove(case)
+            taken[case.case_id] += 1
+            chosen.append(case)
     return chosen[:quota]
+
+
+def _spread(chosen: Iterable[_Chosen]) -> list[_Chosen]:
+    """The worst first, but a run's second row of one case, as of a photograph with many phrases,
+    after the first rows of all."""
+    times: Counter[tuple[int, int, str]] = Counter()
+    ordered = []
+    for case in sorted(chosen, key=lambda case: -case.severity):
+        whose = (case.chapter, case.series, case.case_id)
+        ordered.append((times[whose], -case.severity, case))
+        times[whose] += 1
+    return [case for *_, case in sorted(ordered, key=lambda entry: entry[:2])]
 
 
 # ── what was answered ──────────────────────────────────────────────────────────────────────────
