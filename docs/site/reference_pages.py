@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from command_lines import shown
+from example_files import example_files
+from fields import fields
+from format_pages import format_pages
+from part_pages import benchmark_pages, model_pages
+from words import escaped, paragraphs, table
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+MOST_EXAMPLES = 3
+DOCS = Path(__file__).parents[1]
+EXAMPLES = Path(__file__).parents[2] / "examples" / "api.py"
 MADE = "<!-- Made from the code by docs/site/reference_pages.py. -->"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Called by Sphinx."""
+    app.add_config_value("made_pages", True, "env", types=(bool,))
     app.connect("builder-inited", write_pages)
     app.connect("source-read", link_to_files)
     return {"parallel_read_safe": True}
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write what changed, so that nothing else is read again."""
+    """Write what changed, so that nothing else is read again. `-D made_pages=0` writes nothing."""
+    if not app.config.made_pages:
+        return
     folder = Path(app.srcdir) / "reference" / "made"
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {"commands": commands(), "metrics": metrics(), "python": python(), "parts": parts()}
-    for name, lines in pages.items():
+    for name, lines in pages():
         text = "\n".join([MADE, "", *lines, ""])
         path = folder / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
+
+
+def pages() -> Iterator[tuple[str, Iterable[str]]]:
+    """(path below reference/made, lines) of every page that follows from the code."""
+    yield from (("commands", commands()), ("metrics", metrics()), ("python", python()))
+    yield from benchmark_pages()
+    yield from model_pages()
+    yield from format_pages(example_files())
 
 
 def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -65,19 +87,43 @@ def commands() -> Iterator[str]:
     yield "`groundfault COMMAND --help` says the same in a terminal."
     yield ""
     program: Any = get_command(build_app([]))
+    used = list(shown(DOCS))
     for name, command in sorted(program.commands.items()):
-        yield from _command(f"groundfault {name}", command, level=2)
+        if hasattr(command, "commands") and not command.commands:
+            command.commands = dict(_by_benchmark(name))
+        yield from _command(f"groundfault {name}", command, level=2, used=used)
 
 
-def _command(name: str, command: Any, level: int) -> Iterator[str]:
+def _by_benchmark(group: str) -> Iterator[tuple[str, Any]]:
+    """The parts of `score` and `sweep`, which are made when a benchmark is named."""
+    from typer.main import get_command
+
+    from groundfault.cli.app import build_app
+    from groundfault.errors import UsageError
+    from groundfault.registry import KINDS
+
+    for name in KINDS["benchmarks"]:
+        try:
+            program: Any = get_command(build_app([group, name]))
+        except UsageError:  # it is answered in words
+            continue
+        yield name, program.commands[group].commands[name]
+
+
+def _command(
+    name: str, command: Any, level: int, used: Sequence[tuple[Path, str]]
+) -> Iterator[str]:
     yield f"{'#' * level} {name}"
     yield ""
-    yield _plain(command.help or "").strip()
+    yield escaped(command.help or "").strip()
     yield ""
     if hasattr(command, "commands"):
         for part, inner in sorted(command.commands.items()):
-            yield from _command(f"{name} {part}", inner, level + 1)
+            yield from _command(f"{name} {part}", inner, level + 1, used)
         return
+    examples = {line: page for page, line in used if f"{line} ".startswith(f"{name} ")}
+    if examples:
+        yield from ("```", *sorted(examples, key=len)[:MOST_EXAMPLES], "```", "")
     rows = [row for parameter in command.params if (row := _parameter(parameter))]
     if rows:
         yield "| option | what it is | default |"
@@ -103,50 +149,50 @@ def _parameter(parameter: Any) -> str:
     )
     if parameter.required:
         shown = "required"
-    return f"| {names} | {_plain(getattr(parameter, 'help', '') or '')} | {shown} |"
+    return f"| {names} | {escaped(getattr(parameter, 'help', '') or '')} | {shown} |"
 
 
 def metrics() -> Iterator[str]:
-    """Every metric of every protocol."""
+    """Every family of metrics with its formulas and every metric, and which protocol uses which."""
+    from groundfault.metrics import family
     from groundfault.protocols import find
     from groundfault.registry import KINDS
 
-    yield "# Metrics"
+    protocols = {name: find(name) for name in KINDS["protocols"]}
+    yield from ("# Metrics", "")
+    yield "Formulas, papers and what each outcome does are the families' own words; [Metrics, by"
+    yield "hand](../../metrics.md) works examples. A metric that is undefined is `null`, never 0."
     yield ""
-    yield "A metric that is undefined is `null`, never 0."
+    for name, protocol in protocols.items():
+        used = ", ".join(f"[{each}](#{each})" for each in protocol.families)
+        yield f"- **{escaped(protocol.title)}** (`{name}`; {used}). {escaped(protocol.asked)}"
     yield ""
-    for name in KINDS["protocols"]:
-        protocol = find(name)
-        yield f"## {protocol.title} (`{name}`)"
-        yield ""
-        if protocol.asked:
-            yield _plain(protocol.asked)
-            yield ""
-        yield "| metric | better | unit | what it says |"
-        yield "|---|---|---|---|"
-        for metric in _metrics_of(protocol).values():
-            label = f" ({metric.short})" if metric.short != metric.name else ""
-            facts = f"{metric.better} | {metric.unit} | {_plain(metric.about)}"
-            yield f"| `{metric.name}`{label} | {facts} |"
-        yield ""
+    for name, entry in KINDS["metrics"].items():
+        yield from (f"({name})=", f"## {escaped(entry.about)} (`{name}`)", "")
+        yield from paragraphs(import_module(entry.target.partition(":")[0]).__doc__)
+        listed = [_metric(each) for each in family(name).metrics]
+        yield from table(("metric", "better", "unit", "what it says"), listed)
 
 
-def _metrics_of(protocol: Any) -> Mapping[str, Any]:
-    from groundfault.metrics import family
-
-    found: dict[str, Any] = {}
-    for prefix in protocol.families:
-        found |= {metric.name: metric for metric in family(prefix).metrics}
-    return found
+def _metric(metric: Any) -> tuple[str, str, str, str]:
+    label = f" ({escaped(metric.short)})" if metric.short != metric.name else ""
+    return f"`{metric.name}`{label}", metric.better, metric.unit, escaped(metric.about)
 
 
 def python() -> Iterator[str]:
-    """What `import groundfault` offers, from the docstrings."""
+    """What `import groundfault` offers, from the docstrings, each with its example."""
     import groundfault
 
+    examples = {
+        name: text.strip()
+        for name, text in re.findall(
+            r"^# %% (\w+).*?\n(.*?)(?=^# %%|\Z)", EXAMPLES.read_text(), re.S | re.M
+        )
+    }
     yield "# Python"
     yield ""
-    yield "`import groundfault as gf`; each name is imported when it is first used."
+    yield "`import groundfault as gf`; a name is imported when it is first used. The examples are"
+    yield "[examples/api.py](../../../examples/api.py), which the tests run from top to bottom."
     yield ""
     for name in sorted(groundfault._WHERE, key=lambda name: (name[0].isupper(), name)):
         where = groundfault._WHERE[name]
@@ -156,29 +202,12 @@ def python() -> Iterator[str]:
             yield "   :members:"
         yield "```"
         yield ""
-
-
-def parts() -> Iterator[str]:
-    """What the registry knows: benchmarks, models, judges, editors."""
-    from groundfault.registry import KINDS, names
-
-    yield "# What there is"
-    yield ""
-    yield "`groundfault list` shows the same, with what plug-ins add."
-    yield ""
-    for kind in KINDS:
-        entries = names(kind)
-        if not entries:
-            continue
-        yield f"## {kind.capitalize()}"
-        yield ""
-        yield "| name | what it is |"
-        yield "|---|---|"
-        for name, entry in entries.items():
-            yield f"| `{name}` | {_plain(entry.about)} |"
-        yield ""
-
-
-def _plain(text: str) -> str:
-    """On one line of a table, with nothing that Markdown would take for markup."""
-    return re.sub(r"([|<>*_])", r"\\\1", " ".join(text.split()))
+        if name in examples:
+            yield from ("```python", examples[name], "```", "")
+    yield from ("## Options", "", "Wherever a function takes `**options`:", "")
+    for kind in ("ScoreOptions", "EvaluateOptions"):
+        rows = [
+            (f"`{each.name}`", f"`{each.type}`".replace("|", r"\|"), escaped(each.words))
+            for each in fields(f"groundfault.api.options:{kind}")
+        ]
+        yield from table(("option", "type", "what it says"), rows)

@@ -48,10 +48,13 @@ class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     tau: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.3
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] = "segm"
+    """Whether masks or boxes are compared."""
     variant: Literal["parity", "exact"] | None = None
     """None is what goes with the data: parity for files of CAFE and SA-Co, else exact."""
     bootstrap: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 10_000
+    """Resamples for intervals; 0 for none."""
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of the resamples."""
 
 
 def load_toml(path: str | PathLike[str], type_: type[T]) -> T:

@@ -95,9 +95,11 @@ class Region(msgspec.Struct, frozen=True, gc=False):
     """One annotated object."""
 
     mask: Rle | None
+    """Where it is; None where only a box is known."""
     box_xywh: tuple[float, float, float, float] | None = None
     """Pixels; None means: take the mask's own box."""
     crowd: bool = False
+    """It stands for several things that nobody told apart (COCO's iscrowd)."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,12 +125,17 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model: images, a query, and what the answer is measured against."""
 
     id: str
+    """Unique in the benchmark; predictions name it."""
     case_id: str
+    """The case that it is about."""
     role: Role
+    """Which corner of the case it asks about."""
     images: tuple[str, ...]
     """File names relative to the benchmark's image folder; most items have one."""
     height_px: int
+    """Of the picture, as masks mean it."""
     width_px: int
+    """Of the picture, as masks mean it."""
     query: str
     """A phrase, a referring expression, or a question."""
     regions: tuple[Region, ...] = ()
@@ -164,6 +171,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One counterfactual intervention: the unit of resampling."""
 
     id: str
+    """Unique in the benchmark."""
     intervention: str = ""
     """"SM", "CC", "OC", "replacement", …; empty for plain queries."""
     tags: dict[str, str] = msgspec.field(default_factory=dict)
@@ -176,14 +184,21 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Where a benchmark comes from, how it is scored, and how to cite it."""
 
     name: str
+    """What commands and files call it."""
     protocol: str = ""
     """How it is scored: a name of the registry's `protocols`."""
     title: str
+    """What reports call it."""
     source: str
+    """Where its files come from."""
     licence: str
+    """Of annotations and pictures, as far as it is known."""
     citation: str
+    """The paper, or whom to name."""
     main_metric: str
+    """The one number to quote, if it must be one."""
     content_hash: str = ""
+    """SHA-256 of the content; "" where it is not a folder of ours."""
     about: str = ""
     """What a reader of the numbers must know about the data, e.g. that its pictures are rendered;
     reports say it."""
@@ -220,11 +235,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """A model's response to one item: masks with scores, or text with its reading and verdict."""
 
     item_id: str
+    """The item that it answers."""
     outcome: Outcome
+    """How it ended."""
     mode: Mode = ""
+    """How the question was asked; "" for masks."""
     masks: tuple[Rle, ...] = ()
+    """What was marked, at the size of the picture."""
     scores: tuple[float, ...] = ()
+    """One per mask; it is accepted where score ≥ t."""
     boxes_xywh: tuple[tuple[float, float, float, float] | None, ...] = ()
+    """One per mask, or none: x, y, width, height in pixels. None: the mask's own."""
     category_ids: tuple[int | None, ...] = ()
     """Of each mask, where it comes from a results file that says so."""
     presence: float | None = None
@@ -234,6 +255,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """How good each mask is by the model's own estimate, where that says nothing about whether the
     phrase is in the picture. No metric reads it."""
     text: str = ""
+    """What the model said, word for word."""
     reasoning: str = ""
     """What a model that thinks aloud said beside its words; no part of its answer."""
     reason: str = ""
@@ -254,10 +276,13 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     cause_by: str = ""
     """The model that attributed it; it may have named no cause."""
     cause_text: str = ""
+    """The words of the model that attributed it."""
     seconds: float = 0.0
     """What it took; an image's time is shared by its phrases."""
     tokens_in: int = 0
+    """What a server counted."""
     tokens_out: int = 0
+    """What a server counted."""
     cost: float | None = None
     """Money; None where the price is not known, or nobody pays."""
 
@@ -339,9 +364,13 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     """A number, its 95 % interval, and how many things it is about. Undefined is None."""
 
     value: float | None
+    """None where it is undefined."""
     low: float | None = None
+    """Lower end of the 95 % interval; None where resampling says nothing."""
     high: float | None = None
+    """Upper end."""
     n: int = 0
+    """How many things it is about: cases, questions, masks."""
     undefined: bool | msgspec.UnsetType = msgspec.UNSET
     """True of a value that its definition does not have, dividing by nothing: it is what the
     published evaluator makes of it by its ε."""
@@ -351,13 +380,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a result table."""
 
     n_cases: int
+    """How many cases count in it."""
     metrics: dict[str, Estimate]
+    """Name → estimate."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything `score` reports; the content of summary.json."""
 
     benchmark: str
+    """The name on its card."""
     protocol: str = ""
     """How it was scored; "" in files of version 0.1.0, whose benchmark's name says it."""
     title: str = ""
@@ -370,7 +402,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What the data was read from, and the dump that was scored, so that reports find them again;
     they may be gone."""
     settings: dict[str, object]
+    """Thresholds, variant, resamples and seed."""
     rows: dict[str, Row]
+    """What the table prints: "Overall", kinds of edits, splits."""
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
     """How many items ended how; COCO dumps cannot tell an abstention from a missing answer."""
     bounds: dict[str, dict[str, tuple[float | None, float | None]]] = msgspec.field(
@@ -381,8 +415,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     normal_halfwidths: dict[str, dict[str, float | None]] = msgspec.field(default_factory=dict)
     """Row → metric → 1.96·s/√n over cases, where the benchmark's paper reports that."""
     notes: tuple[str, ...] = ()
+    """What a reader should know, as the tables print it."""
     data: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of the inputs, so that only comparable runs are compared."""
     stamp: str = ""
     """The same in cases.parquet: they were written together; "" in files of version 0.1.0."""
     version: str = ""
+    """Of groundfault, that wrote it."""

@@ -61,9 +61,7 @@ def test_every_photograph_is_seen_before_one_is_seen_again(tmp_path: Path) -> No
     options = {"stability": 0, "counterfactuals": 0, "bootstrap": 0, "page": False}
     found = gf.audit(images, phrases, Scripted(script), tmp_path / "out", **options)
     runs = load_runs([result.folder for result in found.results.values()])
-    gallery = make_gallery(
-        chapters(runs), sources=Sources(), max_cases=12, pictures=Pictures()
-    )
+    gallery = make_gallery(chapters(runs), sources=Sources(), max_cases=12, pictures=Pictures())
     order = [example.case_id for example in gallery.examples]
     assert len(order) == 12
     assert [{*order[k : k + 3]} for k in (0, 3, 6, 9)] == [{"0.png", "1.png", "2.png"}] * 4

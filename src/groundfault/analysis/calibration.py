@@ -53,6 +53,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """The content of calibration.json."""
 
     model: str
+    """The spec it was asked by."""
     t: float
     """The operating point."""
     cgF1: Estimate  # noqa: N815 - the metric's name
@@ -62,15 +63,21 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     published_cgF1: Estimate | None  # noqa: N815
     """Over boxes on this data, at that t."""
     sweep: Sweep
+    """The whole curve."""
     benchmark: str
+    """What it was chosen on."""
     data: str
     """Hash of the calibration data: report nothing on the same data as if it were unseen."""
     n_cases: int
+    """How many cases it was chosen on."""
     outcomes: dict[str, int]
+    """How many items ended how."""
     identity: dict[str, str]
     """Of the run: the threshold belongs to these weights and options."""
     notes: tuple[str, ...] = ()
+    """What makes the choice doubtful, if anything does."""
     version: str = ""
+    """Of groundfault, that wrote it."""
 
 
 def published_point(model: str) -> float | None:

@@ -54,15 +54,25 @@ class PairTest(msgspec.Struct, frozen=True, kw_only=True):
     """A minus B on the same cases: two-sided p, and p after Holm over all tests that were made."""
 
     a: str
+    """The first run."""
     b: str
+    """The second run."""
     row: str
+    """The table's row."""
     metric: str
+    """The metric's name."""
     difference: float | None
+    """A minus B; None where either is undefined."""
     low: float | None
+    """Lower end of its 95 % interval."""
     high: float | None
+    """Upper end."""
     p: float | None
+    """How often chance alone would give such a difference."""
     p_holm: float | None
+    """The same, corrected for the number of tests."""
     n: int
+    """Cases that both answered."""
     method: str = ""
     """Where p is from: "McNemar" (exact, of shares of cases), "bootstrap", or beyond its reach
     "t" (Student's, with the bootstrap's standard error)."""
@@ -72,20 +82,30 @@ class McNemar(msgspec.Struct, frozen=True, kw_only=True):
     """Two models' right-or-wrong outcomes on the same cases."""
 
     a: str
+    """The first run."""
     b: str
+    """The second run."""
     row: str
+    """The table's row."""
     outcome: str
+    """What "right" is here."""
     only_a_right: int
+    """Cases that A alone got right."""
     only_b_right: int
+    """Cases that B alone got right."""
     p: float
+    """Exact, two-sided."""
     p_holm: float
+    """The same, corrected for the number of tests."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The content of compare.json."""
 
     benchmark: str
+    """The name on its card."""
     protocol: str = ""
+    """How it was scored."""
     title: str = ""
     """What reports call the data."""
     runs: dict[str, dict[str, object]]
@@ -99,11 +119,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     tested: tuple[str, ...] = ()
     """The rows that are tested."""
     tests: tuple[PairTest, ...]
+    """Every pair of runs, row and metric that was tested."""
     mcnemar: tuple[McNemar, ...]
+    """The same as right or wrong, where a case can be that."""
     ranks: dict[str, dict[str, dict[str, int]]]
     """Row → metric → run → rank: one more than how many runs are better beyond chance; empty where
     nothing was tested."""
     notes: tuple[str, ...] = ()
+    """What a reader should know."""
 
 
 @dataclass(frozen=True)

@@ -42,20 +42,30 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A run as others may submit it."""
 
     format: Literal["groundfault entry 1"] = "groundfault entry 1"
+    """Always this; another is refused."""
     name: str
+    """What the board calls the run."""
     by: str = ""
     """Who submits it."""
     url: str = ""
     """Where the model is described."""
     model: str = ""
+    """The spec it was asked by; "" of a scored dump."""
     summary: Summary
+    """Every number; they are worked out again from the columns below."""
     case: tuple[int, ...]
+    """The case of each entry of the case table, by number; entries of one case are resampled
+    together."""
     case_id: tuple[str, ...]
+    """The same by its id."""
     truth_sha256: tuple[str, ...] = ()
+    """Of what each entry was measured against, so that only runs on the same truth are compared."""
     split: tuple[str, ...] = ()
+    """The split of each entry, "" where there is none."""
     rows: tuple[tuple[str, ...], ...]
     """The table rows that each entry of the case table counts in."""
     contributions: dict[str, tuple[float, ...]]
+    """Column → what each entry contributes; metrics are functions of their sums."""
 
 
 def entry_of(folder: Path, *, name: str = "", by: str = "", url: str = "") -> Entry:

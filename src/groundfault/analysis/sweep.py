@@ -23,19 +23,28 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One operating point of one table row."""
 
     t: float
+    """The score threshold."""
     tau: float | None
+    """The overlap threshold; None where the protocol has none."""
     row: str
+    """The table's row."""
     metrics: dict[str, Estimate]
+    """Name → estimate."""
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """All points of a sweep; the content of sweep.json."""
 
     benchmark: str
+    """The name on its card."""
     protocol: str = ""
+    """How it was scored."""
     settings: dict[str, object]
+    """What was the same at all points."""
     points: tuple[Point, ...]
+    """One per t, τ and row."""
     notes: tuple[str, ...] = ()
+    """What a reader should know."""
 
 
 def parse_grid(text: str, of: str = "thresholds") -> tuple[float, ...]:

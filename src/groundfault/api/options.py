@@ -44,12 +44,15 @@ class ScoreOptions(TypedDict, total=False):
     tau: float | None
     """Overlap threshold: aligned means IoU ≥ τ."""
     iou: Literal["segm", "bbox"] | None
+    """Whether masks or boxes are compared."""
     variant: Literal["parity", "exact"] | None
+    """As published, or by the definitions; None is what goes with the data."""
     sizes: str | tuple[int, int]
     """Small, medium and large objects: "coco", "quantile", or limits in pixels."""
     bootstrap: int | None
     """Resamples of cases for intervals; 0 for none."""
     seed: int | None
+    """Of the resamples."""
 
 
 class EvaluateOptions(ScoreOptions, total=False):
@@ -66,18 +69,23 @@ class EvaluateOptions(ScoreOptions, total=False):
     calibration: str
     """Where the threshold comes from: what `calibrate` wrote, or "published"."""
     device: str
+    """Where a model runs: auto, cpu, cuda, cuda:1, mps."""
     dtype: str
+    """What it computes in: auto, float32, bfloat16, float16."""
     revision: str
     """Of a hub checkpoint."""
     offline: bool
+    """Only what is on this disk."""
     timeout_s: float | None
     """For one request to a model outside this process. [masks 600, words 120]"""
     batch: int
     """Images, or conversations, at once for models that can; 0 is what the model likes."""
     engine: Literal["local", "ray"]
+    """This machine, or Ray."""
     workers: int
     """Copies of the model."""
     ray_address: str
+    """A cluster that is there; "" starts one for the run."""
     probe: bool
     """Check the model's coordinates before it is asked."""
     base_url: str
@@ -88,6 +96,7 @@ class EvaluateOptions(ScoreOptions, total=False):
     """Of short answers, and of what answers to FP-RefCOCO say: "rule" (as without one), a model's
     spec, the name of a plug-in, or an object with .judge(question, answer, rubric)."""
     judge_base_url: str
+    """Where the judge's server is, if not at `base_url`."""
     reader: str
     """The model that reads answers which the rules leave unread."""
     attribute: str
@@ -101,6 +110,7 @@ class EvaluateOptions(ScoreOptions, total=False):
     price: str
     """IN/OUT, money per million tokens."""
     judge_price: str
+    """The judge's price, if not `price`."""
     fresh: bool
     """Ask again what the response store has."""
     max_tokens: int | None

@@ -28,6 +28,7 @@ __all__ = [
     "CARD",
     "IMAGES",
     "INPUTS",
+    "RUN_BY_US",
     "AuditEdit",
     "AuditPicture",
     "AuditSet",
@@ -54,6 +55,10 @@ CARD = Card(
     main_metric="contradiction_rate",
 )
 INPUTS = (Input("set", "Folder with audit.json and images.", "folder"),)
+RUN_BY_US = (
+    "A scripted model with known contradictions, nano on rendered pictures, an ONNX segmenter as a "
+    "plug-in, and COCO photographs with the annotators' masks and with tiny random networks."
+)
 
 
 class AuditEdit(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +67,15 @@ class AuditEdit(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """surface, material, context; "none" is an edit that changes nothing."""
     value: str = ""
+    """The new surface, material or place."""
     phrase: str
     """What the region is, by the segmenter that marked it."""
     region: Rle
+    """Where the edited thing is."""
     masked_by: str
     """Who marked the region: nobody has checked it."""
     editor: str
+    """Who edited, with its version."""
 
 
 class AuditPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,12 +86,15 @@ class AuditPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     photograph: str
     """What its owner calls the photograph that it is, or was made from."""
     height_px: int
+    """Of this picture."""
     width_px: int
+    """Of this picture."""
     change: str = ""
     """A harmless change: "mirrored", "scaled" …; "" of photographs and of edits."""
     frame_xywh: tuple[int, int, int, int] | None = None
     """The part of the photograph that it shows, in pixels; None for all of it."""
     edit: AuditEdit | None = None
+    """What an editor did to it, if one did."""
 
     @property
     def is_photograph(self) -> bool:
@@ -99,12 +110,17 @@ class AuditSet(msgspec.Struct, frozen=True, kw_only=True):
     """The content of audit.json; the pictures of one photograph stand together, itself first."""
 
     format: str = FORMAT
+    """Always this; another is refused."""
     version: int = FORMAT_VERSION
+    """Of the format."""
     phrases: Phrases
+    """What is asked, and what is known about it."""
     pictures: tuple[AuditPicture, ...]
+    """What it is asked about."""
     about: str = ""
     """What a reader of the numbers must know, as who made the masks of edits."""
     notes: tuple[str, ...] = ()
+    """What a reader should know."""
 
 
 def recognise(outline: Outline) -> bool:

@@ -36,6 +36,7 @@ __all__ = [
     "CARD",
     "INPUTS",
     "LAYOUT",
+    "RUN_BY_US",
     "keys",
     "obstacle",
     "read",
@@ -59,6 +60,10 @@ ABOUT = "COCO instance annotations"
 INPUTS = (
     Input("annotations", "Instance annotations as JSON."),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+RUN_BY_US = (
+    "COCO's own annotations: excerpts of val2014 and val2017 with their photographs, with the "
+    "baselines and with tiny random networks."
 )
 LAYOUT = Layout(by_category=True)
 _OTHERS = frozenset(

@@ -42,6 +42,7 @@ __all__ = [
     "FORMAT_VERSION",
     "INPUTS",
     "LOSSLESS",
+    "RUN_BY_US",
     "content_hash",
     "obstacle",
     "read",
@@ -66,12 +67,19 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The content of benchmark.json."""
 
     format: str
+    """Always "groundfault benchmark"."""
     version: int
+    """1, or 2 where questions in words are in it, which 0.1.0 does not read."""
     card: Card
+    """Source, licence, citation, protocol and content hash."""
     counts: dict[str, int]
+    """How many cases, items, regions and images there are."""
     images_included: bool
+    """Whether the pictures are in images/."""
     categories: tuple[int, ...] = ()
+    """Ids of the categories that the source declares."""
     notes: tuple[str, ...] = ()
+    """What the reader of the source noticed."""
 
 
 class _Version(msgspec.Struct):
@@ -122,6 +130,7 @@ INPUTS = (
         "images", "Folder of the pictures, if not its own.", "folder", required=False, pictures=True
     ),
 )
+RUN_BY_US = "Every rendered set and every set built from photographs is such a folder."
 ABOUT = "a groundfault benchmark folder"
 LOSSLESS = True
 """It holds everything that a benchmark has."""

@@ -55,6 +55,7 @@ __all__ = [
     "INPUTS",
     "INTERVENTION",
     "LAYOUT",
+    "RUN_BY_US",
     "inspector",
     "obstacle",
     "read",
@@ -81,6 +82,10 @@ INPUTS = (
     Input("annotations", "Pairs, or refs and instances as two files: JSON.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
     Input("subset", "Only val, testA, testB or test; pairs have none.", "text", required=False),
+)
+RUN_BY_US = (
+    "Files of ours in both layouts, with scripted answers. Not the published refs with a "
+    "published model."
 )
 LAYOUT = Layout(phrases=True)
 _PHRASES = frozenset({"text_input", "fp_source_id"})

@@ -43,6 +43,7 @@ __all__ = [
     "HUB",
     "INPUTS",
     "PUBLISHED_CASES",
+    "RUN_BY_US",
     "Entry",
     "data_folder",
     "fetched",
@@ -86,6 +87,11 @@ INPUTS = (
     Input("cases", "HalluSegBench's JSON list of cases.", hashed=False),  # it names predictions
     Input("data", "Folder that mask and image paths are relative to.", "folder", pictures=True),
 )
+RUN_BY_US = (
+    "The authors' scripts, on stored inputs and outputs of theirs (equal within 1e-9 before "
+    "they round); rendered sets and sets built from photographs in its format, with nano and "
+    "the baselines. Not the published set: no hub can be reached where the tests run."
+)
 HUB = Published("PLAN-Lab/HalluSegBench", ("test.zip",))
 PUBLISHED_CASES = {"referring": 1340}
 """Cases in the released test set: what published rows are about. Later releases add reasoning."""
@@ -112,30 +118,55 @@ class Record(msgspec.Struct, gc=False):
     """One entry of the list, in the names of either release."""
 
     ann_id: int | str | None = None
+    """Id of the object in COCO's annotations; with the picture's stem, the id of the case."""
     label: str | None = None
     """The category; where nothing else names the object, also its query."""
     factual_image_path: str | None = None
+    """Picture I; its stem begins the names of the prediction files."""
     counterfactual_image_path: str | None = None
+    """The edited picture I′."""
     factual_mask_path: str | None = None
+    """M_c, the object c in I: a PNG, every value above 0 is object."""
     counterfactual_mask_path: str | None = None
+    """M′_c′, its replacement in I′."""
     counterfactual_mask: str | None = None
+    """The same, as some files call it."""
     factual_label: str | None = None
+    """c, the referring expression that is asked."""
     counterfactual_label: str | None = None
+    """c′, the same for the replacement."""
     edited_label: str | None = None
+    """The same, as some files call it."""
     question: str | None = None
+    """Reasoning cases: asked instead of c."""
     counterfactual_question: str | None = None
+    """Reasoning cases: asked instead of c′."""
     image_file: str | None = None
+    """Older release: factual_image_path."""
     edited_image_path: str | None = None
+    """Older release: counterfactual_image_path."""
     mask_file: str | None = None
+    """Older release: factual_mask_path."""
     new_mask_path: str | None = None
+    """Older release: counterfactual_mask_path."""
     original_label: str | None = None
+    """Older release: factual_label."""
     new_label: str | None = None
+    """Older release: counterfactual_label."""
     mask_orgl_orgi: str | None = None
+    """Prediction file for (I, c); all four or none."""
     mask_edtl_orgi: str | None = None
+    """Prediction file for (I, c′)."""
     mask_orgl_edti: str | None = None
+    """Prediction file for (I′, c)."""
     mask_edtl_edti: str | None = None
+    """Prediction file for (I′, c′)."""
     task: Any = None
+    """Ours: referring or reasoning, or a folder of the release (refer_seg, reason_seg_val).
+    Without it a case with `question` is reasoning, any other referring; "" says that it is
+    neither."""
     type: Any = None
+    """The same, as some files call it."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,16 @@ from groundfault.io.coco_categories import (
 from groundfault.io.inputs import Input, Layout, Outline
 from groundfault.records import Benchmark, Card, Prediction
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "LAYOUT", "read", "read_predictions", "recognise"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "LAYOUT",
+    "RUN_BY_US",
+    "read",
+    "read_predictions",
+    "recognise",
+]
 
 AnyPath = str | PathLike[str]
 
@@ -45,6 +54,7 @@ INPUTS = (
     Input("annotations", "LVIS annotations as JSON."),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
 )
+RUN_BY_US = "An excerpt of LVIS val annotations, and files of ours. Not its photographs."
 LAYOUT = Layout(by_category=True, federated=True)
 
 

@@ -22,7 +22,16 @@ from groundfault.io.foreign import decode_json, sha256, within
 from groundfault.io.inputs import Input, Outline
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
-__all__ = ["ABOUT", "CARD", "INPUTS", "SAMPLINGS", "question_files", "read", "recognise"]
+__all__ = [
+    "ABOUT",
+    "CARD",
+    "INPUTS",
+    "RUN_BY_US",
+    "SAMPLINGS",
+    "question_files",
+    "read",
+    "recognise",
+]
 
 AnyPath = str | PathLike[str]
 SAMPLINGS = ("random", "popular", "adversarial")
@@ -50,6 +59,10 @@ INPUTS = (
     ),
     Input("images", "COCO's pictures.", kind="folder", required=False, pictures=True),
 )
+RUN_BY_US = (
+    "POPE's adversarial file, and files of ours, with the baselines and scripted chat servers. "
+    "No published model was asked."
+)
 
 
 WITHOUT_FILES = (
@@ -67,9 +80,13 @@ def recognise(outline: Outline) -> bool:
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
     question_id: int
+    """Unique in the file."""
     image: str
+    """COCO's file name."""
     text: str
+    """The question."""
     label: Literal["yes", "no"]
+    """The right answer."""
 
 
 def read(data: AnyPath | Sequence[AnyPath], images: AnyPath | None = None) -> Benchmark:

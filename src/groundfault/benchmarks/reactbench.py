@@ -151,12 +151,18 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     case."""
 
     id: str
+    """Unique in the exam."""
     task: Task
+    """erasure, attribute, tracing or counting: the cause that it provokes."""
     images: tuple[str, ...]
     """File names in the image folder: two for tracing (before, after), one otherwise."""
     height_px: int
+    """Of its pictures."""
     width_px: int
+    """Of its pictures."""
     facts: dict[str, str]
+    """What is known about the change: {"erased": "lamp"}; `twin_of` names the sample that it is
+    the twin of."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,12 +170,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     item."""
 
     id: str
+    """Unique in the exam."""
     sample_id: str
+    """The sample that it is about."""
     number: int
     """1 is Q1."""
     type: QuestionType
+    """YN (yes/no), SA (short answer) or MC (multiple choice)."""
     dimension: Dimension
+    """How it leads astray, as in "premise-based"."""
     text: str
+    """The question, as it is asked."""
     options: tuple[str, ...] = ()
     """Of a multiple-choice question, without their letters: A is the first."""
     answer: str
@@ -224,6 +235,11 @@ INPUTS = (
     Input("data", "The exam folder, or one of native JSON files.", kind="folder"),
     Input("images", "Of native files: the pictures.", "folder", required=False, pictures=True),
 )
+RUN_BY_US = (
+    "Rendered exams and exams built from photographs, with the baselines, text-only solvers and "
+    "scripted chat servers. The paper's own questions are not released, and no paid service was "
+    "asked."
+)
 WITHOUT_FILES = (
     "The paper's questions are not released, so there is nothing to fetch. Build the embedded exam "
     "with `groundfault world build --preset reactbench --out exam`, then `groundfault eval exam`; "
@@ -243,11 +259,17 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The content of exam.json."""
 
     format: str = FORMAT
+    """Always this; another is refused."""
     version: int = FORMAT_VERSION
+    """Of the format."""
     name: str = "reactbench"
+    """What files and runs call it."""
     counts: dict[str, int]
+    """Samples, questions and images, and the samples of each task."""
     content_hash: str
+    """SHA-256 of rows and pictures; a folder changed by hand is noticed."""
     notes: tuple[str, ...] = ()
+    """What a reader should know."""
     title: str = ""
     """What reports call it; "" is the paper's name."""
     about: str = ""

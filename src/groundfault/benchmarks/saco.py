@@ -31,6 +31,7 @@ __all__ = [
     "CARD",
     "INPUTS",
     "LAYOUT",
+    "RUN_BY_US",
     "SETTINGS",
     "keys",
     "obstacle",
@@ -54,6 +55,10 @@ ABOUT = "SA-Co annotations: image–phrase pairs"
 INPUTS = (
     Input("annotations", "Annotation JSON; repeat for parts or annotators.", "files"),
     Input("images", "Folder of the pictures.", "folder", required=False, pictures=True),
+)
+RUN_BY_US = (
+    "SAM 3's evaluator, on stored inputs and outputs (equal within 1e-9), with one and with "
+    "three annotators. Not SA-Co itself."
 )
 SETTINGS: dict[str, object] = {"variant": "parity"}
 """Its files are scored as published unless told."""

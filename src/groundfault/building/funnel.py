@@ -28,7 +28,9 @@ class Funnel(msgspec.Struct, frozen=True, kw_only=True):
     """All stages that a build has come to."""
 
     benchmark: str = ""
+    """What is built: cafe, halluseg or reactbench."""
     stages: tuple[Count, ...] = ()
+    """In the order in which candidates pass them."""
 
     @property
     def problem(self) -> str:

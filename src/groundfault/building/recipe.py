@@ -44,6 +44,7 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Where photographs come from."""
 
     name: str = "coco"
+    """As docs/sources.md lists them: coco, lvis, saco, …, or a plain folder."""
     annotations: Paths = ()
     """One file, or several parts of one set."""
     images: Paths = ()
@@ -65,17 +66,27 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Everything that a build depends on."""
 
     benchmark: Literal["cafe", "halluseg", "reactbench"]
+    """What is built."""
     seed: int = 0
+    """What every draw depends on."""
     limit: int | None = None
     """Candidates at most; None for all."""
     source: SourceSettings = SourceSettings()
+    """Where photographs come from."""
     mine: dict[str, Any] = {}
+    """How targets are chosen; the benchmark's own settings, below."""
     propose: ProposeSettings = ProposeSettings()
+    """Who says what is changed."""
     edit: EditSettings = EditSettings()
+    """Who edits."""
     verify: VerifySettings = VerifySettings()
+    """What automatic checks let through."""
     questions: QuestionSettings = QuestionSettings()
+    """Of an exam: who words them."""
     review: ReviewSettings = ReviewSettings()
+    """Who decided."""
     release: ReleaseSettings = ReleaseSettings()
+    """What it is called."""
 
 
 def read_recipe(path: str | PathLike[str]) -> Recipe:

@@ -35,6 +35,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     negative: str = ""
     """CAFE's p⁻; of a replacement, what describes the new thing, c'."""
     rationale: str = ""
+    """Why the misleading phrase misleads, in a sentence."""
     fields: dict[str, str] = {}
     """What questions are made from: B_name, A_location, C_new_attribute …; of reasoning
     replacements `question` and `counterfactual_question`."""
@@ -48,7 +49,9 @@ class EditedPicture(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an edit; pictures are files below the build's folder."""
 
     before: str
+    """The picture as it was."""
     after: str
+    """The picture as it is now."""
     raw: str = ""
     """What the editor gave, before anything was pasted back; "" where nothing was."""
     mask: Rle | None = None
@@ -56,7 +59,9 @@ class EditedPicture(msgspec.Struct, frozen=True, kw_only=True):
     touched: Rle | None = None
     """Every pixel that may differ from the original."""
     editor: str = ""
+    """Who edited, with its version."""
     details: dict[str, str] = {}
+    """What the editor says about its work."""
     matrix: tuple[tuple[float, float, float], ...] = ()
     """The affine map to the editor's canvas, 2x3; empty where the editor took it as it is."""
 
@@ -65,13 +70,21 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question of an exam, about the edited picture or its unedited twin."""
 
     number: int
+    """Place among the questions of its sample: 1 is Q1."""
     type: Literal["YN", "SA", "MC"]
+    """Yes/no, short answer, multiple choice."""
     dimension: str
+    """How it leads astray."""
     query: str
+    """The question, as it is asked."""
     reference: str
+    """The right answer."""
     options: tuple[str, ...] = ()
+    """Of a multiple-choice question, without their letters."""
     rubric: str = ""
+    """What a right answer says and what makes it wrong, for the judge."""
     polarity: Literal["", "affirmed", "negated"] = ""
+    """"negated" where the question states that something is not so."""
     variant: str = ""
     """"a" or "b" of erasure's Q1."""
     twin: bool = False
@@ -82,20 +95,27 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """One photograph, one target, and what has become of them so far."""
 
     id: str
+    """Unique in the build."""
     task: Task
+    """What is built of it: SM, CC, OC, a replacement, a cause of an exam."""
     photograph: Photograph
+    """Where it is from, with size and licence."""
     target: Thing
+    """The thing that is edited."""
     seed: int = 0
     """What every draw about this candidate depends on."""
     facts: dict[str, str] = {}
     """What mining found: the relation, the usual attribute, assigned and fallback operations."""
     proposal: Proposal | None = None
+    """What is to be changed; None before anybody proposed it."""
     violations: tuple[str, ...] = ()
     """Rules that the proposal breaks without being dropped for it (warnings), by id."""
     edited: EditedPicture | None = None
+    """The result; None before it was edited."""
     checks: dict[str, float | bool | str] = {}
     """What automatic checks measured."""
     questions: tuple[Question, ...] = ()
+    """Of an exam."""
     votes: dict[str, int] = {}
     """Of people: verdict → how many."""
 
@@ -106,3 +126,4 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """A short stable id, counted in the funnel: "too small", "None", "refused", "SM-12"."""
     details: str = ""
+    """The same in more words."""

@@ -43,13 +43,17 @@ class ReleaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     name: str = ""
     """"" is built-BENCHMARK."""
     title: str = ""
+    """What reports call it; "" is the benchmark's usual title."""
     licence: str = ""
     """"" is what the photographs' licences allow, one by one."""
     citation: str = ""
+    """Whom to name."""
     version: str = "1.0.0"
+    """Of the release."""
     date: str = ""
     """Of publication, as in 2026-11-16."""
     url: str = ""
+    """Where it is published."""
     pictures: bool = True
     """False leaves pictures out, where their licence forbids passing them on: the release says how
     they are made again from the photographs (`build restore`), and there are no native files and

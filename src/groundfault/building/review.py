@@ -58,11 +58,15 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     """One candidate that awaits review. Pictures are paths below the build's folder."""
 
     id: str
+    """The candidate's."""
     protocol: str
+    """By whose rules it is reviewed: cafe, halluseg, reactbench, or one of your own."""
     kind: str
     """"SM", "CC", "OC", "replacement", "erasure" …"""
     before: str
+    """The original."""
     after: str
+    """The edited picture."""
     mask: Rle | None = None
     """The target, M*; of a replacement, where the old thing is in the original."""
     mask_after: Rle | None = None
@@ -70,6 +74,7 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     texts: dict[str, str] = {}
     """positive, negative, instruction, rationale …"""
     questions: tuple[Question, ...] = ()
+    """Of an exam."""
     checks: dict[str, float | bool | str] = {}
     """What was measured automatically, shown as hints."""
     gold: Literal["accept", "reject"] | None = None
@@ -80,9 +85,13 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody says about an item."""
 
     item_id: str
+    """The item that it is about."""
     stage: str
+    """The round of review."""
     verdict: Verdict
+    """accept, reject, or skip."""
     reasons: tuple[str, ...] = ()
+    """Ids of the protocol's reasons, for a rejection."""
     texts: dict[str, str] = {}
     """Corrected ones only."""
     mask: Rle | None = None
@@ -90,17 +99,22 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[Question, ...] | None = None
     """All of them, if any was corrected."""
     comment: str = ""
+    """In the reviewer's own words."""
     flagged: bool = False
+    """An adjudicator should look at it."""
     seconds: float = 0.0
+    """How long the reviewer looked."""
 
 
 class Decision(Opinion, frozen=True, kw_only=True):
     """An opinion as it is kept: whose it is, and since when."""
 
     reviewer: str
+    """The name that they joined with."""
     time: str = ""
     """ISO, UTC."""
     undone: bool = False
+    """The reviewer took it back: it counts for nothing."""
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Why somebody rejects."""
 
     id: str
+    """What decisions call it."""
     words: str
+    """What reviewers read."""
     kinds: tuple[str, ...] = ()
     """The kinds of edit that it is about; empty for all."""
 
@@ -57,13 +59,17 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One round of review. An item goes on to the next when enough people accept it."""
 
     name: str
+    """What decisions call it."""
     title: str
+    """What reviewers read."""
     question: str
     """What a reviewer answers with accept or reject."""
     opinions: Count = 1
+    """So many people look at each item."""
     agree: Count = 1
     """So many of the opinions must accept; else the item is rejected."""
     kinds: dict[str, _Exception] = {}
+    """Kind of edit → other numbers for it, as three of three for OC."""
     overlap: bool = False
     """Whether `--overlap` sets the number of opinions."""
     layout: Layout = "side"
@@ -78,6 +84,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reasons: tuple[str, ...] = ()
     """Ids, in the order of their keys; empty for all."""
     reason_needed: bool = False
+    """Whether a rejection must have a reason."""
     adjudicate: Literal["flagged", "split"] = "flagged"
     """Which items wait for an adjudicator: flagged ones, or also those without unanimity."""
 
@@ -91,9 +98,13 @@ class ReviewProtocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """How one kind of benchmark is reviewed."""
 
     name: str
+    """What commands and items call it."""
     title: str
+    """What reviewers read."""
     stages: tuple[Stage, ...]
+    """The rounds, in order."""
     reasons: tuple[Reason, ...]
+    """Why an item may be rejected."""
     texts: dict[str, str] = {}
     """Field of an item → what reviewers read before it; the order is that of the screen."""
     warm_up: Annotated[int, msgspec.Meta(ge=0)] = 5

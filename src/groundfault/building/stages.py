@@ -82,10 +82,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of one candidate in one stage: a line of NAME.jsonl."""
 
     id: str
+    """The candidate's."""
     candidate: Candidate | None = None
     """As it goes on; None where it was dropped."""
     reason: str = ""
+    """Why it was dropped, a short stable id; "" where it goes on."""
     details: str = ""
+    """The same in more words."""
 
 
 class Count(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,8 +96,11 @@ class Count(msgspec.Struct, frozen=True, kw_only=True):
     entered = kept + dropped + waiting."""
 
     name: str
+    """The stage: mine, propose, edit, verify …"""
     entered: int = msgspec.field(name="in")
+    """Candidates that came in."""
     kept: int = msgspec.field(name="out")
+    """Candidates that go on."""
     dropped: dict[str, int] = {}
     """Reason → how many, most frequent first."""
     waiting: int = 0

@@ -75,42 +75,66 @@ class Image(msgspec.Struct, gc=False):
     """One entry of `images`: in CAFE and SA-Co an (image, phrase) pair."""
 
     id: Id
+    """Unique in the file; predictions name it."""
     file_name: str = ""
+    """Below the folder of the pictures."""
     height: int = 0
+    """Pixels."""
     width: int = 0
+    """Pixels."""
     text_input: str = ""
+    """CAFE, SA-Co, FP-RefCOCO: the phrase that is asked."""
     edit_type: str | None = None
+    """CAFE: the kind of edit."""
     fp_source_id: Id | None = None
+    """Of a misleading phrase: the id of its positive."""
     gt_sent: str | None = None
+    """FP-RefCOCO, of a false premise: what is there instead."""
     is_instance_exhaustive: int | bool = 1
+    """0 where not every instance is annotated: instance metrics leave it out."""
     coco_url: str = ""
+    """Where LVIS names its pictures."""
     neg_category_ids: tuple[int, ...] = ()
+    """LVIS: categories that were verified to be absent."""
     not_exhaustive_category_ids: tuple[int, ...] = ()
+    """LVIS: categories of which not every instance is annotated."""
 
 
 class Annotation(msgspec.Struct, gc=False):
     """One entry of `annotations`."""
 
     image_id: Id
+    """The entry of `images`."""
     id: Id | None = None
+    """Unique in the file."""
     segmentation: Segmentation = None
+    """Compressed run lengths, plain ones, or polygons."""
     bbox: list[float] | None = None
+    """x, y, width, height: pixels, or 0–1 if every box of the file lies in the unit square."""
     iscrowd: int | bool = 0
+    """1 where it stands for several things."""
     category_id: int = 0
+    """The entry of `categories`."""
 
 
 class Category(msgspec.Struct):
     id: int
+    """Unique in the file."""
     name: str = ""
+    """Asked as a phrase; of LVIS with spaces for underscores."""
 
 
 class Sentence(msgspec.Struct):
     """One wording of a referring expression, with FP-RefCOCO's two ways to mark a false one."""
 
     sent: str
+    """The words."""
     sent_id: Id | None = None
+    """The query's id, if every sentence has one of its own."""
     is_false_premise: bool | None = None
+    """true where what it speaks of is not there."""
     exist: bool | None = None
+    """The same the other way round: false where it is not there."""
     gt_sent: str | None = None
     """Of a false one: what is there instead."""
 
@@ -119,10 +143,15 @@ class Ref(msgspec.Struct):
     """One entry of a REFER-style `refs` list."""
 
     ref_id: Id
+    """Unique in the file; it is the case."""
     image_id: Id
+    """The entry of `images`."""
     sentences: list[Sentence]
+    """Its wordings, one query each."""
     ann_id: Id | list[Id] = -1
+    """The annotation that it points to, several, or −1 for none."""
     split: str = ""
+    """train, val, testA, testB, test."""
 
 
 class AnnotationFile(msgspec.Struct):
@@ -137,13 +166,21 @@ class Result(msgspec.Struct, gc=False):
     failed, was unreadable, or that the model abstained."""
 
     image_id: Id
+    """The id of the image–phrase pair; text that spells the same number is the same id."""
     score: float | None = None
+    """Accepted where score ≥ t."""
     segmentation: Segmentation = None
+    """Compressed run lengths, plain ones, or polygons."""
     bbox: list[float] | None = None
+    """x, y, width, height in pixels; it wins over the mask's own box for `--iou bbox`."""
     category_id: int | None = None
+    """Of detectors' results on COCO and LVIS."""
     outcome: Outcome | None = None
+    """Ours: ok, abstained, unparsed or failed. A record without a mask may have only this."""
     reason: str = ""
+    """Ours: why it failed or could not be read."""
     text: str = ""
+    """Ours: what the model said; FP-RefCOCO's Say reads it."""
 
 
 def read_annotations(path: AnyPath) -> AnnotationFile:

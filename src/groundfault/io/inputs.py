@@ -16,6 +16,7 @@ and, where it can,
     write(benchmark, out) -> files              what `read` would take as its first input
     obstacle(benchmark) -> str | None           why a benchmark cannot be written so
     keys(benchmark) -> list                     what an item is known by in its files, if not its id
+    RUN_BY_US                                   what of it was run where it was written
     WITHOUT_FILES                               what to do where no files are given
     LAYOUT, inspector(draft)                    what `inspect` checks beyond reading
     HUB, fetched(folder)                        where it can be fetched, and its inputs there

@@ -63,11 +63,17 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: str = ""
     """What reports call the pictures."""
     phrases: tuple[str, ...] = ()
+    """Asked too, though nothing is said about them."""
     exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of two phrases or more of which no two are true of one region."""
     absent: tuple[str, ...] = ()
+    """Phrases for what is in none of the pictures."""
     same: tuple[tuple[str, ...], ...] = ()
+    """Groups of two wordings or more of one thing."""
     part_of: tuple[tuple[str, ...], ...] = ()
+    """Pairs of a part and its whole: the first lies inside the second."""
     kind_of: tuple[tuple[str, ...], ...] = ()
+    """Pairs of a kind and a wider kind: whatever is the first is the second."""
 
     def asked(self) -> tuple[str, ...]:
         """Every phrase once, in the order of the file."""

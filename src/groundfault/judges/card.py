@@ -63,24 +63,34 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     n_right: int
     """Answers labelled right, of those that it decided about."""
     n_wrong: int
+    """Answers labelled wrong, of those that it decided about."""
     called_right: int
     """Of the right ones."""
     called_right_wrongly: int
     """Of the wrong ones."""
     undecided: int
+    """Answers that it did not decide about."""
     agreement: float | None
+    """Share of verdicts that equal the label."""
     kappa: float | None
+    """Cohen's κ: agreement beyond chance."""
     alpha: float | None
+    """Krippendorff's α."""
     precision: float | None
+    """Of those that it calls right, the share that is."""
     sensitivity: float | None
+    """Of the right ones, the share that it calls right."""
     specificity: float | None
+    """Of the wrong ones, the share that it calls wrong."""
 
 
 class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a judge."""
 
     judge: str
+    """"rule", or the model's spec."""
     prompt_hash: str = ""
+    """SHA-256 of what it was asked with."""
     labels: str = ""
     """Where the labels come from."""
     tasks: dict[str, Agreement]

@@ -40,9 +40,13 @@ class Labelled(msgspec.Struct, frozen=True):
 
 class _Label(msgspec.Struct):
     item_id: str
+    """The question that was answered."""
     text: str
+    """The answer, word for word."""
     verdict: Literal["right", "wrong"]
+    """What people say of it."""
     mode: Literal["std", "cot"] = "std"
+    """How it was asked."""
 
 
 def read_labels(path: str | PathLike[str], benchmark: Benchmark) -> list[Labelled]:

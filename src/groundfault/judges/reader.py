@@ -210,22 +210,30 @@ class LabelledText(msgspec.Struct, frozen=True, kw_only=True):
     """An answer and what it means; None if that cannot be told from it."""
 
     kind: Kind
+    """What was asked for: yes_no, choice, number or range."""
     text: str
+    """The answer, word for word."""
     value: bool | str | int | tuple[int, int] | None
+    """What it means."""
     question: str = ""
+    """What was asked."""
     options: tuple[str, ...] = ()
+    """Of a multiple-choice question."""
     reasoning: bool = False
+    """Whether it was asked to reason first."""
 
 
 class Readings(msgspec.Struct, frozen=True):
     """How often answers are read as they are meant."""
 
     n: int = 0
+    """Answers with a label."""
     as_meant: int = 0
     """Unclear ones that are left unread included."""
     unread: int = 0
     """Clear ones that are left unread."""
     misread: int = 0
+    """Read as something that they do not mean."""
 
     def plus(self, meant: Value, read: Value) -> Readings:
         """With one answer more."""
@@ -245,7 +253,9 @@ class ReaderCard(msgspec.Struct, frozen=True, kw_only=True):
     reader: str = ""
     """Empty for the rules alone."""
     prompt_hash: str = ""
+    """SHA-256 of what the reader was asked with."""
     labels: str = ""
+    """Where the labels come from."""
     rules: dict[str, Readings]
     """By kind of answer, and "Overall"."""
     with_reader: dict[str, Readings] = {}

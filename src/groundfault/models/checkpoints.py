@@ -82,6 +82,7 @@ OTHERWISE = {
     "nano-base": "Apache-2.0",
     "nano-cft": "Apache-2.0",
     "nano": "yours",
+    "segvlm": "yours, as its checkpoints allow",
     "agent": "of its two models",
     "worker": "of your script",
     **dict.fromkeys((*BASELINES, "replay"), "no weights"),

@@ -149,9 +149,13 @@ class ReplayedPredictions:
 
 class _Line(msgspec.Struct):
     item_id: str
+    """The question that it answers."""
     text: str
+    """What the model said, word for word."""
     mode: Mode = ""
+    """std or cot: how it was asked."""
     finish: str = ""
+    """How the text ended: stop, length, content_filter."""
 
 
 def _file(path: Path) -> Baseline:

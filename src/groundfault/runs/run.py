@@ -41,14 +41,19 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
     """A judge, a reader, or a model that names causes, as a run notes it."""
 
     name: str
+    """"rule", or the model's spec."""
     prompt_hash: str = ""
+    """SHA-256 of what it was asked with; verdicts of two are never mixed."""
     server: str = ""
+    """Where it was asked."""
     canaries: int = 0
     """Asked anew in this run."""
     canaries_missed: int = 0
+    """Canaries, answers with a known verdict, that it got wrong."""
     unjudged: int = 0
     """Answers that it could not decide about or refused to judge."""
     warnings: tuple[str, ...] = ()
+    """What makes its verdicts doubtful."""
     tokens: int = 0
     """Of requests in the last session; stored replies take none."""
     cost: float | None = None
@@ -59,10 +64,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What made a run and what it took; the content of run.json."""
 
     model: str
+    """The spec it was asked by, NAME[:argument]."""
     label: str = ""
     """What it is called in tables, if not by its spec."""
     benchmark: str
+    """The name on its card."""
     protocol: str = ""
+    """How it is scored."""
     benchmark_folder: str = ""
     """Where the benchmark was, for reports that show its pictures; may be gone."""
     content_hash: str = ""
@@ -72,15 +80,20 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, object] = msgspec.field(default_factory=dict)
     """How the run was carried out."""
     versions: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of groundfault, Python and the libraries that matter."""
     modes: tuple[Mode, ...] = ()
     """How questions were asked; none where masks were asked for."""
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many items ended how."""
     failures: dict[str, int] = msgspec.field(default_factory=dict)
     """Reason → number of items."""
     n_items: int = 0
     """Items, each counted once per mode."""
     n_images: int = 0
+    """How many pictures were asked about."""
     state: State = "finished"
+    """How the last session ended: finished, stopped, failed, interrupted; running where nobody
+    could say."""
     stopped: str = ""
     """Why not everything was asked."""
     reused: int = 0
@@ -90,12 +103,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     """Of all sessions together, up to the last one's latest shard."""
     tokens_in: int = 0
+    """Of all predictions."""
     tokens_out: int = 0
+    """Of all predictions."""
     cost: float | None = None
     """Of all predictions; None where a price is not known."""
     spent: float | None = 0.0
     """In the last session: replies from the response store cost nothing."""
     latency_s: dict[str, float] = msgspec.field(default_factory=dict)
+    """Seconds of one answer: median, p95 and most."""
     last_session: dict[str, int] = msgspec.field(default_factory=dict)
     """Requests, retries, outages, replies from the response store, rewritten pictures."""
     judged: Grader | None = None

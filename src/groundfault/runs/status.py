@@ -37,18 +37,27 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """The content of progress.json."""
 
     model: str
+    """What the run calls it."""
     benchmark: str
+    """What the run calls it."""
     done: int
+    """Items that ended, failed ones included."""
     n_items: int
+    """Items in all, each counted once per mode."""
     failed: int = 0
+    """Items that failed."""
     per_s: float = 0.0
+    """Items a second in this session."""
     eta_s: float | None = None
     """None before anything was answered in this session."""
     pid: int = 0
+    """The process that works on it."""
     host: str = ""
+    """The machine that it works on."""
     started: float = 0.0
     """Of this session; seconds since 1970, as `updated`."""
     updated: float = 0.0
+    """When this was written."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     what it used."""
 
     seed: int = 0
+    """Which of several are drawn."""
     limit: int | None = None
     """Candidates in all; reading stops with the last."""
     share: float = 1.0
@@ -58,6 +59,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_area_share: float = 0.02
     """Of the picture's area; smaller targets are dropped."""
     max_area_share: float = 0.5
+    """Of the picture's area; larger targets are dropped."""
     crowd: bool = False
     """Take masks that stand for several things, too."""
     max_edges: int = 1
@@ -72,6 +74,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     per_class: int | None = None
     """Targets of one category, the first that come."""
     denied: Denied = Denied()
+    """Words that keep a thing out of the build."""
     without_people: bool = False
     """Drop photographs with people anywhere, not only people as targets."""
     exclusions: Exclusions = Exclusions()

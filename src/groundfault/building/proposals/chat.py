@@ -44,6 +44,7 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is asked; all of it is part of a proposal's identity."""
 
     show: Showing = "outline"
+    """How the target is shown: outline, box, crop, mask, or in words alone."""
     side_px: int = 1024
     """The longer side of the pictures that it is shown."""
     repairs: int = 1

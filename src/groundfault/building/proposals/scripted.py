@@ -41,18 +41,31 @@ DEFAULT_KINDS = {"SM": "surface", "OC": "material", "CC": "context", "replacemen
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
     candidate: str = ""
+    """Its id; or the next three say which candidate it is for."""
     photograph: str = ""
+    """Its id."""
     target: str = ""
+    """Id of the thing's annotation."""
     category: str = ""
+    """What the thing is."""
     task: Task | None = None
+    """SM, CC, OC, a replacement, a cause of an exam."""
     none: bool = False
+    """true: nothing can be proposed for it."""
     kind: str = ""
+    """The kind of edit."""
     value: str = ""
+    """The new surface, material, place, thing or colour."""
     instruction: str = ""
+    """One imperative sentence: what changes, and what must stay."""
     positive: str = ""
+    """CAFE's p⁺; of a replacement, what describes the original thing."""
     negative: str = ""
+    """CAFE's p⁻; of a replacement, what describes the new thing."""
     rationale: str = ""
+    """Why the misleading phrase misleads."""
     fields: dict[str, str] = {}
+    """What questions are made from: B_name, A_location …"""
 
 
 class ScriptedProposer:

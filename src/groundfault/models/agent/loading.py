@@ -48,9 +48,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Who works together, and how; the content of a recipe."""
 
     segmenter: str
+    """A model that gives masks, NAME[:argument]."""
     model: str
     """That verifies what the segmenter finds."""
     settings: Settings = Settings()
+    """How they work together."""
 
 
 def parse(argument: str) -> Spec:

@@ -47,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fresh: bool = False
     """Ask again what was paid for before."""
     base_url: str = ""
+    """Where the model's server is, if not at its usual place."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] | Unset = None
     """None ("none" in a recipe) sends none: it is the server's own."""
     max_tokens: Annotated[int, msgspec.Meta(ge=16)] | Unset = None

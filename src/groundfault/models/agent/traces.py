@@ -50,9 +50,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cut: str = ""
     """Why it is not whole, where the server says so."""
     thought: str = ""
+    """What it said before its call."""
     tool: str = ""
     """"" where no call could be read."""
     parameters: dict[str, Any] = {}
+    """Of the call."""
     problem: str = ""
     """Why the call was not carried out."""
     result: str = ""
@@ -62,23 +64,32 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     found: Outcome | None = None
     """How a segmentation ended."""
     n_masks: int = 0
+    """How many masks the segmenter found."""
     masks: tuple[Rle, ...] = ()
     """That it was shown, in the order of their numbers; not there in published traces."""
     scores: tuple[float, ...] = ()
+    """Of the masks, in the same order."""
     boxes_xywh: tuple[tuple[float, float, float, float] | None, ...] = ()
+    """Of the masks, in the same order."""
     left_out: int = 0
     """Masks that were not shown: below the threshold, tiny, or over a surer one."""
     tokens_in: int | None = None
+    """What the server counted; None where it says nothing."""
     tokens_out: int | None = None
+    """What the server counted; None where it says nothing."""
     cost: float | None = None
+    """Money; None where no price is known."""
     latency_s: float = 0.0
+    """Until the reply was there."""
     segmenting_s: float = 0.0
+    """What the segmenter took."""
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """One episode."""
 
     query: str
+    """The phrase that was asked for."""
     size_px: tuple[int, int] = (0, 0)
     """(height, width) of the image."""
     picture: str = ""
@@ -86,10 +97,15 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""
     """SHA-256 of the system prompt."""
     settings: Settings = Settings()
+    """How the agent worked."""
     turns: tuple[Turn, ...] = ()
+    """Every reply with what came back."""
     ending: Ending
+    """How the episode ended: select, report, failed, turns (they ran out), unread."""
     outcome: Outcome
+    """The same as a prediction's outcome."""
     reason: str = ""
+    """Why it failed or could not be read."""
     chosen: tuple[int, ...] = ()
     """Numbers of the masks that are the answer."""
     source: str = ""

@@ -34,13 +34,19 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What segvlm.json says."""
 
     format: int = FORMAT
+    """Of the folder; another is refused."""
     groundfault: str = __version__
+    """The version that wrote it."""
     vlm: str
     """A hub checkpoint, or a folder: relative to this one where it is merged."""
     vlm_identity: str
+    """name@commit or a hash: the language model it was trained from."""
     decoder: str
+    """The segmenter that draws the masks: a hub checkpoint, or a folder."""
     decoder_identity: str
+    """The same for the decoder."""
     merged: bool = False
+    """Whether LoRA's weights were merged into the model's."""
     seg: int
     """The token of [SEG]."""
     presence: bool = False
@@ -52,7 +58,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     held_out: bool = True
     """Asked in words that it was not trained with."""
     step: int = 0
+    """The step of the training that it is from."""
     recipe: dict[str, object] = msgspec.field(default_factory=dict)
+    """What it was trained by."""
     files: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of the stored weights."""
 

@@ -30,9 +30,13 @@ class Lora(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Which weights of the language model learn, and how; the defaults are LISA's."""
 
     r: int = 8
+    """The rank."""
     alpha: int = 16
+    """The scale; updates are multiplied by alpha / r."""
     dropout: float = 0.05
+    """Of LoRA's input."""
     targets: tuple[str, ...] = ("q_proj", "v_proj")
+    """Parts of names of the layers that learn."""
     rows: Literal["new", "all"] = "new"
     """Of the vocabulary: [SEG] alone, or all words (LISA)."""
 

@@ -36,11 +36,15 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One stretch of training."""
 
     name: str
+    """What the model is called: FOLDER/NAME."""
     start: str = ""
     """The stage to go on from; "" starts from random weights."""
     steps: Annotated[int, msgspec.Meta(ge=1)]
+    """Updates of the weights."""
     learning_rate: Annotated[float, msgspec.Meta(gt=0)]
+    """At its highest."""
     scenes_per_step: Count = 32
+    """Habitual scenes in one step."""
     pairs_per_step: Count = 0
     """Counterfactual pairs, each two pictures."""
     sculptures: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -52,6 +56,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     balanced: bool = False
     """Absent concepts are asked for as often as they are there, not all alike."""
     lambda_neg: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    """How much phrases for what is not there count."""
     rivals: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     """How much it counts that the other things of a picture are told no, besides fitting less."""
     eagerness: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -63,18 +68,22 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     misleading: bool = True
     """Pairs are asked for what each picture suggests, not only for what the other one shows."""
     seed: Count = 0
+    """Of the draws and of random weights."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a training depends on."""
 
     data_seed: Count
+    """Of the scenes that are drawn."""
     scenes: Annotated[int, msgspec.Meta(ge=1)]
     """Habitual ones."""
     pairs: Count = 0
     """Surprising ones."""
     threads: Annotated[int, msgspec.Meta(ge=1)] = 2
+    """CPU threads that compute."""
     stages: tuple[Stage, ...]
+    """Stretches of training, in order; each writes a model."""
 
     def __post_init__(self) -> None:
         names: list[str] = []

@@ -36,13 +36,17 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The weights of the parts."""
 
     ce: Weight = 1.0
+    """Cross-entropy of the words."""
     bce: Weight = 2.0
+    """Binary cross-entropy of the mask."""
     dice: Weight = 0.5
+    """Dice loss of the mask."""
     presence: Weight = 0.0
     """Of the decoder's presence head: 1 where the thing is there, 0 where [SEG] was forced."""
     empty: Weight = 0.0
     """Of a mask that must be empty where [SEG] was forced."""
     lambda_neg: Weight = 1.0
+    """How much questions about what is not there count."""
 
     @property
     def forces(self) -> bool:

@@ -24,6 +24,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The checkpoints: names on the hub, or folders."""
 
     vlm: str = "Qwen/Qwen3-VL-4B-Instruct"
+    """The language model."""
     decoder: str = "facebook/sam2.1-hiera-large"
     """Draws the masks; of detectors, used in evaluation only."""
     network: str = ""
@@ -31,6 +32,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     trained: tuple[str, ...] = ()
     """Of the other cures, parts of names of the weights that learn; () is the cure's own choice."""
     revision: str = ""
+    """Of the hub; "" is the pinned one, else main."""
     max_tokens: Positive = 128
     """Of an answer."""
     max_pixels: Positive = MAX_PIXELS
@@ -41,10 +43,15 @@ class Optimiser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """AdamW with a linear warm-up and a linear way to 0."""
 
     learning_rate: Annotated[float, msgspec.Meta(gt=0)] = 1e-4
+    """At its highest, after the warm-up."""
     betas: tuple[float, float] = (0.9, 0.95)
+    """AdamW's."""
     weight_decay: Share = 0.0
+    """AdamW's."""
     clip: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """Highest norm of a gradient."""
     warm_up: Count = 100
+    """Steps until the learning rate is at its highest."""
     batch: Positive = 96
     """Draws per step over all processes; a quad, or a picture with its sentences, is one."""
     micro_batch: Positive = 8
@@ -52,6 +59,7 @@ class Optimiser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     checkpointing: bool = True
     """Compute activations of the language model twice instead of keeping them."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """auto is bf16 on CUDA, else fp32."""
     threads: Positive = 2
     """On a CPU."""
 
@@ -60,6 +68,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Data to learn from or to be measured on."""
 
     name: str
+    """What logs and tables call it."""
     format: str = "folder"
     """A benchmark's name, or refcoco, rrefcoco, reasonseg, vqa."""
     inputs: dict[str, str | list[str]] = {}
@@ -84,12 +93,14 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     limit: Count = 0
     """Cases of each set; 0 is all."""
     sets: tuple[DataSet, ...] = ()
+    """What it is measured on."""
 
 
 class Guard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not be learnt from, besides what is evaluated."""
 
     sets: tuple[DataSet, ...] = ()
+    """Their pictures must not be learnt from."""
     ids: tuple[str, ...] = ()
     """Files with a COCO image id per line."""
     bits: Count = 40
@@ -102,24 +113,37 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Everything a training depends on."""
 
     cure: Literal["segvlm", "sam3", "grounding-dino", "owlv2"] = "segvlm"
+    """What is trained: a segmenter that talks, or one of the others."""
     about: str = ""
+    """What the recipe is for, in a sentence."""
     seed: Count = 0
+    """What every draw depends on."""
     steps: Positive
+    """Updates of the weights."""
     model: Model = Model()
+    """The checkpoints to begin with."""
     lora: Lora = Lora()
+    """Which weights of the language model learn."""
     losses: Losses = Losses()
+    """The weights of the parts of the loss."""
     wordings: Count = 0
     """How many of our ways to ask and to answer are used; 0 is all."""
     asked_as: Literal["held-out", "trained"] = "held-out"
     """How the model is asked later: in words that it was not trained with, or in the first ones."""
     optimiser: Optimiser = Optimiser()
+    """Rates, batches and precision."""
     sources: tuple[DataSet, ...]
+    """What it learns from."""
     evaluation: Evaluation = Evaluation()
+    """What is measured while it learns."""
     guard: Guard = Guard()
+    """What must not be learnt from."""
     save_every: Positive = 100
+    """Steps between checkpoints; a killed training goes on from the last."""
     features_gb: Share = 50.0
     """Disk for features of pictures; 0 keeps none."""
     trackers: tuple[Literal["tensorboard", "wandb", "mlflow"], ...] = ()
+    """Where curves are logged besides the folder."""
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
