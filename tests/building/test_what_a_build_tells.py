@@ -62,7 +62,11 @@ def test_a_release_names_every_setting_and_model_and_no_place(recipe: Path, tmp_
     assert made["recipe"]["edit"]["edge_px"] == 6
     assert {"propose", "edit", "verify", "review"} == {*made["stages"]}
     assert made["stages"]["edit"]["editor"] == "procedural"
-    assert gf.load(tmp_path / "out" / "release").cases
+    assert made["recipe"]["propose"]["by"] == "scripted:proposals.jsonl"
+    released = gf.load(tmp_path / "out" / "release")
+    assert released.cases
+    for told in (text, released.card.source, (tmp_path / "out" / "datasheet.md").read_text()):
+        assert str(tmp_path) not in told
 
 
 def test_the_funnel_is_told_by_task_source_and_category(recipe: Path, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_a_build_changes_what_it_should_and_the_checks_agree(scenes: Path, tmp_p
         else:
             assert not (changed & ~grown(region, 6)).any()
         kinds.add(candidate.task)
+        assert candidate.edited.editor == "world:scenes"
     assert kinds == {"SM", "CC", "OC"}
     run = gf.evaluate(gf.load(tmp_path / "built" / "release"), "oracle", out=tmp_path / "runs")
     assert run.summary.rows["Overall"].metrics["cgF1"].value == 1.0

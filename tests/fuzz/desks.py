@@ -172,7 +172,7 @@ def _post(bodies: Path, build: Path, runs: Path) -> None:
         with opened as visitor:
             for path in sorted(bodies.glob("*.json")):
                 place = "/" + path.stem.partition("=")[2].replace(SLASH, "/")
-                if place.startswith("/explore") == explore:
+                if place.startswith("/explore") == explore and path.is_file():
                     print(place, len(visitor.post(place, path.read_bytes())) > 0)
 
 

@@ -25,6 +25,7 @@ from groundfault.building.pictures import (
     keep_original,
     read_photograph,
 )
+from groundfault.building.provenance import without_folders
 from groundfault.building.records import Candidate, Dropped, EditedPicture
 from groundfault.building.stages import FAILED, Agree, Keep, Record, encoded, unasked
 from groundfault.editors.loading import EditorOptions, editor_identity, load_editor
@@ -374,7 +375,7 @@ class _Doer:
             raw=raw,
             mask=None if held.mask is None else encode(held.mask),
             touched=encode(np.asarray(held.touched)),
-            editor=settings.by,
+            editor=without_folders(settings.by),
             details=held.details,
             matrix=() if framed is None else framed.matrix,
         )

@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -38,6 +38,7 @@ from groundfault.building.proposals.rules import (
 )
 from groundfault.building.proposals.scripted import ScriptedProposer
 from groundfault.building.proposing import ProposeStage
+from groundfault.building.provenance import without_folders
 from groundfault.building.questions.stage import QuestionStage
 from groundfault.building.recipe import Recipe
 from groundfault.building.records import Candidate, Dropped
@@ -383,8 +384,10 @@ class _Pipeline:
             self.recipe.benchmark,
             self.recipe.release,
             about=self._about(),
-            source=f"photographs of {self.recipe.source.name}, edited by {self.recipe.edit.by}, "
-            f"proposed by {self.recipe.propose.by}, seed {self.recipe.seed}; built by groundfault",
+            source=f"photographs of {self.recipe.source.name}, edited by "
+            f"{without_folders(self.recipe.edit.by)}, proposed by "
+            f"{without_folders(self.recipe.propose.by)}, seed {self.recipe.seed}; "
+            "built by groundfault",
             twins=self._twins(candidates),
             made_by=self._made_by(),
         )
@@ -404,8 +407,11 @@ class _Pipeline:
         recipe = msgspec.structs.replace(
             self.recipe, source=msgspec.structs.replace(source, **files), review=review
         )
-        told = msgspec.to_builtins(recipe)
-        return {"recipe": told | {"mine": self._miner()[1]}, "stages": self.identities}
+        told = msgspec.to_builtins(recipe) | {"mine": msgspec.to_builtins(self._miner()[1])}
+        specs = (self.recipe.edit.by, self.recipe.propose.by)
+        own = [spec.partition(":")[2] for spec in specs if without_folders(spec) != spec]
+        made: dict[str, Any] = _shared({"recipe": told, "stages": self.identities}, own)
+        return made
 
     def _twins(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         """Candidates that are in a release as the twins of others."""
@@ -432,6 +438,20 @@ stale."""
 class _Mined(msgspec.Struct, frozen=True):
     key: str
     count: Count
+
+
+def _shared(value: Any, own: Collection[str]) -> Any:
+    """A value in which files of one's own go by their names, without the folders of this
+    machine."""
+    if isinstance(value, Mapping):
+        return {name: _shared(each, own) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shared(each, own) for each in value]
+    if not isinstance(value, str):
+        return value
+    for path in own:
+        value = value.replace(path, Path(path).name)
+    return value
 
 
 def _names(paths: str | Sequence[str]) -> tuple[str, ...]:

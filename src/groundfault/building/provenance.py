@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 
 import msgspec
 
 from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.store import write_table
 
-__all__ = ["write_provenance"]
+__all__ = ["without_folders", "write_provenance"]
+
+
+def without_folders(spec: str) -> str:
+    """NAME:argument as others may read it: of a file of one's own, the name alone.
+
+    >>> without_folders("worker:/home/me/mine.py"), without_folders("hf:org/model")
+    ('worker:mine.py', 'hf:org/model')
+    """
+    name, colon, argument = spec.partition(":")
+    path = Path(argument)
+    is_own = path.is_absolute() or argument.startswith(".") or (argument and path.exists())
+    return f"{name}{colon}{path.name}" if is_own else spec
 
 
 def _json(value: object) -> str:
