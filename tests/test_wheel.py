@@ -49,13 +49,31 @@ def test_wheel_and_archive_hold_what_they_must_and_no_more(built: dict[str, Path
     assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "docs/index.md"} <= inside
 
 
-def test_the_wheel_alone_runs_the_demo(built: dict[str, Path], tmp_path: Path) -> None:
-    place = tmp_path / "installed"
-    pip = ("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", place)
-    call(*pip, built["wheel"], cwd=tmp_path)
+def installed(archive: Path, place: Path) -> dict[str, str]:
+    """The environment in which that archive's package is the one that is imported."""
+    offline = ("--no-deps", "--no-index", "--no-build-isolation")
+    call("-m", "pip", "install", "-q", *offline, "--target", place, archive, cwd=place.parent)
     alone = {"PYTHONPATH": str(place)}
-    where = call("-c", "import groundfault; print(groundfault.__file__)", cwd=tmp_path, **alone)
+    where = call("-c", "import groundfault; print(groundfault.__file__)", cwd=place.parent, **alone)
     assert Path(where.strip()).is_relative_to(place)
+    return alone
+
+
+def test_the_source_archive_installs_what_the_wheel_does(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    """Built on the way, from nothing but what the archive holds."""
+    alone = installed(built["sdist"], tmp_path / "installed")
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        names = {name for name in wheel.namelist() if name.startswith("groundfault/")}
+    found = (tmp_path / "installed").rglob("groundfault/**/*")
+    files = {str(path.relative_to(tmp_path / "installed")) for path in found if path.is_file()}
+    assert {name for name in files if "__pycache__" not in name} == names
+    assert call("-m", "groundfault.cli", "--version", cwd=tmp_path, **alone).startswith("groundf")
+
+
+def test_the_wheel_alone_runs_the_demo(built: dict[str, Path], tmp_path: Path) -> None:
+    alone = installed(built["wheel"], tmp_path / "installed")
     words = ("-m", "groundfault.cli", "demo", "--n", 6, "--workers", 1, "--out", "demo")
     told = call(*words, cwd=tmp_path, **alone)
     assert "nano-cft" in told and (tmp_path / "demo" / "report.html").is_file()
