@@ -17,6 +17,9 @@ from pycocotools import mask as coco_mask
 
 from groundfault import cli
 
+# Some virtual machines announce AMX and end a process that uses it (a bfloat16 layer is enough);
+# torch reads this before its first such layer.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 # On CI the same examples every time, so that a red run means a changed program; elsewhere new ones.
 # A busy machine is no failure anywhere.
 settings.register_profile(
