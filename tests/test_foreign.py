@@ -16,6 +16,8 @@ from groundfault.errors import DataError, UsageError
 from groundfault.io import foreign
 from groundfault.io.coco import Result
 from groundfault.io.foreign import open_file, read_json_object, sha256, stream_json_list, within
+from groundfault.runs.benchmark import read_again
+from groundfault.runs.run import Run
 
 BOM = b"\xef\xbb\xbf"
 
@@ -334,3 +336,10 @@ def test_within_survives_a_link_to_itself(tmp_path: Path) -> None:
     with contextlib.suppress(DataError):
         found = within(tmp_path, "loop/a.png", file="cases.json", record="record 7")
         assert found.is_relative_to(tmp_path.resolve())
+
+
+def test_a_run_of_a_benchmark_with_an_impossible_name_is_told_in_words() -> None:
+    """The name is longer than any system takes."""
+    run = Run(benchmark="b", model="m", benchmark_folder="x" * 5000)
+    with pytest.raises(UsageError, match="is no longer there"):
+        read_again(run)

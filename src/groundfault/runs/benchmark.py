@@ -35,6 +35,14 @@ def limited(benchmark: Benchmark, asked: Benchmark) -> dict[str, str]:
     return {} if whole else {"limit": str(len(asked.cases))}
 
 
+def _is_there(path: str) -> bool:
+    """Whether there is such a file or folder; a name that no system takes is none."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
+
+
 def read_again(
     run: Run,
     *,
@@ -53,7 +61,7 @@ def read_again(
         given[shown] = str(images)
     for key, value in given.items() if given else [("", name)]:
         for path in value if isinstance(value, list) else [value]:
-            if not path or not Path(str(path)).exists():
+            if not path or not _is_there(str(path)):
                 way = "--images" if key == shown != "" else option
                 raise UsageError(f"{path or run.benchmark}: is no longer there; give it with {way}")
     found = load(name, **given)
