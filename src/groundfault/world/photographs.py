@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from groundfault.errors import DataError, UsageError
+from groundfault.io.foreign import decode_json
 from groundfault.io.masks import encode
 from groundfault.io.store import new_folder, write_bytes, write_json
 from groundfault.world.cases import sample_clean_scene
@@ -110,7 +111,7 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, Scene]:
     with place.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                known = msgspec.json.decode(line, type=_Line)
+                known = decode_json(line, _Line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
                 record = f"line {number}"
                 remedy = "write the scenes again with `groundfault world scenes`"
