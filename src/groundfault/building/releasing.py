@@ -78,7 +78,8 @@ def release(
     settings = msgspec.structs.replace(settings, licence=settings.licence or _licences(shown))
     made, pictures = benchmark_of(candidates, benchmark, settings, about=about, source=source)
     comment = EDITED if benchmark == "cafe" else AMONG_OTHERS
-    shutil.rmtree(build / ".released", ignore_errors=True)  # of a session that was killed
+    for left in (build / ".released", *build.glob("..released.*")):  # of a session that was killed
+        shutil.rmtree(left, ignore_errors=True)
     with new_folder(build / ".released") as together:
         staged = together / "images"
         files = _stage_pictures(pictures, build, staged, comment)
