@@ -32,19 +32,19 @@ STATISTICS = (CAFE_PARTS, CAFE_SHARES, CAFE_PROMPTS)
 SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
 """Three readings of one column; the page shows them in one table."""
 
+NUMBERS = ("published", "derived", "tolerance")
+
 INTRODUCTION = """\
 # Do the published numbers follow from each other?
 
-This page is generated from the tables in `groundfault.published`. Each claim below is something
-that should hold between numbers that the papers print. The derived number is made from other
-printed numbers only.
+`groundfault conformance` writes this page from the tables in `groundfault.published`. Each claim
+should hold between numbers that the papers print; a derived number is made from printed ones only.
 
-A printed number stands for every number that rounds to it, so 53.0 means 53.0 ± 0.05. That half
-unit is carried through each sum, product, ratio or mean at its worst, and the tolerance is the
-half unit of the published number plus that of the derived one. A difference inside the tolerance
-agrees; where a cell that the claim needs is not printed, it is undecidable. All numbers are in the
-units that the paper prints. A disagreement says that two printed numbers do not fit each other,
-not which of them is right."""
+A printed 53.0 stands for 53.0 ± 0.05. That half unit is carried through each sum, product, ratio
+or mean at its worst; the tolerance is that of the published plus that of the derived number. A
+difference inside it agrees; a claim that needs a cell which is not printed is undecidable. Units
+are the paper's. A disagreement says that two printed numbers do not fit each other, not which of
+them is right."""
 
 NOT_CHECKED = """\
 ## What cannot be checked
@@ -135,17 +135,32 @@ def _plain(value: float | None) -> str:
 
 
 def _disagreements(claim: Claim, failed: Sequence[Check]) -> str:
-    lines = [
-        (
-            _tables([check.source_table]),
-            " · ".join(filter(None, (check.model, check.row, check.setting, check.metric))),
-            *_numbers(check),
-            check.note,
-        )
-        for check in failed
-    ]
-    header = ("table", "where", "published", "derived", "tolerance", "note")
-    return f"## {claim.name}\n\n{claim.finding}\n\n{_table(header, lines)}"
+    """A line per disagreement; what all lines have in common is said once, above them."""
+    places = zip(*((c.model, c.row, c.setting, c.metric) for c in failed), strict=True)
+    common, differing = _split(list(places))
+    if not differing:
+        common, differing = [], [[part] for part in common]
+    columns: dict[str, Sequence[str]] = {
+        "table": [check.source_table for check in failed],
+        "where": [", ".join(filter(None, parts)) for parts in zip(*differing, strict=True)],
+        **dict(zip(NUMBERS, zip(*map(_numbers, failed), strict=True), strict=True)),
+        "note": [check.note for check in failed],
+    }
+    for name in ("table", "tolerance", "note"):
+        if len({*columns[name]}) == 1:
+            (value, *_) = columns.pop(name)
+            common.append(f"{name} {value}" if value else "")
+    told = ", ".join(filter(None, common))
+    above = f"{claim.finding} In all lines: {told}." if told else claim.finding
+    lines = zip(*columns.values(), strict=True)
+    return f"## {claim.name}\n\n{above}\n\n{_table(tuple(columns), lines)}"
+
+
+def _split(columns: Iterable[Sequence[str]]) -> tuple[list[str], list[Sequence[str]]]:
+    """The values of columns that are the same in every line, and the other columns."""
+    columns = list(columns)
+    common = [values[0] for values in columns if len({*values}) == 1]
+    return common, [values for values in columns if len({*values}) > 1]
 
 
 def _implied_sizes() -> str:
@@ -212,14 +227,27 @@ def _numbers(check: Check) -> tuple[str, str, str]:
 
 
 def _notes() -> str:
+    """What each table shows; a note that several tables have is told once, below."""
+    known = sources()
+    of_note: dict[str, list[str]] = {}
+    for source in known:
+        for note in source.notes:
+            of_note.setdefault(note, []).append(source.table)
     lines = [
-        (_tables([source.table]), source.caption, " ".join(source.notes)) for source in sources()
+        (
+            source.table,
+            source.caption,
+            " ".join(note for note in source.notes if len(of_note[note]) == 1),
+        )
+        for source in known
     ]
-    return "## The tables\n\n" + _table(("table", "what it shows", "notes"), lines)
+    shared = [f"- {_tables(tables)}: {note}" for note, tables in of_note.items() if len(tables) > 1]
+    table = _table(("table", "what it shows", "notes"), lines)
+    return "\n\n".join(("## The tables", table, "\n".join(shared)))
 
 
 def _tables(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(name.replace("/", " ") for name in names))
+    return ", ".join(dict.fromkeys(names))
 
 
 def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -184,7 +184,7 @@ def _question_types(cells: Cells) -> Iterator[Check]:
                 weighted_mean([_part(line, numbers) for line in lines])
                 for lines in (std, cot, std + cot)
             )
-            note = f"std only {only_std.value:.2f}, cot only {only_cot.value:.2f}"
+            note = f"std {only_std.value:.2f}, cot {only_cot.value:.2f}"
             yield equal(TYPES, printed[metric], both, note)
         yield from _types_and_dimensions(task, printed)
 
@@ -268,7 +268,7 @@ def _cause_total(cells: Cells, task: str, cell: Cell) -> Check:
     if cell.number is None or not rates:
         return equal(CAUSE_TOTALS, cell, None)
     per_image = total(rates).times(0.01)
-    note = f"equals the rates at {cell.number.value / per_image.value:.1f} images"
+    note = f"{cell.number.value / per_image.value:.1f} images"
     return equal(CAUSE_TOTALS, cell, per_image.times(IMAGES[task]), note)
 
 

@@ -81,7 +81,7 @@ CAUSE_SHARES_MEAN = Claim(
 CAUSE_TOTALS = Claim(
     "ReactBench: sub-cause totals = wrong CoT answers",
     "The sum of a model's CoT rates in Tables 11-14 (Q1a and Q1b as two questions) times the "
-    "images of the task in Table 2.",
+    "images of the task in Table 2; the note gives the number of images that would fit.",
     "The totals of Table 7 equal the rates of Table 12 at about 463 images for all models but one, "
     "where Table 2 gives 639; InternVL2.5-26B in Table 8 and Qwen3VL-4B in Table 9 have far fewer "
     "than their rates give; the others differ by less than 1.5 %.",
