@@ -15,12 +15,15 @@ from format_pages import format_pages
 from part_pages import benchmark_pages, model_pages
 from words import escaped, paragraphs, table
 
+from groundfault.published.conformance import checks, conformance_markdown
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 MOST_EXAMPLES = 3
 DOCS = Path(__file__).parents[1]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "api.py"
+PUBLISHED_TITLE = ("# Do the published numbers follow", "# Line by line: do they follow")
 MADE = "<!-- Made from the code by docs/site/reference_pages.py. -->"
 
 
@@ -49,6 +52,7 @@ def write_pages(app: Sphinx) -> None:
 def pages() -> Iterator[tuple[str, Iterable[str]]]:
     """(path below reference/made, lines) of every page that follows from the code."""
     yield from (("commands", commands()), ("metrics", metrics()), ("python", python()))
+    yield "published", [conformance_markdown(checks()).replace(*PUBLISHED_TITLE)]
     yield from benchmark_pages()
     yield from model_pages()
     yield from format_pages(example_files())

@@ -59,12 +59,13 @@ def doctor(as_json: AsJson = False) -> None:
 
 def conformance(
     out: Annotated[Path | None, typer.Option("--out", help="Write the page here.")] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="Findings without single cells.")] = False,
 ) -> None:
     """Do the papers' own numbers follow from each other? A page in Markdown."""
     from groundfault.io.store import write_bytes
-    from groundfault.published.conformance import checks, conformance_markdown
+    from groundfault.published.conformance import checks, conformance_brief, conformance_markdown
 
-    page = conformance_markdown(checks())
+    page = (conformance_brief if brief else conformance_markdown)(checks())
     if out is None:
         print(page)
         return

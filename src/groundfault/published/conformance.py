@@ -1,7 +1,7 @@
 """Do the published numbers follow from each other?
 
 `checks` derives again what can be derived from the published tables; `conformance_markdown` writes
-the result as the page `docs/conformance.md`.
+the result, `conformance_brief` the page `docs/conformance.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from groundfault.published.segmentation_checks import (
 )
 from groundfault.published.segmentation_checks import CLAIMS as SEGMENTATION_CLAIMS
 
-__all__ = ["CLAIMS", "Check", "checks", "conformance_markdown"]
+__all__ = ["CLAIMS", "Check", "checks", "conformance_brief", "conformance_markdown"]
 
 CLAIMS: tuple[Claim, ...] = SEGMENTATION_CLAIMS + REACTBENCH_CLAIMS
 STATISTICS = (CAFE_PARTS, CAFE_SHARES, CAFE_PROMPTS)
@@ -32,13 +32,17 @@ STATISTICS = (CAFE_PARTS, CAFE_SHARES, CAFE_PROMPTS)
 SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
 """Three readings of one column; the page shows them in one table."""
 
+LINES = (
+    "[Every cell that disagrees, and the tables with their notes](reference/made/published.md); "
+    "`groundfault conformance` prints the same."
+)
 NUMBERS = ("published", "derived", "tolerance")
 
 INTRODUCTION = """\
 # Do the published numbers follow from each other?
 
-`groundfault conformance` writes this page from the tables in `groundfault.published`. Each claim
-should hold between numbers that the papers print; a derived number is made from printed ones only.
+Made from the tables in `groundfault.published`. Each claim should hold between numbers that the
+papers print; a derived number is made from printed ones only.
 
 A printed 53.0 stands for 53.0 ± 0.05. That half unit is carried through each sum, product, ratio
 or mean at its worst; the tolerance is that of the published plus that of the derived number. A
@@ -62,16 +66,31 @@ def checks(rows: Iterable[PublishedRow] | None = None) -> tuple[Check, ...]:
 
 
 def conformance_markdown(checks: Sequence[Check]) -> str:
-    """The page: how it is done, one line per claim, then the disagreements claim by claim."""
+    """How it is done, one line per claim, then the disagreements claim by claim."""
     sections = [INTRODUCTION, _summary(checks)]
     sections += [
         _disagreements(claim, failed)
         for claim in CLAIMS
-        if claim not in SCORE_CLAIMS
-        and (failed := [c for c in checks if c.claim == claim.name and c.verdict == "disagrees"])
+        if claim not in SCORE_CLAIMS and (failed := _failed(claim, checks))
     ]
     sections += [_react_score(checks), _statistics(checks), _implied_sizes(), NOT_CHECKED, _notes()]
     return "\n\n".join(sections) + "\n"
+
+
+def conformance_brief(checks: Sequence[Check]) -> str:
+    """The same without single cells: what each disagreement comes to, and where the lines are."""
+    found = [
+        f"- **{claim.name}**: {claim.finding}"
+        for claim in CLAIMS
+        if claim not in SCORE_CLAIMS and _failed(claim, checks)
+    ]
+    findings = "\n".join((f"## What disagrees\n\n{LINES}\n", *found))
+    last = (_react_score(checks), _implied_sizes(), NOT_CHECKED)
+    return "\n\n".join((INTRODUCTION, findings, *last, _summary(checks))) + "\n"
+
+
+def _failed(claim: Claim, checks: Iterable[Check]) -> list[Check]:
+    return [each for each in checks if each.claim == claim.name and each.verdict == "disagrees"]
 
 
 def _summary(checks: Sequence[Check]) -> str:
@@ -90,7 +109,7 @@ def _summary(checks: Sequence[Check]) -> str:
         for claim in CLAIMS
     ]
     header = ("claim", "table", "agree", "disagree", "undecidable", "farthest off", "how")
-    return "## Summary\n\n" + _table(header, lines)
+    return "## All claims\n\n" + _table(header, lines)
 
 
 def _farthest(checks: Iterable[Check]) -> str:
@@ -191,19 +210,16 @@ def _react_score(checks: Sequence[Check]) -> str:
         plain = by_claim[SCORE_PLAIN.name][model]
         is_plain = _gap(plain) < _gap(formula)
         nearer_to_plain += is_plain
-        published, _, tolerance = _numbers(formula)
         derived = [_numbers(by_claim[claim.name][model])[1] for claim in SCORE_CLAIMS]
-        nearer = "plain" if is_plain else "formula"
-        lines.append((model, published, *derived, tolerance, nearer))
-    header = (
-        *("model", "published", "formula", "plain", "plain, from Table 3"),
-        *("tolerance", "formula or plain"),
-    )
-    findings = "\n".join(f"- {claim.name}: {claim.finding}" for claim in SCORE_CLAIMS)
+        lines.append((model, _numbers(formula)[0], *derived))
+    header = ("model", "published", "formula", "plain", "plain, from Table 3")
+    tolerances = {_numbers(check)[2] for check in by_claim[SCORE.name].values()}
+    findings = "\n".join(f"- {claim.finding}" for claim in SCORE_CLAIMS)
     return (
         "## ReactBench: which React-Score is published?\n\n"
         f"Of {len(lines)} published scores, {nearer_to_plain} lie nearer to the plain accuracies "
-        f"than to the formula.\n\n{findings}\n\n{_table(header, lines)}"
+        f"than to the formula (tolerance {', '.join(sorted(tolerances))}).\n\n"
+        f"{findings}\n\n{_table(header, lines)}"
     )
 
 

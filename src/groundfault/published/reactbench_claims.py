@@ -24,8 +24,8 @@ ACCURACY = Claim(
 ACCURACY_13 = Claim(
     "ReactBench: erasure accuracy, thirteen columns",
     "The same for relational erasure with Q1a and Q1b as two questions.",
-    "Read this way, 23 of the 24 accuracies of relational erasure follow from Table 11; this one "
-    "does not.",
+    "Read this way, 23 of the 24 accuracies of relational erasure follow from Table 11; that of "
+    "Qwen3VL-32B-Instruct without chain of thought does not.",
 )
 TYPES = Claim(
     "ReactBench: question types and dimensions from the questions",
@@ -56,8 +56,8 @@ SCORE_PLAIN = Claim(
 SCORE_PLAIN_TABLE3 = Claim(
     "ReactBench: React-Score from the accuracies of Table 3",
     "As `react_score_plain`, from the accuracies that Table 3 prints.",
-    "The scores of the two models without a Std accuracy are reproduced; these eleven, which have "
-    "both modes, are published between half a point and 2.3 points lower.",
+    "From Table 3, the scores of the two models without a Std accuracy are reproduced; the eleven "
+    "others, which have both modes, are published between half a point and 2.3 points lower.",
 )
 CAUSE_SUM = Claim(
     "ReactBench: sub-cause counts add up",
@@ -89,22 +89,22 @@ CAUSE_TOTALS = Claim(
 COT_EFFECT_TABLE3 = Claim(
     "ReactBench: CoT effect = -Δ of Table 3",
     "A rise of accuracy is a fall of the hallucination rate.",
-    "The same cell as in the first claim: Table 10 agrees with the accuracies of Table 3, not with "
-    "its Δ.",
+    "InternVL3-8B in dense counting again: Table 10 agrees with the accuracies of Table 3, not "
+    "with its Δ.",
 )
 COT_EFFECT = Claim(
     "ReactBench: CoT effect from the questions",
     "Mean rate with minus mean rate without chain of thought in Tables 11-14, Q1a and Q1b as one "
     "question.",
-    "Ten of these twelve are relational erasure, where Q1a and Q1b as one question does not lead "
+    "Ten of twelve are relational erasure, where Q1a and Q1b as one question does not lead "
     "to the printed numbers (see the next claim); the other two have a counting accuracy that does "
     "not follow either.",
 )
 COT_EFFECT_13 = Claim(
     "ReactBench: erasure CoT effect, thirteen columns",
     "The same for relational erasure with Q1a and Q1b as two questions.",
-    "Read this way, ten of eleven follow from Table 11; this one has the accuracy that does not "
-    "follow either.",
+    "Read this way, ten of eleven follow from Table 11; Qwen3VL-32B-Instruct's does not, nor does "
+    "its accuracy.",
 )
 COT_AVERAGE = Claim(
     "ReactBench: CoT effect averaged over the tasks",
