@@ -207,7 +207,7 @@ def test_page_is_the_generated_text(published_checks: tuple[Check, ...]) -> None
 def test_page_shows_every_disagreement(published_checks: tuple[Check, ...]) -> None:
     page, brief = conformance_markdown(published_checks), conformance_brief(published_checks)
     for claim in CLAIMS:
-        assert f"| {claim.name} |" in page and f"| {claim.name} |" in brief
+        assert f"| {claim.name} |" in page and claim.name in brief
         if VERDICTS[claim.name][1]:
             assert claim.finding in page and claim.finding in brief
         failed = [c for c in published_checks if (c.claim, c.verdict) == (claim.name, "disagrees")]

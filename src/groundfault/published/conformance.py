@@ -33,8 +33,8 @@ SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
 """Three readings of one column; the page shows them in one table."""
 
 LINES = (
-    "[Every cell that disagrees, and the tables with their notes](reference/made/published.md); "
-    "`groundfault conformance` prints the same."
+    "[How each claim is checked, every cell that disagrees, and the tables with their notes]"
+    "(reference/made/published.md); `groundfault conformance` prints the same."
 )
 NUMBERS = ("published", "derived", "tolerance")
 
@@ -86,23 +86,35 @@ def conformance_brief(checks: Sequence[Check]) -> str:
     ]
     findings = "\n".join((f"## What disagrees\n\n{LINES}\n", *found))
     last = (_react_score(checks), _implied_sizes(), NOT_CHECKED)
-    return "\n\n".join((INTRODUCTION, findings, *last, _summary(checks))) + "\n"
+    return "\n\n".join((INTRODUCTION, findings, *last, _counts(checks))) + "\n"
 
 
 def _failed(claim: Claim, checks: Iterable[Check]) -> list[Check]:
     return [each for each in checks if each.claim == claim.name and each.verdict == "disagrees"]
 
 
+def _counts(checks: Sequence[Check]) -> str:
+    """How often each claim holds; those that always do are told in a sentence."""
+    verdicts = {claim.name: _verdicts(claim, checks) for claim in CLAIMS}
+    hold = [f"{name} ({of[0]})" for name, of in verdicts.items() if of[1:] == ["0", "0"]]
+    lines = [(name, *of) for name, of in verdicts.items() if of[1:] != ["0", "0"]]
+    header = ("claim", "agree", "disagree", "undecidable")
+    told = f"These hold everywhere (in so many places): {'; '.join(hold)}."
+    return f"## All claims\n\n{_table(header, lines)}\n\n{told}"
+
+
+def _verdicts(claim: Claim, checks: Iterable[Check]) -> list[str]:
+    """How many checks of a claim agree, disagree and cannot be decided."""
+    counts = Counter(check.verdict for check in checks if check.claim == claim.name)
+    return [str(counts[verdict]) for verdict in ("agrees", "disagrees", "undecidable")]
+
+
 def _summary(checks: Sequence[Check]) -> str:
-    counts = Counter((check.claim, check.verdict) for check in checks)
     lines = [
         (
             claim.name,
             _tables(check.source_table for check in checks if check.claim == claim.name),
-            *(
-                str(counts[claim.name, verdict])
-                for verdict in ("agrees", "disagrees", "undecidable")
-            ),
+            *_verdicts(claim, checks),
             _farthest(check for check in checks if check.claim == claim.name),
             claim.rule,
         )
