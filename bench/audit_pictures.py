@@ -55,7 +55,8 @@ def screen(page: Path, profile: Path) -> Image.Image:
 
     options = webdriver.ChromeOptions()
     options.binary_location = str(shutil.which("chromium"))
-    for argument in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
+    plain = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars")
+    for argument in (*plain, f"--user-data-dir={profile}"):
         options.add_argument(argument)
     service = webdriver.ChromeService(str(shutil.which("chromedriver")))
     browser = webdriver.Chrome(options=options, service=service)

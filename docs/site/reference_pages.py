@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 3
 DOCS = Path(__file__).parents[1]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "api.py"
-PUBLISHED_TITLE = ("# Do the published numbers follow", "# Line by line: do they follow")
+PUBLISHED_TITLE = (
+    "# Do the published numbers follow from each other?",
+    "# Published numbers, line by line",
+)
 MADE = "<!-- Made from the code by docs/site/reference_pages.py. -->"
 
 
@@ -32,6 +35,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("made_pages", True, "env", types=(bool,))
     app.connect("builder-inited", write_pages)
     app.connect("source-read", link_to_files)
+    app.connect("html-page-context", keep_options_whole)
     return {"parallel_read_safe": True}
 
 
@@ -76,6 +80,20 @@ def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:
         return words
 
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", plain, source[0])
+
+
+def keep_options_whole(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Lines of code that wrap do not break inside `--option`."""
+
+    def whole(found: re.Match[str]) -> str:
+        return re.sub(
+            r"(?<=[\s>])-{1,2}[A-Za-z][\w-]*", r'<span class="whole">\g<0></span>', found[0]
+        )
+
+    if "body" in context:
+        context["body"] = re.sub(r"<pre>.*?</pre>", whole, context["body"], flags=re.S)
 
 
 def commands() -> Iterator[str]:
