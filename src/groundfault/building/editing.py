@@ -58,7 +58,8 @@ VERSION = "7"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
-NO_DONOR = "no donor"
+OF_THE_VALUE = ("no donor", "looks like the place")
+"""Reasons that another value of the same kind of edit may not meet with."""
 """Why an editor refuses what it could do with another thing."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
@@ -284,7 +285,7 @@ class _Doer:
         refused = dict[str, NotEdited]()
         for proposal in (first, *others):
             earlier = refused.get(proposal.kind)
-            if earlier is not None and earlier.reason != NO_DONOR:
+            if earlier is not None and earlier.reason not in OF_THE_VALUE:
                 continue  # another value of the same kind is refused for the same reason
             alone = msgspec.structs.replace(proposal, alternatives=())
             found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)

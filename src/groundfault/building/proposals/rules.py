@@ -53,6 +53,9 @@ FIXED = frozenset({"fixture", "street", "appliance"})
 TRIED = 24
 ALTERNATIVES = 8
 """What else may be done in the place of what an editor refuses."""
+WITH_ALTERNATIVES = ("replacement", "tracing", "CC")
+"""Tasks in which an editor may refuse one value and not another: what looks like snow is not put
+into snow."""
 
 
 class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,14 +148,15 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     rng = random.Random(candidate.facts.get("draw") or f"{candidate.seed} {candidate.id}")
     broken, found = "", list[Proposal]()
     number, times = _which_edit(candidate)
-    most = 1 + (ALTERNATIVES if candidate.task in ("replacement", "tracing") else 0)
+    most = 1 + (ALTERNATIVES if candidate.task in WITH_ALTERNATIVES else 0)
+    differ = times > 1 or candidate.task == "CC"  # a place has several negative prompts
     drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
     for proposal in itertools.islice(drawn, times * TRIED):
         wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
         if wrong:
             broken = f"{wrong[0].rule}: {wrong[0].found}"
             continue
-        if times == 1 or all(proposal.value != other.value for other in found):
+        if not differ or all(proposal.value != other.value for other in found):
             found.append(proposal)
         if len(found) >= times * most:
             break
