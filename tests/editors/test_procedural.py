@@ -379,7 +379,7 @@ def test_what_others_hide_goes_nowhere() -> None:
     held = msgspec.structs.replace(wanted, others=(holder,))
     assert reason(image, mask, held) == "occluded"
     table = Neighbour(category="dining table", mask=(y > 100) & ~mask)
-    bowl = msgspec.structs.replace(wanted, category="bowl", others=(table,))
+    bowl = msgspec.structs.replace(wanted, value="room", category="bowl", others=(table,))
     assert isinstance(ProceduralEditor().perform(image, mask, bowl), Edited)
 
 

@@ -14,7 +14,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import spsolve
 
-__all__ = ["Matte", "around", "box_of", "core", "disc", "floats", "grown", "matte", "snap"]
+__all__ = [
+    "Matte",
+    "around",
+    "band_px",
+    "box_of",
+    "core",
+    "disc",
+    "evened",
+    "floats",
+    "grown",
+    "matte",
+    "snap",
+    "steadied",
+]
 
 Floats = NDArray[np.floating[Any]]
 """float32, unless said otherwise."""
@@ -111,6 +124,27 @@ def snap(photo: Floats, mask: Mask, least_iou: float = 0.88) -> Mask:
     found = cv2.medianBlur(found.astype(np.uint8), 3).astype(bool) | sure
     iou = (found & mask).sum() / (found | mask).sum()
     return np.asarray(found) if iou >= least_iou else mask
+
+
+def evened(mask: Mask, radius_px: float) -> Mask:
+    """A mask without the teeth and dents of its outline that are smaller than a radius; what is
+    thin (legs, poles, handles) stays."""
+    smooth = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), radius_px) > 0.5
+    thick = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, disc(round(1.2 * radius_px)))
+    thin = ndi.binary_opening(mask & (thick == 0), iterations=1)
+    return np.asarray(smooth | (grown(thin, 1) & mask))
+
+
+def steadied(edge: Matte, mask: Mask) -> Matte:
+    """A soft edge that follows the mask where the colours to both sides of it are alike: there they
+    do not tell where the object ends, and the edge that they give is ragged."""
+    even = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 0.9)
+    even = np.clip((even - 0.05) / 0.9, 0, 1)
+    sides = cv2.blur(edge.fore, (9, 9)) - cv2.blur(edge.back, (9, 9))
+    trust = np.clip((np.abs(sides).max(2) - 0.05) / 0.15, 0, 1)
+    unsure = (edge.alpha > 0) & (edge.alpha < 1) | (even > 0) & (even < 1)
+    mixed = trust * edge.alpha + (1 - trust) * even
+    return edge._replace(alpha=floats(np.where(unsure, mixed, edge.alpha)))
 
 
 def matte(photo: Floats, mask: Mask) -> Matte:

@@ -9,17 +9,21 @@ import cv2
 import numpy as np
 
 from groundfault.editors.procedural import fitness, looks, materials, neighbours, surfaces
+from groundfault.editors.procedural.choices import LEAST_APART, apart_from
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
     Matte,
+    band_px,
     box_of,
     core,
+    evened,
     grown,
     matte,
     snap,
+    steadied,
 )
 from groundfault.editors.procedural.filling import fill, shadow_of
 from groundfault.editors.procedural.fills import (
@@ -54,6 +58,7 @@ from groundfault.editors.procedural.repertoire import (
     LIVING,
     MATERIALS,
     NOT_STANDING,
+    PETS,
     PLACES,
     PLUMBED,
     STANCES,
@@ -155,7 +160,7 @@ class ProceduralEditor:
         problem = neighbours.objection(request.kind, company)
         if problem and not (small and company.touching < MOST_BESIDE_SMALL):
             return problem
-        found = fitness.measure(photo, region)
+        found = fitness.measure(photo, region, to_fill=request.kind not in looks.KINDS)
         if request.kind in looks.KINDS:
             return _unsightly(photo, region, request, found)
         problem = fitness.objection(request.kind, request.category, found)
@@ -235,12 +240,23 @@ class ProceduralEditor:
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         stance = STANCES.get(request.category, "standing")
+        if self.filters and apart_from(photo, region, request.value) < LEAST_APART:
+            return refused("looks like the place")
         view = view_of(region, request.category, stance)
         if view is None:
             return refused("size unknown")
-        edge = matte(photo, region)
+        rough = 0.5 if request.category in LIVING else 0.8
+        region = evened(region, rough * band_px(region))
+        edge = steadied(matte(photo, region), region)
         picture = relocated(
-            photo, region, edge, request.value, view, stance=stance, seed=request.seed
+            photo,
+            region,
+            edge,
+            request.value,
+            view,
+            stance=stance,
+            solid=request.category not in LIVING,
+            seed=request.seed,
         )
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
@@ -454,7 +470,9 @@ def _unsightly(photo: Floats, region: Mask, request: EditRequest, found: Measure
     """Why a new surface, material, place or colour would not look right on this object."""
     if request.value == "marble" and found.brightness > PALE:
         return "already so"
-    on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
+    rests = HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M
+    rests = rests or (request.kind == "context" and request.category in PETS)
+    on = SUPPORTS if rests else ()
     touched = contact_with(region, request.others, on=on)
     return looks.objection_to_contact(request.kind, request.category, touched) or looks.objection(
         request.kind, request.category, found, looks.skin_of(photo, region)

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 SMALLEST_PX = 400
+BORDER_PX = 5
 LOOSER = 1.3
 BANDS = 14
 """Into which the surroundings are cut, from top to bottom."""
@@ -92,20 +93,22 @@ class Measures(NamedTuple):
     tallness: float
     """Its height over its width."""
     cut_low: float
-    """The share of the picture's bottom row under the object's width that is the object."""
+    """The share of its width that lies at the picture's lower border, where drawn outlines end some
+    pixels early."""
     cut: float
     """The share of the outline on the picture's border."""
     cut_side: float
-    """The share of its height that lies at the picture's left or right border, where drawn outlines
-    end some pixels early."""
+    """The share of its height that lies at the picture's left or right border, or of its width at
+    the upper one."""
     through: float
     """The share of its pixels whose colours are rather those of its surroundings."""
     rise: float
     """How far its lower outline rises towards its ends, as a share of its height."""
 
 
-def measure(photo: Floats, mask: Mask) -> Measures:
-    """Measure an object; the mask has at least one pixel and not all."""
+def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
+    """Measure an object; the mask has at least one pixel and not all. How its surroundings go on
+    behind it is looked at where that is `to_fill`; else `bands` and `sides` are 0."""
     labels, count = ndi.label(mask)
     sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:]
     size = extent_px(mask)
@@ -124,8 +127,8 @@ def measure(photo: Floats, mask: Mask) -> Measures:
         contrast=_contrast(lab, mask),
         unrest=_unrest(lab, ring),
         mixture=_mixture(lab, ring),
-        bands=_bands(lab, mask),
-        sides=_sides(lab, mask),
+        bands=_bands(lab, mask) if to_fill else 0.0,
+        sides=_sides(lab, mask) if to_fill else 0.0,
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
         tallness=tallness_of(mask),
@@ -266,7 +269,7 @@ def tallness_of(mask: Mask) -> float:
 
 def _cut_low(mask: Mask) -> float:
     _, columns = box_of(mask)
-    return float(mask[-2:, columns].any(0).mean())
+    return float(mask[-BORDER_PX:, columns].any(0).mean())
 
 
 def _cut(mask: Mask) -> float:
@@ -298,9 +301,9 @@ def _counted(bins: NDArray[np.int64]) -> Floats:
 
 
 def _cut_side(mask: Mask) -> float:
-    rows, _ = box_of(mask)
-    sides = mask[rows, :5].any(1).mean(), mask[rows, -5:].any(1).mean()
-    return float(max(sides))
+    rows, columns = box_of(mask)
+    left, right = mask[rows, :BORDER_PX].any(1).mean(), mask[rows, -BORDER_PX:].any(1).mean()
+    return float(max(left, right, mask[:BORDER_PX, columns].any(0).mean()))
 
 
 def _rise(mask: Mask) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import Mask, box_of, grown
 from groundfault.interfaces import Neighbour
@@ -31,6 +32,9 @@ class Contact(NamedTuple):
     low: float
     """Of the outline's lowest part, by anything."""
     people: float
+    gap: float = 0.0
+    """What others have of the hollows of its outline, as a share of the object: who stands in them
+    hides some of it, or is seen through it."""
 
 
 def contact_with(mask: Mask, others: Sequence[Neighbour], *, on: Collection[str] = ()) -> Contact:
@@ -42,7 +46,7 @@ def contact_with(mask: Mask, others: Sequence[Neighbour], *, on: Collection[str]
     rows = np.flatnonzero(inside.any(1))
     lowest = np.arange(inside.shape[0])[:, None] > rows[-1] - LOW * (rows[-1] - rows[0])
     foot = box[0].start + int(rows[-1])
-    touched, front, people = (np.zeros_like(outline) for _ in range(3))
+    touched, front, people, there = (np.zeros_like(outline) for _ in range(4))
     for other in others:
         theirs = np.asarray(other.mask, bool)
         if other.category in on:
@@ -51,6 +55,7 @@ def contact_with(mask: Mask, others: Sequence[Neighbour], *, on: Collection[str]
             continue
         if (theirs & mask).sum() > SAME * (theirs | mask).sum():
             continue
+        there |= theirs[box]
         at = outline & grown(theirs[box], NEAR_PX)
         touched |= at
         if int(np.flatnonzero(theirs.any(1))[-1]) > foot + 2:
@@ -64,4 +69,12 @@ def contact_with(mask: Mask, others: Sequence[Neighbour], *, on: Collection[str]
         front=float(front.sum() / total),
         low=float((touched & low).sum() / max(int(low.sum()), 1)),
         people=float(people.sum() / total),
+        gap=float((there & _hollows(inside)).sum() / max(int(inside.sum()), 1)),
     )
+
+
+def _hollows(inside: NDArray[np.uint8]) -> Mask:
+    """What a mask's convex hull has and the mask has not."""
+    hull = np.zeros(inside.shape, np.uint8)
+    cv2.fillConvexPoly(hull, cv2.convexHull(cv2.findNonZero(inside)), 1)
+    return np.asarray((hull > 0) & (inside == 0))

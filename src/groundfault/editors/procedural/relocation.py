@@ -26,6 +26,8 @@ Who photographs small things crouches."""
 ROUND = frozenset({"bowl", "donut", "pizza"})
 FRONTAL = frozenset({"clock", "frisbee", "stop sign"})
 """Flat things that are photographed from the front: lying, they are seen from straight above."""
+HIGHEST_FOOT = 0.3
+"""How far above an object's lowest point others of its feet may stand, as a share of its height."""
 STEEP = 0.75
 """How steeply the camera looks down on a table, as a sine."""
 
@@ -77,9 +79,18 @@ def _from_above(mask: Mask, category: str) -> View | None:
 
 
 def relocated(
-    photo: Floats, mask: Mask, edge: Matte, place: str, view: View, *, stance: str, seed: int
+    photo: Floats,
+    mask: Mask,
+    edge: Matte,
+    place: str,
+    view: View,
+    *,
+    stance: str,
+    solid: bool,
+    seed: int,
 ) -> Floats:
-    """The object before a rendered place. Pixels that are wholly the object's keep their values."""
+    """The object before a rendered place. Pixels that are wholly the object's keep their values.
+    Under what is `solid` it is dark, under what has legs less so."""
     white, tint = exposure(photo, mask), illuminant(photo)
     scene = rendered(place, view, seed, white=max(white, 0.45) ** 0.65, tint=tint)
     if stance == "lying":
@@ -87,7 +98,7 @@ def relocated(
     elif stance == "standing":
         if place == "lake":
             scene = _mirrored(scene, edge)
-        scene = shadowed(scene, mask, 0.45)
+        scene = _stood(scene, mask, view, solid=solid)
     scene = _as_photographed(scene, photo, mask, view, seed)
     share = np.clip((edge.alpha - 0.42) / 0.56, 0, 1)[..., None]  # less of the old background
     share = np.where(edge.alpha[..., None] >= 1, 1, share)
@@ -109,6 +120,57 @@ def _laid(scene: Floats, mask: Mask) -> Floats:
         shade = cv2.warpAffine(mask.astype(np.float32), moved, mask.shape[::-1])
         dark += strength * cv2.GaussianBlur(shade, (0, 0), max(wide * size, 1.0))
     return np.asarray(scene * (1 - np.clip(dark, 0, 0.8))[..., None], np.float32)
+
+
+def _stood(scene: Floats, mask: Mask, view: View, *, solid: bool) -> Floats:
+    """A ground darkened under an object that stands on it: most where it touches the ground, which
+    rises towards those of its feet that are farther away, and faintly behind it to the right."""
+    rows, columns = box_of(mask)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    line = _lower_hull(mask)
+    line = np.where(line > rows.stop - HIGHEST_FOOT * tall, line, -1e6)  # higher up it hangs over
+    y = np.arange(mask.shape[0], dtype=np.float32)[:, None]
+    above = line[None] - y
+    feet = _shifted(mask & (above < 0.07 * tall), int(0.010 * tall) + 1)
+    tight = cv2.GaussianBlur(
+        feet, (0, 0), sigmaX=max(0.02 * wide, 2), sigmaY=max(0.010 * tall, 1.5)
+    )
+    wider = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.07 * wide, 4), sigmaY=max(0.03 * tall, 3))
+    under = (above > -0.012 * tall) & (above < 0.12 * tall) & _between(feet > 0)
+    under = cv2.GaussianBlur(under.astype(np.float32), (0, 0), max(0.02 * tall, 2))
+    low = rows.stop - 1
+    flat = floats([[1, -0.55, 0.55 * low], [0, 0.16, 0.84 * low]])
+    long = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
+    long = cv2.GaussianBlur(long, (0, 0), max(0.025 * tall, 2))
+    dark = 0.62 * tight + 0.30 * wider + (0.60 if solid else 0.22) * under + 0.14 * long
+    on = np.clip((y - _carried_on(line)[None] + 0.12 * tall) / (0.06 * tall), 0, 1)
+    dark = dark * on * np.clip((y - view.horizon_px) / (0.02 * mask.shape[0]), 0, 1)
+    return np.asarray(scene * (1 - np.clip(dark, 0, 0.82)[..., None]), np.float32)
+
+
+def _carried_on(line: Floats) -> Floats:
+    """The ground's row also for columns beside the object: there it is as low as at its end."""
+    known = np.flatnonzero(line > 0)
+    if not known.size:
+        return line
+    return floats(np.interp(np.arange(len(line)), known, line[known]))
+
+
+def _lower_hull(mask: Mask) -> Floats:
+    """Per column, the row of the ground below an object: the lower side of its convex hull, above
+    the picture where it is not."""
+    points = cv2.findNonZero(mask.astype(np.uint8))
+    hull = np.zeros(mask.shape, np.uint8)
+    cv2.fillConvexPoly(hull, cv2.convexHull(points), 1)
+    lowest = mask.shape[0] - 1 - hull[::-1].argmax(0)
+    return floats(np.where(hull.any(0), lowest, -1e6))
+
+
+def _between(feet: Mask) -> Mask:
+    """The columns from the first to the last that has a foot, (1, w)."""
+    columns = np.flatnonzero(feet.any(0))
+    x = np.arange(feet.shape[1])[None]
+    return np.asarray((x >= columns[0]) & (x <= columns[-1]) if columns.size else x < 0)
 
 
 def shadowed(scene: Floats, mask: Mask, strength: float, thrown: float = 0.38) -> Floats:

@@ -21,6 +21,7 @@ __all__ = [
     "MOST_SOLID",
     "NOT_STANDING",
     "ON_TABLES",
+    "PETS",
     "PLACES",
     "PLUMBED",
     "PROPORTIONS",
@@ -74,7 +75,7 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot")
+PLACES = ("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot", "meadow")
 """Places that are rendered, with a ground whose horizon is chosen; a collection of donors may
 have photographs of more."""
 
@@ -123,15 +124,17 @@ NOT_STANDING = frozenset(
 
 _STANDING = (
     *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
-    *("bus", "car", "train", "truck"),
-    *("bench", "chair", "couch", "oven", "refrigerator", "toilet"),
-    *("fire hydrant", "parking meter", "suitcase"),
+    *("bus", "car", "motorcycle", "train", "truck"),
+    *("bed", "bench", "chair", "couch", "laptop", "microwave", "oven", "refrigerator"),
+    *("toilet", "tv"),
+    *("fire hydrant", "parking meter", "potted plant", "suitcase", "vase"),
 )
 _LYING = (
-    *("apple", "bowl", "cake", "cup", "donut", "hot dog", "orange", "pizza", "sandwich"),
+    *("apple", "banana", "bottle", "bowl", "broccoli", "cake", "carrot", "cup", "donut"),
+    *("hot dog", "orange", "pizza", "sandwich"),
     *("cell phone", "keyboard", "mouse", "remote", "toaster"),
-    *("backpack", "clock", "frisbee", "skateboard", "snowboard"),
-    *("stop sign", "surfboard", "teddy bear", "tie", "toothbrush"),
+    *("backpack", "book", "clock", "frisbee", "skateboard", "snowboard", "sports ball"),
+    *("stop sign", "surfboard", "teddy bear", "tie"),
 )
 _FLYING = ("airplane", "bird", "kite")
 STANCES = {
@@ -146,14 +149,19 @@ by what is around them or seen through, and are put nowhere else."""
 SUPPORTS = frozenset({"bed", "bench", "chair", "couch", "dining table"})
 TABLEWARE_M = 0.4
 """What is not taller may stand on the `SUPPORTS`."""
+PETS = frozenset({"cat", "dog"})
+"""What lies on the `SUPPORTS`, too."""
 
 LENGTHS_M = {
     "apple": 0.08,
     "backpack": 0.5,
+    "banana": 0.2,
     "book": 0.22,
     "bottle": 0.27,
     "bowl": 0.2,
+    "broccoli": 0.15,
     "cake": 0.28,
+    "carrot": 0.18,
     "cell phone": 0.13,
     "clock": 0.32,
     "cup": 0.11,
@@ -172,12 +180,12 @@ LENGTHS_M = {
     "scissors": 0.18,
     "skateboard": 0.8,
     "snowboard": 1.5,
+    "sports ball": 0.22,
     "stop sign": 0.75,
     "surfboard": 2.1,
     "teddy bear": 0.4,
     "tie": 0.9,
     "toaster": 0.3,
-    "toothbrush": 0.18,
 }
 """How long what lies is, seen from above."""
 
@@ -274,9 +282,23 @@ thing of a category has in photographs."""
 
 ALONE = {
     **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
-    "parking meter": (0.8, 1.4, 12.0),
+    "banana": (0.6, 0.2, 3.0),
+    "bed": (0.88, 0.25, 1.2),
+    "book": (0.95, 0.25, 3.0),
+    "chair": (0.6, 0.5, 3.0),
+    "fire hydrant": (0.65, 1.0, 3.5),
+    "giraffe": (0.40, 1.25, 5.0),
+    "laptop": (0.72, 0.35, 1.1),
+    "microwave": (0.93, 0.4, 1.1),
+    "motorcycle": (0.66, 0.45, 2.2),
+    "parking meter": (0.8, 2.3, 12.0),
+    "potted plant": (0.6, 0.6, 3.0),
     "refrigerator": (0.93, 1.2, 4.0),
-    "toilet": (0.82, 0.9, 2.3),
+    "stop sign": (0.96, 0.8, 1.45),
+    "toilet": (0.76, 0.9, 2.8),
+    "truck": (0.70, 0.25, 1.7),
+    "tv": (0.94, 0.45, 1.1),
+    "vase": (0.84, 0.6, 3.5),
 }
 """The same, for what is put into another place: there a missing piece is seen at once, and so is
 that a wall or a pole is no longer there."""

@@ -99,12 +99,14 @@ INDOORS = ("room", "bathroom")
 TALLEST_INDOORS_M = 2.0
 SMALLEST_ON_ASPHALT_M = 0.16
 """Beside smaller things asphalt is seen so closely that nobody recognises it."""
+SMALLEST_ON_SAND_M = 0.5
+"""Beside smaller things sand has no ripples and looks like cloth."""
 _WITHOUT = {
     "standing": ("lake",),
-    "lying": ("lake", "beach"),
+    "lying": ("lake", "beach", "snow"),
     "flying": ("room", "bathroom", "parking lot"),
 }
-"""Nothing stands on water, and from above every sand is alike."""
+"""Nothing stands on water; from above every sand is alike, and snow is white and nothing else."""
 
 
 def suited_surfaces(category: str) -> tuple[str, ...]:
@@ -137,8 +139,11 @@ def suited_places(category: str) -> tuple[str, ...]:
     without = _WITHOUT[STANCES[category]]
     if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
         without = (*without, *INDOORS)
-    if STANCES[category] == "lying" and LENGTHS_M.get(category, 1.0) < SMALLEST_ON_ASPHALT_M:
+    long_m = LENGTHS_M.get(category, 1.0)
+    if STANCES[category] == "lying" and long_m < SMALLEST_ON_ASPHALT_M:
         without = (*without, "parking lot")
+    if STANCES[category] == "lying" and long_m < SMALLEST_ON_SAND_M:
+        without = (*without, "desert")
     return tuple(place for place in PLACES if place not in without)
 
 
