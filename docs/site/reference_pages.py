@@ -27,6 +27,7 @@ PUBLISHED_TITLE = (
     "# Do the published numbers follow from each other?",
     "# Published numbers, line by line",
 )
+HYPHENATED = re.compile(r"(?<=[\s>])[\w.@]{0,12}-[\w.@-]{1,24}(?=[\s<])")
 MADE = "<!-- Made from the code by docs/site/reference_pages.py. -->"
 
 
@@ -85,12 +86,10 @@ def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:
 def keep_options_whole(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Lines of code that wrap do not break inside `--option`."""
+    """Lines of code that wrap do not break inside `--option` or `IL-FPR`."""
 
     def whole(found: re.Match[str]) -> str:
-        return re.sub(
-            r"(?<=[\s>])-{1,2}[A-Za-z][\w-]*", r'<span class="whole">\g<0></span>', found[0]
-        )
+        return re.sub(HYPHENATED, r'<span class="whole">\g<0></span>', found[0])
 
     if "body" in context:
         context["body"] = re.sub(r"<pre>.*?</pre>", whole, context["body"], flags=re.S)

@@ -116,12 +116,12 @@ def _summary(checks: Sequence[Check]) -> str:
             _tables(check.source_table for check in checks if check.claim == claim.name),
             *_verdicts(claim, checks),
             _farthest(check for check in checks if check.claim == claim.name),
-            claim.rule,
         )
         for claim in CLAIMS
     ]
-    header = ("claim", "table", "agree", "disagree", "undecidable", "farthest off", "how")
-    return "## All claims\n\n" + _table(header, lines)
+    header = ("claim", "table", "agree", "disagree", "undecidable", "farthest off")
+    how = "\n".join(f"- **{claim.name}**: {claim.rule}" for claim in CLAIMS)
+    return f"## All claims\n\n{_table(header, lines)}\n\n## How each is checked\n\n{how}"
 
 
 def _farthest(checks: Iterable[Check]) -> str:
