@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tests.building.photographs import write_set
 
 from groundfault import registry
+from groundfault.building import editing
 from groundfault.building.editing import EditSettings, EditStage
 from groundfault.building.framing import new_thing
 from groundfault.building.records import Candidate, Proposal
@@ -119,3 +121,31 @@ def test_a_build_keeps_where_the_new_thing_is_and_how_it_was_found(
         assert [each["score"] for each in given] == [0.9, 0.5]
     else:
         assert decode(edited.mask).sum() > 20 * 30
+
+
+@pytest.mark.parametrize(
+    ("reason", "tried"),
+    [("looks like the place", ["snow", "room"]), ("occluded", ["snow"])],
+)
+def test_another_place_is_tried_where_only_the_place_was_wrong(
+    reason: str, tried: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotations, images = write_set(tmp_path / "set", 1)
+    [photograph] = photographs("coco", annotations=[str(annotations)], images=str(images))
+    other = Proposal(kind="context", value="room", instruction="Move it.")
+    first = msgspec.structs.replace(other, value="snow", alternatives=(other,))
+    candidate = Candidate(
+        id="a", task="CC", photograph=photograph, target=photograph.things[0], proposal=first
+    )
+    asked = []
+
+    def attempt(self: object, given: Candidate, image: object) -> Candidate | NotEdited:
+        assert given.proposal is not None
+        asked.append(given.proposal.value)
+        return given if len(asked) > 1 else NotEdited(outcome="refused", reason=reason)
+
+    monkeypatch.setattr(editing._Doer, "_try", attempt)
+    doer = object.__new__(editing._Doer)
+    doer.job = SimpleNamespace(images=[images])  # type: ignore[assignment]
+    found = doer._edit(candidate)
+    assert asked == tried and isinstance(found, NotEdited) == (len(tried) == 1)

@@ -161,6 +161,13 @@ def test_only_what_the_editor_can_do_is_proposed() -> None:
     assert isinstance(nothing, Dropped) and nothing.reason == "None"
 
 
+def test_context_conflicts_name_other_places_too() -> None:
+    found = proposed("CC")
+    places = [found.value, *(other.value for other in found.alternatives)]
+    assert len(places) > 2 and len(set(places)) == len(places)
+    assert proposed("SM").alternatives == ()
+
+
 def test_mimicry_names_neither_kin_nor_what_is_in_the_picture() -> None:
     things = (("cat", (10, 10, 200, 200)), ("zebra", (300, 10, 200, 200)))
     negatives = {proposed("SM", things=things, seed=seed).negative for seed in range(60)}
