@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from groundfault.editors.procedural import ProceduralEditor
-from groundfault.editors.procedural.choices import LEAST_APART, apart_from, chosen_places
+from groundfault.editors.procedural.choices import (
+    LEAST_APART,
+    apart_from,
+    chosen_places,
+    is_too_close,
+)
 from groundfault.editors.procedural.edges import Matte, core, evened, grown, steadied
 from groundfault.editors.procedural.grass import with_blades
 from groundfault.editors.procedural.occlusion import contact_with
@@ -64,6 +69,26 @@ def test_what_looks_like_the_place_is_refused() -> None:
     found = moved(meadow, mask, "meadow")
     assert isinstance(found, NotEdited) and found.reason == "looks like the place"
     assert isinstance(moved(meadow, mask, "snow"), Edited)
+
+
+def test_asphalt_is_not_seen_through_a_lens() -> None:
+    image, mask = body_on_a_meadow()
+    large = np.repeat(np.repeat(mask, 4, 0), 4, 1)
+    assert not is_too_close(mask, "bowl", "parking lot")
+    assert is_too_close(large, "hot dog", "parking lot")
+    assert not is_too_close(large, "hot dog", "meadow")
+    assert not is_too_close(large, "bear", "parking lot")
+    near = np.repeat(np.repeat(image, 4, 0), 4, 1)
+    found = moved(near, large, "parking lot", "hot dog")
+    assert isinstance(found, NotEdited) and found.reason == "place too close"
+
+
+def test_birds_that_sit_do_not_fly() -> None:
+    image, mask = body_on_a_meadow()
+    image[~mask] = (130, 160, 210)
+    assert isinstance(moved(image, mask, "meadow", "kite"), Edited)
+    found = moved(image, mask, "meadow", "bird")
+    assert isinstance(found, NotEdited) and found.reason == "does not fly"
 
 
 def test_teeth_of_an_outline_go_and_legs_stay() -> None:

@@ -58,7 +58,7 @@ VERSION = "7"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
-OF_THE_VALUE = ("no donor", "looks like the place")
+OF_THE_VALUE = ("no donor", "looks like the place", "place too close")
 """Reasons that another value of the same kind of edit may not meet with."""
 """Why an editor refuses what it could do with another thing."""
 NEW_THING = ("replace", "add", "move")

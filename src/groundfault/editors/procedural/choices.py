@@ -8,15 +8,20 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, around, box_of, core, floats
 from groundfault.editors.procedural.noise import Colour
+from groundfault.editors.procedural.places import STONE_M
 from groundfault.editors.procedural.relief import exposure, extent_px, film, illuminant
+from groundfault.editors.procedural.repertoire import LENGTHS_M, STANCES
 from groundfault.editors.procedural.suited import suited_places
 
-__all__ = ["LEAST_APART", "apart_from", "chosen_places"]
+__all__ = ["LEAST_APART", "apart_from", "chosen_places", "is_too_close"]
 
 LEAST_APART = 9.0
 """The distance in Lab between an object's rim and a ground below which it sinks into it."""
 ENOUGH_APART = 30.0
 """Beyond this distance more makes no difference."""
+
+LARGEST_STONES_PX = 11.0
+"""Asphalt of larger stones looks like a mosaic."""
 
 _GROUNDS: dict[str, Colour] = {
     "desert": (0.56, 0.39, 0.215),
@@ -33,7 +38,7 @@ _GROUNDS: dict[str, Colour] = {
 
 def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
     """The places that suit an object in its photograph, the best first; () where none does."""
-    places = suited_places(category)
+    places = [one for one in suited_places(category) if not is_too_close(mask, category, one)]
     if not places:
         return ()
     old, rim, light = _lab(_surroundings(photo, mask)), _rim(photo, mask), _light(photo, mask)
@@ -46,6 +51,15 @@ def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
         change = min(float(np.linalg.norm(ground - old)), ENOUGH_APART)
         found.append((-(min(apart, ENOUGH_APART) + change), place))
     return tuple(place for _, place in sorted(found))
+
+
+def is_too_close(mask: Mask, category: str, place: str) -> bool:
+    """Whether the ground below what lies on it would be seen so closely that nobody knows it."""
+    if place != "parking lot" or STANCES.get(category) != "lying":
+        return False
+    rows, columns = box_of(mask)
+    long_px = max(rows.stop - rows.start, columns.stop - columns.start)
+    return long_px / LENGTHS_M[category] * STONE_M > LARGEST_STONES_PX
 
 
 def apart_from(photo: Floats, mask: Mask, place: str) -> float:

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from groundfault.editors.procedural import fitness, looks, materials, neighbours, surfaces
-from groundfault.editors.procedural.choices import LEAST_APART, apart_from
+from groundfault.editors.procedural.choices import LEAST_APART, apart_from, is_too_close
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import (
@@ -240,6 +240,8 @@ class ProceduralEditor:
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         stance = STANCES.get(request.category, "standing")
+        if self.filters and is_too_close(region, request.category, request.value):
+            return refused("place too close")
         if self.filters and apart_from(photo, region, request.value) < LEAST_APART:
             return refused("looks like the place")
         view = view_of(region, request.category, stance)

@@ -184,7 +184,7 @@ def _to_relocate(category: str, found: Measures, skin: Skin) -> str:
         return "seen from above"
     if STANCES.get(category) == "flying" and not _flies(category, found):
         return "does not fly"
-    if found.cut_low > 0.02:
+    if found.cut_low > (0.15 if STANCES.get(category) == "lying" else 0.02):
         return "cut off below"
     if found.cut_side > (0.05 if category in LIVING else 0.1):
         return "cut off"
@@ -232,6 +232,10 @@ def _is_distinct(category: str, found: Measures, skin: Skin) -> bool:
         return False
     if category in _CRISP:
         return skin.fit >= 0.7 and skin.weak <= 0.1 and found.through <= 0.35
+    if category in _PATTERNED:  # their patterns mislead the fit
+        return skin.fit >= 0.45 and skin.weak <= 0.085 and found.through <= 0.35
+    if category == "toilet" and skin.fit >= 0.75:  # white before white tiles
+        return skin.weak <= 0.32 and found.through <= 0.35
     if category in LIVING:  # between legs the old ground is seen, and through fur
         least, most = (0.7, 0.155) if category in _SHAGGY else (0.6, 0.125)
         return skin.fit >= least and skin.weak <= most and found.through <= 0.35
@@ -241,6 +245,7 @@ def _is_distinct(category: str, found: Measures, skin: Skin) -> bool:
     return skin.fit >= 0.5 and skin.weak <= 0.25 and found.through <= through
 
 
+_PATTERNED = ("giraffe", "zebra")
 _SHAGGY = ("bear", "cat", "dog", "sheep", "teddy bear")
 _CRISP = (
     *("banana", "bed", "bottle", "broccoli", "carrot", "microwave", "potted plant"),
@@ -268,7 +273,7 @@ def _hindered_lying(category: str, found: Contact) -> str:
     """Why what lies among others does not suit another place."""
     if found.people > 0.06 or found.low > 0.25 or (found.front > 0.1 and found.gap > 0.08):
         return "occluded"
-    most = 0.12 if category in UPRIGHT else 0.3
+    most = 0.24 if category in UPRIGHT else 0.3
     if found.any > most and not (found.any < 0.5 and found.gap < 0.03 and found.front < 0.02):
         return "touches others"
     return ""
@@ -278,7 +283,7 @@ def _hindered(category: str, found: Contact) -> str:
     """Why what stands among others does not suit another place: what is nearer hides some of it;
     what is behind does not, unless it fills the hollows of the outline."""
     living = category in LIVING
-    if found.people > 0.12:
+    if found.people > (0.25 if category == "motorcycle" else 0.12):  # who stands behind it
         return "occluded"
     whole = found.gap < 0.03 and not living
     if found.front > (0.1 if whole else 0.05) or found.low > (0.22 if whole else 0.2):

@@ -25,10 +25,10 @@ from groundfault.editors.procedural.perspective import (
 from groundfault.editors.procedural.relief import film
 from groundfault.editors.procedural.skies import sky_over, with_ridge, with_trees
 
-__all__ = ["GROUNDS", "View", "rendered"]
+__all__ = ["GROUNDS", "STONE_M", "View", "rendered"]
 
-JOINT_M = 0.008
-"""How wide the joints between tiles are."""
+JOINTS = 0.03
+"""How wide the joints between tiles are, by the tiles."""
 STONE_M = 0.008
 """How large the stones in asphalt are."""
 
@@ -183,9 +183,10 @@ def _tiles(
     which = ((column * 61 + row * 17) % 4096).astype(int)
     tone = np.random.default_rng(seed).normal(0, 1, 4096)[which]
     edge = np.maximum(np.abs(right / side_m % 1 - 0.5), np.abs(along / side_m % 1 - 0.5)) * side_m
-    joint = np.clip((edge - (side_m / 2 - JOINT_M / 2)) / np.maximum(footprint_m, 1e-4) + 0.5, 0, 1)
+    wide_m = JOINTS * side_m
+    joint = np.clip((edge - (side_m - wide_m) / 2) / np.maximum(footprint_m, 1e-4) + 0.5, 0, 1)
     seen = np.clip(2.0 - 3.0 * footprint_m / side_m, 0, 1)
-    joint = joint * seen * np.clip(1.4 * JOINT_M / footprint_m, 0, 1)
+    joint = joint * seen * np.clip(1.4 * wide_m / footprint_m, 0, 1)
     dark = (column + row) % 2 * seen + 0.5 * (1 - seen)
     return floats(tone), floats(dark), floats(joint)
 
