@@ -20,7 +20,7 @@ LEAST_APART = 9.0
 ENOUGH_APART = 30.0
 """Beyond this distance more makes no difference."""
 
-LARGEST_STONES_PX = 11.0
+LARGEST_STONES_PX = 8.0
 """Asphalt of larger stones looks like a mosaic."""
 
 _GROUNDS: dict[str, Colour] = {
@@ -59,7 +59,7 @@ def is_too_close(mask: Mask, category: str, place: str) -> bool:
         return False
     rows, columns = box_of(mask)
     long_px = max(rows.stop - rows.start, columns.stop - columns.start)
-    return long_px / LENGTHS_M[category] * STONE_M > LARGEST_STONES_PX
+    return bool(long_px / LENGTHS_M[category] * STONE_M > LARGEST_STONES_PX)
 
 
 def apart_from(photo: Floats, mask: Mask, place: str) -> float:
