@@ -21,9 +21,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
-from groundfault.editors.procedural.choices import chosen_places
-from groundfault.editors.procedural.colours import distinct_colours
 from groundfault.editors.procedural.donors import ListedDonors
+from groundfault.editors.procedural.fitting import fitting_values
 from groundfault.editors.procedural.suited import suited_values
 from groundfault.interfaces import EditRequest, Neighbour, NotEdited
 from groundfault.io.coco_photographs import read
@@ -37,8 +36,8 @@ VALUES = {
     "context": repertoire.PLACES,
     "recolour": repertoire.COLOURS,
 }
-BEST = 3
-"""Of the places that suit a photograph, the best take turns."""
+FIRST = {"surface": 3, "material": 3, "context": 3}
+"""How many of the values that fit best take turns; of other kinds all do."""
 TILES = 12
 TILE_PX = (420, 330)
 
@@ -119,16 +118,13 @@ def donors_of(arguments: argparse.Namespace) -> ListedDonors:
 
 
 def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRequest:
-    """The request that the n-th instance gets: those values take turns that suit its category
-    (colours: that differ from its own; places: those before which it is seen best), or all where
-    none does."""
-    values = suited_values(kind, instance.category) or VALUES[kind]
-    if kind == "recolour":
-        distinct = distinct_colours(instance.image().astype(np.float32) / 255, instance.mask())
-        values = tuple(value for value in values if value in distinct) or values
-    if kind == "context":
-        photo = instance.image().astype(np.float32) / 255
-        values = chosen_places(photo, instance.mask(), instance.category)[:BEST] or values
+    """The request that the n-th instance gets: the first values take turns that fit it in its
+    picture; those that suit its category where none does, or all."""
+    photo = instance.image().astype(np.float32) / 255
+    values = fitting_values(kind, photo, instance.mask(), instance.category)
+    if kind in FIRST:
+        values = values[: FIRST[kind]]
+    values = values or suited_values(kind, instance.category) or VALUES[kind]
     value = values[number % len(values)]
     words = f"{kind} {value}".strip()
     return EditRequest(

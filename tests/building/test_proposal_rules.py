@@ -144,6 +144,15 @@ def test_the_same_seed_gives_the_same_and_others_give_others() -> None:
     assert len({proposed("SM", seed=seed).value for seed in range(12)}) > 3
 
 
+def test_surfaces_and_substances_have_others_to_fall_back_on() -> None:
+    """What a thing looks like only its picture tells: the editor may have to take another."""
+    for task in ("SM", "OC"):
+        found = proposed(task)
+        others = [other.value for other in found.alternatives]
+        assert others and found.value not in others and len(set(others)) == len(others)
+        assert {other.kind for other in found.alternatives} == {found.kind}
+
+
 def test_people_are_left_out() -> None:
     found = propose(candidate("SM", 0, (("person", (10, 10, 90, 200)),)))
     assert found == Dropped(reason="denied", details="person")

@@ -169,7 +169,8 @@ def test_colours_are_distinct_from_the_one_that_a_thing_has() -> None:
 def test_a_surface_covers_most_of_a_thing_or_is_refused() -> None:
     image, mask = photograph()
     image[118:][mask[118:]] = (22, 22, 24)
-    assert reason(image, mask, request("surface", "zebra", category="suitcase")) == "dark parts"
+    asked = request("surface", "ladybug", category="fire hydrant")
+    assert reason(image, mask, asked) == "dark parts"
 
 
 def test_without_a_donor_or_room_nothing_is_put_in() -> None:

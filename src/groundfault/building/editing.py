@@ -58,9 +58,14 @@ VERSION = "7"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
-OF_THE_VALUE = ("no donor", "looks like the place", "place too close")
+OF_THE_VALUE = (
+    "no donor",
+    "looks like the place",
+    "place too close",
+    "already so",
+    "no colours",
+)
 """Reasons that another value of the same kind of edit may not meet with."""
-"""Why an editor refuses what it could do with another thing."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
@@ -291,7 +296,7 @@ class _Doer:
             found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)
             if not isinstance(found, NotEdited) or found.outcome == "failed":
                 return found
-            refused.setdefault(proposal.kind, found)
+            refused[proposal.kind] = found
         return refused[first.kind]
 
     def _try(self, candidate: Candidate, image: Image) -> Candidate | NotEdited:

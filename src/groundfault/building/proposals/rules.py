@@ -44,7 +44,7 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 4
+VERSION = 5
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
@@ -53,9 +53,9 @@ FIXED = frozenset({"fixture", "street", "appliance"})
 TRIED = 24
 ALTERNATIVES = 8
 """What else may be done in the place of what an editor refuses."""
-WITH_ALTERNATIVES = ("replacement", "tracing", "CC")
+WITH_ALTERNATIVES = ("SM", "OC", "CC", "replacement", "tracing")
 """Tasks in which an editor may refuse one value and not another: what looks like snow is not put
-into snow."""
+into snow, and what is red gets no strawberry's surface."""
 
 
 class Repertoire(msgspec.Struct, frozen=True, kw_only=True):

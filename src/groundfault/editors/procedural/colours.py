@@ -7,7 +7,7 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 
-__all__ = ["PAINTS", "changed_by", "distinct_colours", "recoloured", "vividness"]
+__all__ = ["PAINTS", "changed_by", "distinct_colours", "main_share", "recoloured", "vividness"]
 
 PAINTS: dict[str, tuple[float, float, float]] = {
     "red": (42, 52, 32),
@@ -65,7 +65,7 @@ def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> 
     the photograph are."""
     lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
     lightness, hues = lab[..., 0], lab[..., 1:]
-    share = _main_share(lab, mask)
+    share = main_share(lab, mask)
     usual, a, b = PAINTS[colour]
     weights = share[mask] + 1e-3
     middle = float(np.average(lightness[mask], weights=weights))
@@ -87,7 +87,7 @@ def _rescaled(lightness: Floats, middle: float, target: float) -> Floats:
     return floats(np.where(lightness < middle, below, above))
 
 
-def _main_share(lab: Floats, mask: Mask) -> Floats:
+def main_share(lab: Floats, mask: Mask) -> Floats:
     """How much each pixel belongs to the object's main colour, 0 to 1."""
     hues = lab[..., 1:]
     chroma = np.linalg.norm(hues, axis=-1)

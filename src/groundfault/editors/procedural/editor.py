@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural import fitness, looks, materials, neighbours, surfaces
+from groundfault.editors.procedural import covers, fitness, looks, materials, neighbours, surfaces
 from groundfault.editors.procedural.choices import LEAST_APART, apart_from, is_too_close
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
@@ -19,6 +19,7 @@ from groundfault.editors.procedural.edges import (
     band_px,
     box_of,
     core,
+    crisp,
     evened,
     grown,
     matte,
@@ -34,9 +35,11 @@ from groundfault.editors.procedural.fills import (
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import Measures
+from groundfault.editors.procedural.fitting import COLOURLESS, is_new
 from groundfault.editors.procedural.grounds import Place, free_place, is_collage
 from groundfault.editors.procedural.neighbours import Company, company_of, foot_of
 from groundfault.editors.procedural.occlusion import contact_with
+from groundfault.editors.procedural.outlines import followed
 from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
@@ -61,6 +64,7 @@ from groundfault.editors.procedural.repertoire import (
     PETS,
     PLACES,
     PLUMBED,
+    ROUND,
     STANCES,
     SUPPORTS,
     SURFACES,
@@ -76,7 +80,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProceduralEditor"]
 
-EDGE_PX = 5
+EDGE_PX = 10
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
 SMALL_HOLE = 0.01
@@ -89,23 +93,6 @@ LEAST_OVERLAP = (0.5, 0.35)
 where a certain category is wanted."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
-PALE = 0.62
-"""What is brighter looks much the same in marble."""
-COLOURLESS = frozenset(
-    {
-        "zebra",
-        "cow",
-        "dalmatian",
-        "chessboard",
-        "marble",
-        "granite",
-        "silver",
-        "ice",
-        "black",
-        "white",
-    }
-)
-"""What can be told in a black-and-white photograph."""
 
 
 class ProceduralEditor:
@@ -143,15 +130,18 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
-        if request.kind in looks.KINDS:
+        drawn = region
+        if request.kind in covers.KINDS:
+            region = followed(photo, region)
+        elif request.kind in looks.KINDS:
             region = snap(photo, region)
         if self.filters:
-            problem = self._objection(photo, region, request)
+            problem = self._objection(photo, region, request, drawn)
             if problem:
                 return refused(problem)
         return self._made(image, photo, region, request)
 
-    def _objection(self, photo: Floats, region: Mask, request: EditRequest) -> str:
+    def _objection(self, photo: Floats, region: Mask, request: EditRequest, drawn: Mask) -> str:
         problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
         small = request.kind == "erase" and region.mean() < SMALL_HOLE
         if problem and not (small and problem == TRACES):
@@ -160,9 +150,10 @@ class ProceduralEditor:
         problem = neighbours.objection(request.kind, company)
         if problem and not (small and company.touching < MOST_BESIDE_SMALL):
             return problem
-        found = fitness.measure(photo, region, to_fill=request.kind not in looks.KINDS)
-        if request.kind in looks.KINDS:
-            return _unsightly(photo, region, request, found)
+        seen = covers.KINDS + looks.KINDS
+        found = fitness.measure(photo, region, to_fill=request.kind not in seen)
+        if request.kind in seen:
+            return _unsightly(photo, region, request, found, drawn)
         problem = fitness.objection(request.kind, request.category, found)
         if problem or small:
             return problem
@@ -191,24 +182,31 @@ class ProceduralEditor:
     def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         living = request.category in LIVING
         box = box_of(region, PAD_PX)
-        dark = 0.0 if living else surfaces.dark_share(photo[box], region[box])
-        if self.filters and dark > looks.most_dark(request.category):
+        windows = request.category in covers.WINDOWED
+        kept = surfaces.kept_share(photo[box], region[box]) if windows else 0.0
+        if self.filters and kept > covers.most_kept(request.category):
             return refused("dark parts")
-        edge = matte(photo, region)
+        blur = blur_px(photo, grown(region, 2))
+        edge = matte(photo, region) if living else crisp(photo, region, blur)
         new = surfaces.covered(
             photo[box],
             region[box],
             request.value,
             white=exposure(photo, region),
             tint=illuminant(photo),
-            blur=blur_px(photo, grown(region, 2)),
+            blur=blur,
             seed=request.seed,
-            living=living,
+            windows=windows,
         )
-        return _over(photo, edge, box, new)
+        change = _over(photo, edge, box, new.colours)
+        stays = new.kept[..., None]
+        change.picture[box] = change.picture[box] * (1 - stays) + photo[box] * stays
+        return change
 
     def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
-        edge, box = matte(photo, region), box_of(region, PAD_PX)
+        box = box_of(region, PAD_PX)
+        blur = blur_px(photo, grown(region, 2))
+        edge = matte(photo, region) if request.category in LIVING else crisp(photo, region, blur)
         behind = None
         if request.value == "ice":
             behind = fill(photo, grown(region, 4), seed=request.seed, migan=self.migan)[box]
@@ -220,6 +218,7 @@ class ProceduralEditor:
             tint=illuminant(photo),
             seed=request.seed,
             behind=behind,
+            roundness=0.8 if request.category in LIVING | ROUND else 0.35,
         )
         return _over(photo, edge, box, new)
 
@@ -468,17 +467,22 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     return ""
 
 
-def _unsightly(photo: Floats, region: Mask, request: EditRequest, found: Measures) -> str:
-    """Why a new surface, material, place or colour would not look right on this object."""
-    if request.value == "marble" and found.brightness > PALE:
-        return "already so"
+def _unsightly(
+    photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
+) -> str:
+    """Why a new surface, material, place or colour would not look right on this object, whose
+    outline was `drawn` elsewhere."""
     rests = HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M
     rests = rests or (request.kind == "context" and request.category in PETS)
     on = SUPPORTS if rests else ()
     touched = contact_with(region, request.others, on=on)
-    return looks.objection_to_contact(request.kind, request.category, touched) or looks.objection(
-        request.kind, request.category, found, looks.skin_of(photo, region)
-    )
+    if request.kind in looks.KINDS:
+        problem = looks.objection_to_contact(request.kind, request.category, touched)
+        skin = looks.skin_of(photo, region)
+        return problem or looks.objection(request.kind, request.category, found, skin)
+    thing = covers.seen(request.category, photo, region, drawn, found, touched)
+    problem = covers.objection(request.kind, thing)
+    return problem or ("" if is_new(request.value, photo, region) else "already so")
 
 
 def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:

@@ -1,5 +1,5 @@
-"""Whether a new surface, material, place or colour can look right on an object: measured before it
-is made. Reasons are short and stable, so that a funnel can count them."""
+"""Whether a new place or colour can look right on an object: measured before it is made. Reasons
+are short and stable, so that a funnel can count them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,18 @@ from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures, is_w
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.repertoire import (
     BOXES,
-    KNOWN_BY_PIECES,
     LIVING,
     SLATTED,
     STANCES,
 )
 
-__all__ = ["KINDS", "Skin", "most_dark", "objection", "objection_to_contact", "skin_of"]
+__all__ = ["KINDS", "Skin", "objection", "objection_to_contact", "skin_of"]
 
-KINDS = ("surface", "material", "recolour", "context")
+KINDS = ("recolour", "context")
 UPRIGHT = ("bottle", "cup")
 """What stands on a table: of flat things others hide less."""
-VEHICLES = ("airplane", "boat", "bus", "car", "train", "truck")
-SHAPES_VARY = {"kite", "refrigerator", "suitcase", "teddy bear", "vase"}
-CLOTHS = ("kite", "umbrella")
-"""What is printed anyhow: a new print hides the old one."""
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
-SHORT_HAIRED = ("cow", "elephant", "horse")
-"""Animals on whose dark fur light and shade can be seen."""
 MOST_RISE = 0.4
 """Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 REACH_PX = 8
@@ -89,82 +82,20 @@ def objection(kind: str, category: str, found: Measures, skin: Skin) -> str:
         return "too large"
     if found.pieces > 0.06:
         return "occluded"
-    if _has_to_be_whole(kind, category) and not is_whole(
-        category, found.solidity, found.tallness, alone=kind == "context"
-    ):
+    if kind == "context" and not is_whole(category, found.solidity, found.tallness, alone=True):
         return "occluded"
     if _is_seen_through(kind, category, found):
         return "seen through"
-    to = {
-        "surface": _to_cover,
-        "material": _to_recast,
-        "recolour": _to_recolour,
-        "context": _to_relocate,
-    }
+    to = {"recolour": _to_recolour, "context": _to_relocate}
     return to[kind](category, found, skin)
 
 
 def _is_seen_through(kind: str, category: str, found: Measures) -> bool:
     """Whether what is behind an object shows: slats may go to another place with it, glass may
     not."""
-    if kind in ("context", "surface") and category == "bench":
-        return False
-    if kind == "context" and category == "chair":
+    if kind == "context" and category in ("bench", "chair"):
         return False
     return found.through > SLATTED.get(category, 1.0)
-
-
-def _has_to_be_whole(kind: str, category: str) -> bool:
-    """Whether a piece of a thing does not suit: few are recognised without their own colours."""
-    if kind in ("surface", "material"):
-        return category == "toilet" or category not in KNOWN_BY_PIECES | SHAPES_VARY
-    return kind != "recolour"
-
-
-def _to_cover(category: str, found: Measures, skin: Skin) -> str:
-    living = category in LIVING
-    shaggy = living and category not in SHORT_HAIRED
-    if found.brightness < (0.18 if shaggy else 0.08):
-        return "too dark"
-    windowed = category in VEHICLES
-    if category != "bench" and found.pattern > (0.45 if living else 0.75 if windowed else 0.5):
-        return "patterned already"
-    if found.through > (0.35 if windowed else 0.27):
-        return "outline unclear"
-    if category == "oven" and skin.fit < 0.65:
-        return "outline unclear"  # built in
-    most = 0.6 if category == "parking meter" else 0.35
-    if not windowed and category not in CLOTHS and skin.motley > most:
-        return "many colours"
-    return _to_paint(found, skin)
-
-
-def most_dark(category: str) -> float:
-    """How much of a thing may stay as it is under a surface, because it is far darker than the
-    rest: windows and tyres, legs, gaps between slats."""
-    if category in VEHICLES:
-        return 0.4
-    return 0.3 if category in ("bench", "chair", "fire hydrant") else 0.17
-
-
-def _to_recast(category: str, found: Measures, skin: Skin) -> str:
-    if found.pattern > (0.42 if category in LIVING else 0.5):
-        return "patterned already"
-    if found.lit < 0.16:
-        return "too dark"
-    return _to_paint(found, skin)
-
-
-def _to_paint(found: Measures, skin: Skin) -> str:
-    if found.burnt > 0.35:
-        return "burnt out"
-    if found.blur_px > 2.2:
-        return "blurred"
-    if found.thickness < 0.12:
-        return "too thin"
-    if found.contrast < 0.53 or skin.fit < 0.5 or skin.weak > 0.3:
-        return "outline unclear"
-    return ""
 
 
 def _to_recolour(category: str, found: Measures, skin: Skin) -> str:
@@ -256,12 +187,6 @@ _CRISP = (
 
 def objection_to_contact(kind: str, category: str, found: Contact) -> str:
     """Why an object that touches others doesn't suit a kind of edit."""
-    if kind in ("surface", "material"):
-        if category in IN_BOWLS or category in CLOTHS:
-            return ""
-        animal = category in LIVING and category != "teddy bear"
-        front, most = (0.12, 0.3) if animal else (0.25, 0.6) if category == "chair" else (0.45, 0.8)
-        return "occluded" if found.front > front or found.any > most else ""
     if kind == "recolour":
         return "occluded" if found.front > 0.45 and category not in IN_BOWLS else ""
     if STANCES.get(category) == "lying":

@@ -44,8 +44,10 @@ def _metal(*stops: tuple[float, Colour]) -> Callable[[Body], Floats]:
     def render(body: Body) -> Floats:
         n = body.normal
         sky = np.clip(0.5 - 0.6 * n[..., 1] - 0.25 * n[..., 0], 0, 1)
-        mirrored = 0.5 + 0.5 * np.sin(5.5 * (sky + 0.25 * body.value) - 1.2)
-        bright = 0.62 * body.value + 0.30 * mirrored + 0.75 * body.shine(24) - 0.28 * body.cavity
+        wavy = 0.05 * body.noise(body.size_px * 0.3, 11, 3)
+        mirrored = 0.5 + 0.5 * np.sin(6.2 * (sky + 0.32 * body.value + wavy) - 1.5)
+        bright = 0.55 * body.value + 0.38 * mirrored - 0.30 * body.cavity - 0.02
+        bright = bright + 0.75 * body.shine(24) + 0.12 * body.shine(6)
         return ramp(np.clip(bright, 0, 1.15), *stops)
 
     return render
@@ -71,10 +73,10 @@ def _bronze(body: Body) -> Floats:
 def _marble(body: Body) -> Floats:
     size = body.size_px
     y, x = np.mgrid[: body.value.shape[0], : body.value.shape[1]].astype(np.float32)
-    along = (x * 0.7 + y * 0.5 + body.height * 0.8) / (size * 0.35)
+    along = (x * 0.7 + y * 0.5 + body.height * 0.8) / (size * 0.25)
     along = along + 1.1 * body.noise(size * 0.4, 0, 6)
-    vein = np.exp(-np.abs(np.sin(along)) * 9)
-    vein = 0.5 * vein * np.clip(0.5 + body.noise(size * 0.3, 4), 0.1, 1)
+    vein = np.exp(-np.abs(np.sin(along)) * 8)
+    vein = 0.7 * vein * np.clip(0.6 + body.noise(size * 0.3, 4), 0.15, 1)
     clouded = 1 - 0.07 * np.clip(body.noise(size * 0.25, 2, 5), -1, 1.5)
     stone = floats([0.92, 0.905, 0.88]) * clouded[..., None]
     stone = stone * (1 - vein[..., None]) + floats([0.36, 0.37, 0.40]) * vein[..., None]
@@ -120,14 +122,14 @@ def _wood(body: Body) -> Floats:
     away = np.hypot(
         (y - y.mean()) * 0.9 + wave, body.height * 1.6 + size * 0.25 + 0.25 * (x - x.mean())
     )
-    ring = (away / (size * 0.026)) % 1
+    ring = (away / max(size * 0.032, 6.0)) % 1  # narrower rings would be a grid of pixels
     fibre = cloud(body.value.shape, 40, body.seed + 2, 5, stretch=(6, 0.5))
     timber = ramp(
         ring + 0.14 * fibre,
         (0, (0.64, 0.45, 0.28)),
-        (0.6, (0.58, 0.39, 0.23)),
-        (0.9, (0.47, 0.30, 0.17)),
-        (1.05, (0.63, 0.44, 0.27)),
+        (0.5, (0.58, 0.39, 0.23)),
+        (0.8, (0.46, 0.29, 0.16)),
+        (1.05, (0.64, 0.45, 0.28)),
     )
     lit = 0.20 + 1.05 * body.value - 0.40 * body.cavity
     return np.asarray(timber * lit[..., None] + 0.06 * body.shine(16)[..., None], np.float32)
@@ -189,15 +191,17 @@ def recast(
     tint: Floats,
     seed: int,
     behind: Floats | None = None,
+    roundness: float = 0.8,
 ) -> Floats:
-    """An object's colours as if it were made of a substance; ice needs what is `behind` it."""
+    """An object's colours as if it were made of a substance; ice needs what is `behind` it. A body
+    of full `roundness` bulges as its outline suggests; a box that did would be a pillow."""
     height = inflate(mask)
     light = light_of(photo, mask, chroma=0.025)
     shade = np.clip(light.shade / max(float(light.shade[mask].std()) * 2.2, 0.35), -1, 1)
-    crease = ndi.gaussian_filter(light.detail, 0.7)
-    crease = crease * min(1.0, 0.14 / (crease[mask].std() + 1e-4))  # fur must not become gravel
     size_px = extent_px(mask)
-    relief = ndi.gaussian_filter(height, 1.5) * 0.8 + shade * size_px * 0.026 + crease * 3.4
+    crease = ndi.gaussian_filter(light.detail, float(np.clip(size_px / 330, 0.7, 1.4)))
+    crease = crease * min(1.0, 0.14 / (crease[mask].std() + 1e-4))  # fur must not become gravel
+    relief = ndi.gaussian_filter(height, 1.5) * roundness + shade * size_px * 0.026 + crease * 3.4
     relief = relief + cloud(mask.shape, 7, seed + 8) * 0.10
     n = normals(relief.astype(np.float32))
     lit = np.clip(n @ SUN, 0, 1)
@@ -205,4 +209,5 @@ def recast(
     cavity = np.clip(-crease * 1.6, 0, 1)
     body = Body(n, value, cavity, height, size_px, seed, behind)
     brightness = np.clip(float(np.median(luma(fore)[mask])) / 0.42, 0.6, 1.35) ** 0.5
-    return np.asarray(np.clip(SUBSTANCES[material](body) * tint * brightness, 0, 1), np.float32)
+    light_of_scene = brightness * (0.5 + 0.5 * tint)  # pink marble would be no marble
+    return np.asarray(np.clip(SUBSTANCES[material](body) * light_of_scene, 0, 1), np.float32)

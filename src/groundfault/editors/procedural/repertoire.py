@@ -25,6 +25,7 @@ __all__ = [
     "PLACES",
     "PLUMBED",
     "PROPORTIONS",
+    "ROUND",
     "SLATTED",
     "STANCES",
     "SUPPORTS",
@@ -339,6 +340,14 @@ LIVING = frozenset(
     ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "person", "sheep")
 ) | {"teddy bear", "zebra"}
 """Categories with fur or skin, whose dark parts are no parts of their own."""
+
+ROUND = frozenset(
+    {
+        *("apple", "banana", "bottle", "bowl", "carrot", "cup", "donut", "fire hydrant"),
+        *("hot dog", "orange", "sports ball", "vase"),
+    }
+)
+"""Things that bulge towards their middle, as their outline suggests; others are flat or boxes."""
 
 TURNABLE = frozenset(
     {

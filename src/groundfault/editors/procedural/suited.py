@@ -22,68 +22,72 @@ __all__ = [
     "unsuited",
 ]
 
-_FURRED = ("bear", "cat", "cow", "dog", "elephant", "horse", "sheep")
+_FURRED = ("bear", "bird", "cat", "cow", "dog", "elephant", "horse", "sheep")
 _SEATS = ("bed", "bench", "chair", "couch")
-_CASES = ("mouse", "parking meter", "refrigerator", "sink", "toaster")
-_ROUND = ("cup", "fire hydrant", "toilet", "vase")
-_BAGS = ("backpack", "suitcase", "teddy bear", "tie", "umbrella")
-_VEHICLES = ("airplane", "boat", "bus", "car", "train", "truck")
+_CASES = ("mouse", "parking meter", "refrigerator", "toaster")
+_ROUND = ("bottle", "fire hydrant", "toilet", "vase")
+_BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
+_VEHICLES = ("airplane", "bus", "car", "train")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
+_SPOTS = ("strawberry", "ladybug", "leopard", "giraffe")
+"""Surfaces that leave the relief of what is under them to be seen: of 306 that were judged by eye,
+on things that look right in any, 47 of 52 of these were accepted, and none in zebra's stripes."""
+_STRIPES = ("watermelon", "tiger")
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("giraffe", "zebra")),
-    **dict.fromkeys(_SEATS, ("giraffe", "leopard", "zebra", "strawberry")),
-    **dict.fromkeys(_CASES, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
-    "oven": ("giraffe", "ladybug", "strawberry"),
-    **dict.fromkeys(_ROUND, ("giraffe", "zebra", "ladybug", "leopard", "strawberry")),
-    **dict.fromkeys(_BAGS, ("giraffe", "leopard", "zebra", "strawberry")),
-    **dict.fromkeys(_VEHICLES, ("giraffe", "zebra")),
-    **dict.fromkeys(_BOARDS, ("giraffe", "zebra", "leopard", "ladybug", "strawberry")),
-    **dict.fromkeys(_FRUIT, ("giraffe", "zebra", "leopard", "ladybug")),
+    **dict.fromkeys(_FURRED, ("strawberry", "ladybug", "giraffe", "leopard", *_STRIPES, "zebra")),
+    **dict.fromkeys(_SEATS, (*_SPOTS, "watermelon", "zebra")),
+    **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
+    "oven": ("ladybug", "strawberry", "giraffe", "brick wall"),
+    **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, "zebra")),
+    **dict.fromkeys(_BAGS, (*_SPOTS, "watermelon", "zebra")),
+    **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "leopard", *_STRIPES, "giraffe", "zebra")),
+    **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
+    **dict.fromkeys(_FRUIT, ("ladybug", "leopard", "giraffe", "zebra")),
+    "banana": ("ladybug", "strawberry", "watermelon", "zebra"),
+    "cake": ("giraffe", "leopard", "ladybug"),
 }
-"""Categories that have a body which can carry a surface."""
+"""Categories that have a body which can carry a surface, and the surfaces that suit them, those
+first that look right most often."""
 
 _WITHOUT_BODY = frozenset(
     (
-        *("baseball bat", "baseball glove", "bicycle", "bird", "book", "bottle", "bowl"),
-        *("broccoli", "cake", "carrot", "cell phone", "clock", "dining table", "fork"),
-        *(
-            "hair drier",
-            "handbag",
-            "hot dog",
-            "keyboard",
-            "knife",
-            "laptop",
-            "motorcycle",
-            "person",
-        ),
+        *("baseball bat", "baseball glove", "bicycle", "boat", "book", "bowl", "cup"),
+        *("broccoli", "carrot", "cell phone", "clock", "dining table", "fork"),
+        *("hair drier", "hot dog", "keyboard", "knife", "laptop", "motorcycle", "person"),
         *("pizza", "potted plant", "remote", "salad", "sandwich", "scissors", "skis", "spoon"),
         *("stop sign", "tennis racket", "toothbrush", "traffic light", "tv", "wine glass"),
-        *("giraffe", "microwave", "zebra"),
+        *("giraffe", "microwave", "sink", "truck", "zebra"),
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""
-_ANYWHERE = ("giraffe", "leopard", "zebra", "strawberry")
+_ANYWHERE = (*_SPOTS, "zebra")
 """Surfaces that look right on most things."""
 
 _METALS = ("gold", "bronze", "silver")
-_STATUES = (*_FURRED, "bird", "teddy bear")
+_STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
-    **dict.fromkeys(_STATUES, ("bronze", "marble", "gold", "chocolate")),
-    "elephant": ("bronze", "granite", "gold", "marble"),
-    **dict.fromkeys(("bench", "chair", "couch"), ("marble", "gold", "bronze")),
-    **dict.fromkeys((*_CASES, "microwave", "oven"), ("gold", "bronze", "marble")),
-    **dict.fromkeys(_ROUND, ("gold", "marble", "bronze", "chocolate")),
-    **dict.fromkeys(_BAGS, ("gold", "bronze", "marble", "chocolate")),
-    **dict.fromkeys(_VEHICLES, ("gold", "bronze", "terracotta")),
-    **dict.fromkeys(_FRUIT, ("gold", "bronze", "chocolate", "silver")),
-    **dict.fromkeys(("keyboard", "remote", "stop sign"), _METALS),
-    **dict.fromkeys(("broccoli", "carrot", "sandwich"), _METALS),
+    **dict.fromkeys(_STATUES, ("gold", "chocolate", "bronze", "wood", "marble")),
+    "elephant": ("gold", "bronze", "marble", "chocolate", "granite"),
+    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "chocolate", "marble", "bronze")),
+    **dict.fromkeys(
+        (*_CASES, "microwave", "oven"), ("gold", "wood", "marble", "bronze", "chocolate")
+    ),
+    **dict.fromkeys((*_ROUND, "cup"), ("gold", "chocolate", "marble", "bronze", "wood", "ice")),
+    **dict.fromkeys(_BAGS, ("gold", "wood", "chocolate", "bronze", "marble")),
+    **dict.fromkeys((*_VEHICLES, "truck"), ("gold", "chocolate", "bronze", "wood")),
+    **dict.fromkeys(_FRUIT, ("gold", "chocolate", "bronze", "silver", "marble")),
+    **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "chocolate", "bronze", "silver")),
+    "stop sign": ("gold", "chocolate", "silver", "marble", "bronze"),
+    **dict.fromkeys(("cake", "donut"), ("gold", "bronze", "marble", "silver")),
+    "cell phone": ("gold", "wood", "chocolate", "marble"),
+    **dict.fromkeys(("broccoli", "carrot"), _METALS),
     "bed": (),
     "kite": _METALS,
 }
-"""Granite is for what is grey and rough anyhow; of fur it makes gravel."""
+"""The substances that suit categories, those first that look right most often. Granite is for what
+is grey and rough anyhow; of fur it makes gravel."""
 
 _MANY_COLOURED = frozenset(
     (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 
+from groundfault.editors.procedural.colours import main_share
 from groundfault.editors.procedural.edges import Floats, Mask, disc, floats
 from groundfault.editors.procedural.noise import Shape, cells, cloud, ramp, stripes
 from groundfault.editors.procedural.relief import (
@@ -22,12 +24,14 @@ from groundfault.editors.procedural.relief import (
     wrap,
 )
 
-__all__ = ["PATTERNS", "covered", "dark_share"]
+__all__ = ["PATTERNS", "Cover", "covered", "kept_share"]
 
 MARGIN_PX = 100
 """What a cloth has beyond the picture on each side: it is pulled over the edges."""
 
 
+LEAST_PAINTED, MOST_PAINTED = 0.4, 0.98
+"""The share of a thing in its main colour by which this is its paint, and the rest is not."""
 MOST_DARK = 0.55
 """The share of an object that may be left as it is."""
 
@@ -188,6 +192,13 @@ PATTERNS: dict[str, Callable[[Shape, float, int], Floats]] = {
 """What makes each surface: a flat cloth of a shape for an object of a size, as display values."""
 
 
+class Cover(NamedTuple):
+    """New colours of an object, and how much of each pixel stays as it was."""
+
+    colours: Floats
+    kept: Floats
+
+
 def covered(
     photo: Floats,
     mask: Mask,
@@ -197,11 +208,11 @@ def covered(
     tint: Floats,
     blur: float,
     seed: int,
-    living: bool = True,
-) -> Floats:
-    """An object's colours under another surface. `white` is how bright white is beside it, `tint`
-    the colour of the light, `blur` what the photograph shows of an edge. Of what is not `living`
-    windows, tyres and the like stay as they are."""
+    windows: bool = False,
+) -> Cover:
+    """An object under another surface. `white` is how bright white is beside it, `tint`
+    the colour of the light, `blur` what the photograph shows of an edge. Of what has `windows`
+    these, tyres and the like stay as they are."""
     light = light_of(photo, mask, paint=0.5)
     height = inflate(mask)
     shape = photo.shape[0] + 2 * MARGIN_PX, photo.shape[1] + 2 * MARGIN_PX
@@ -212,26 +223,39 @@ def covered(
     )
     if blur > 0.5:
         flat = cv2.GaussianBlur(flat, (0, 0), blur)
-    shade = light.shade * float(np.clip(0.40 / (light.shade[mask].std() + 1e-3), 1.15, 2.2))
+    shade = light.shade * float(np.clip(0.40 / (light.shade[mask].std() + 1e-3), 0.7, 2.2))
     detail = light.detail * float(np.clip(0.13 / (light.detail[mask].std() + 1e-3), 1.1, 3.0))
-    lit = shade + detail + form_light(light, mask, height)
+    lit = _below(shade + form_light(light, mask, height), 0.3, 0.7) + detail
     bright = _bearable(photo, mask, white)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
-    covered_ = film(new + _shine(light)[..., None] * bright)
+    covered_ = film(new + _shine(photo, light)[..., None] * bright)
     kept = _dark_features(photo, extent_px(mask))
-    if not living:
-        kept = np.maximum(kept, _dark_parts(photo, mask))
-    kept = kept[..., None]
-    return floats(covered_ * (1 - kept) + photo * kept)
+    if windows:
+        kept = np.maximum(kept, _unpainted(photo, mask))
+    return Cover(floats(covered_), floats(kept))
 
 
 def _dark_features(photo: Floats, size_px: float) -> Floats:
     """How much each pixel belongs to a small dark feature, as eyes, noses and gaps are: without
     them nobody recognises what is under the surface."""
-    grey = cv2.GaussianBlur(floats(luma(photo)), (0, 0), 0.8)
+    smooth = cv2.GaussianBlur(floats(photo), (0, 0), 0.8)
+    grey, lab = floats(luma(smooth)), cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB)
     around_ = cv2.morphologyEx(grey, cv2.MORPH_CLOSE, disc(max(int(0.035 * size_px), 2)))
     deep = np.clip((around_ - grey - 0.14) / 0.12, 0, 1) * np.clip((0.30 - grey) / 0.12, 0, 1)
+    deep = deep * np.clip((20 - np.hypot(lab[..., 1], lab[..., 2])) / 8, 0, 1)  # but no brown spots
     return floats(cv2.GaussianBlur(floats(deep), (0, 0), 0.7))
+
+
+def _unpainted(photo: Floats, mask: Mask) -> Floats:
+    """How much each pixel belongs to glass, rubber and the like: what has another hue than the
+    paint where most is painted in one colour, else what is far darker than the rest."""
+    share = main_share(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB), mask)
+    painted = float(share[mask].mean())
+    if not MOST_PAINTED > painted > LEAST_PAINTED:
+        return _dark_parts(photo, mask)
+    size = max(int(0.008 * extent_px(mask)), 1)
+    whole = cv2.morphologyEx(share, cv2.MORPH_CLOSE, disc(2 * size))  # lettering is painted over
+    return floats(1 - cv2.morphologyEx(whole, cv2.MORPH_OPEN, disc(size)))
 
 
 def _dark_parts(photo: Floats, mask: Mask) -> Floats:
@@ -247,9 +271,9 @@ def _dark_parts(photo: Floats, mask: Mask) -> Floats:
     return floats(cv2.GaussianBlur(floats(dark), (0, 0), 0.7))
 
 
-def dark_share(photo: Floats, mask: Mask) -> float:
-    """The share of an object that stays as it is, because it is far darker than the rest."""
-    return float(_dark_parts(photo, mask)[mask].mean())
+def kept_share(photo: Floats, mask: Mask) -> float:
+    """The share of an object that stays as it is: glass, rubber, gaps."""
+    return float(_unpainted(photo, mask)[mask].mean())
 
 
 def _bearable(photo: Floats, mask: Mask, white: float) -> float:
@@ -259,6 +283,18 @@ def _bearable(photo: Floats, mask: Mask, white: float) -> float:
     return float(np.clip(np.sqrt(white * own), 0.5 * white, 1.15 * white))
 
 
-def _shine(light: Light) -> Floats:
-    """What is far brighter than the rest is a reflection and lies over every paint."""
-    return np.asarray(0.5 * np.clip(light.shade + light.detail - 0.9, 0, 1))
+def _below(light: Floats, knee: float, most: float) -> Floats:
+    """Logarithms of light that bend above a knee and stay below a maximum: a white label must not
+    glow through the new surface."""
+    over = np.maximum(light - knee, 0)
+    room = most - knee
+    return np.asarray(np.minimum(light, knee) + room * np.tanh(over / room))
+
+
+def _shine(photo: Floats, light: Light) -> Floats:
+    """What is small, white and far brighter than the rest is a reflection and lies over every
+    paint."""
+    grey = floats(luma(photo))
+    small = grey - cv2.morphologyEx(grey, cv2.MORPH_OPEN, disc(6))
+    white = np.clip((grey - 0.8) / 0.15, 0, 1) * np.clip((small - 0.1) / 0.2, 0, 1)
+    return np.asarray(0.5 * white * np.clip(light.shade + light.detail - 0.7, 0, 1))

@@ -1,0 +1,88 @@
+"""Which of the values that suit a category suit a picture, too: the best first."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.choices import chosen_places
+from groundfault.editors.procedural.colours import distinct_colours
+from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.relief import greyness, is_toned
+from groundfault.editors.procedural.suited import suited_values
+
+__all__ = ["COLOURLESS", "fitting_values", "is_new", "novelty"]
+
+COLOURLESS = frozenset(
+    {
+        "zebra",
+        "cow",
+        "dalmatian",
+        "chessboard",
+        "marble",
+        "granite",
+        "silver",
+        "ice",
+        "black",
+        "white",
+    }
+)
+"""What can be told in a black-and-white photograph."""
+PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
+    "zebra": ((25, 0, 0), (75, 0, 5)),
+    "tiger": ((55, 25, 40), (25, 3, 5)),
+    "giraffe": ((38, 18, 22), (72, 4, 22)),
+    "leopard": ((62, 12, 36), (25, 5, 8)),
+    "cow": ((25, 0, 0), (80, 0, 0)),
+    "dalmatian": ((25, 0, 0), (80, 0, 0)),
+    "ladybug": ((38, 52, 38),),
+    "watermelon": ((32, -20, 20), (58, -22, 28)),
+    "strawberry": ((40, 55, 40),),
+    "bee": ((65, 12, 60), (15, 0, 2)),
+    "brick wall": ((42, 28, 22),),
+    "chessboard": ((68, 8, 28), (18, 8, 10)),
+    "bronze": ((38, 14, 28), (55, 12, 32)),
+    "gold": ((60, 14, 52), (75, 8, 45)),
+    "silver": ((55, 0, 0), (75, 0, 0)),
+    "marble": ((65, 0, 2), (82, 0, 3)),
+    "granite": ((45, 0, 1),),
+    "terracotta": ((45, 28, 26),),
+    "wood": ((48, 14, 28),),
+    "chocolate": ((22, 14, 14),),
+    "ice": ((70, -6, -8),),
+}
+"""The main colours of surfaces and substances, in Lab."""
+LIGHTNESS = 0.5
+"""What lightness weighs beside hue: light and shade change it anyhow."""
+LEAST_NEW = 18.0
+"""The least `novelty`: what an object looks like already is no counterfactual."""
+
+
+def novelty(value: str, photo: Floats, mask: Mask) -> float:
+    """How far an object's colours are from those of a surface or substance, in Lab: the mean
+    distance to the nearest of them."""
+    lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[mask][::7]
+    weights = floats([LIGHTNESS, 1, 1])
+    away = [np.linalg.norm((lab - floats(c)) * weights, axis=1) for c in PALETTES[value]]
+    return float(np.min(away, axis=0).mean())
+
+
+def is_new(value: str, photo: Floats, mask: Mask) -> bool:
+    """Whether an object looks clearly different from a surface or substance."""
+    return novelty(value, photo, mask) >= LEAST_NEW
+
+
+def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
+    """The values of a request for this object in this photograph, the best first; "" alone for
+    kinds without values."""
+    values = suited_values(kind, category)
+    if kind == "recolour":
+        distinct = distinct_colours(photo, mask)
+        return tuple(value for value in values if value in distinct)
+    if kind == "context":
+        return chosen_places(photo, mask, category)
+    if kind not in ("surface", "material"):
+        return values
+    if greyness(photo) > 0.6 or is_toned(photo):
+        values = tuple(value for value in values if value in COLOURLESS)
+    return tuple(value for value in values if is_new(value, photo, mask))

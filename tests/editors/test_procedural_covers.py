@@ -1,0 +1,140 @@
+"""Surfaces and substances of the procedural editor: whose outline they follow, which of them fit an
+object, and which objects they are kept from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from groundfault.editors.procedural import ProceduralEditor
+from groundfault.editors.procedural.covers import MOST_DOUBT, Thing, doubt, objection, shade_of
+from groundfault.editors.procedural.edges import grown
+from groundfault.editors.procedural.fitness import measure
+from groundfault.editors.procedural.fitting import fitting_values, novelty
+from groundfault.editors.procedural.looks import skin_of
+from groundfault.editors.procedural.materials import recast
+from groundfault.editors.procedural.occlusion import Contact
+from groundfault.editors.procedural.outlines import followed
+from groundfault.editors.procedural.suited import suited_values
+from groundfault.interfaces import Edited, EditRequest, NotEdited
+
+SIZE = (200, 260)
+
+
+Colour = tuple[float, float, float]
+
+
+def picture(
+    colour: Colour = (0.55, 0.54, 0.52), wall: Colour = (0.12, 0.25, 0.16)
+) -> tuple[Any, Any]:
+    """A round body before a plain wall, as shares of white, and its mask."""
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    mask = np.hypot(y - 100, x - 130) < 60
+    light = 1 - 0.25 * (x - 130) / 60
+    photo = np.where(mask[..., None], light[..., None] * np.float32(colour), np.float32(wall))
+    if len(set(wall)) > 1:  # else it is a photograph without colours
+        photo[:30], photo[-30:] = np.float32([0.2, 0.2, 0.6]), np.float32([0.6, 0.35, 0.1])
+    noise = np.random.default_rng(0).normal(0, 0.01, (*SIZE, 1))
+    return np.clip(photo + noise, 0, 1).astype(np.float32), mask
+
+
+def iou(one: Any, other: Any) -> float:
+    return float((one & other).sum() / (one | other).sum())
+
+
+def thing(category: str = "bear", **changes: Any) -> Thing:
+    photo, mask = picture()
+    found = Thing(
+        category,
+        measure(photo, mask),
+        skin_of(photo, mask),
+        Contact(0.0, 0.0, 0.0, 0.0),
+        drift=0.02,
+        shade=shade_of(photo, mask),
+    )
+    return found._replace(**changes)
+
+
+@pytest.mark.parametrize("shift", [(0, 5), (-4, -3)])
+def test_an_outline_moves_to_the_edge_of_what_is_seen(shift: tuple[int, int]) -> None:
+    photo, mask = picture()
+    drawn = np.roll(mask, shift, (0, 1))
+    assert iou(followed(photo, drawn), mask) > 0.97 > iou(drawn, mask)
+
+
+def test_an_outline_stays_where_nothing_is_seen() -> None:
+    _, mask = picture()
+    plain = np.full((*SIZE, 3), 0.5, np.float32)
+    assert iou(followed(plain, mask), mask) > 0.95
+
+
+def test_what_ends_just_before_the_border_goes_up_to_it() -> None:
+    photo, mask = picture()
+    moved = np.roll(photo, -75, 1), np.roll(mask, -75, 1)
+    moved[1][:, 130:] = False
+    drawn = moved[1].copy()
+    drawn[:, :4] = False
+    found = followed(moved[0], drawn)
+    assert found[100, 0] and not found[2, 0]
+    inside = followed(photo, mask)
+    assert not (inside & ~grown(mask, 8)).any()
+
+
+def test_what_a_thing_looks_like_already_does_not_fit() -> None:
+    red, mask = picture((0.75, 0.08, 0.06))
+    grey, _ = picture()
+    assert novelty("ladybug", red, mask) < 18 < novelty("ladybug", grey, mask)
+    assert "ladybug" not in fitting_values("surface", red, mask, "suitcase")
+    assert fitting_values("surface", grey, mask, "suitcase")[:2] == ("strawberry", "ladybug")
+    brown, _ = picture((0.30, 0.18, 0.13))
+    assert "chocolate" not in fitting_values("material", brown, mask, "bear")
+    assert set(fitting_values("material", brown, mask, "bear")) < set(
+        suited_values("material", "bear")
+    )
+    asked = EditRequest(instruction="", kind="surface", value="ladybug", category="suitcase")
+    image = (red * 255).astype(np.uint8)
+    found = ProceduralEditor().perform(image, mask, asked)
+    assert isinstance(found, NotEdited) and found.reason == "already so"
+
+
+def test_only_what_needs_no_colour_fits_a_black_and_white_photograph() -> None:
+    photo, mask = picture((0.5, 0.5, 0.5), wall=(0.2, 0.2, 0.2))
+    assert set(fitting_values("surface", photo, mask, "suitcase")) <= {"zebra"}
+    assert fitting_values("erase", photo, mask, "suitcase") == ("",)
+
+
+def test_doubt_grows_with_what_eyes_reject() -> None:
+    plain = thing()
+    assert doubt(plain) < MOST_DOUBT["material"] and objection("material", plain) == ""
+    assert doubt(thing(drift=0.15)) > doubt(plain) + 2
+    assert doubt(thing("orange")) > doubt(plain) and doubt(thing("oven")) > doubt(plain)
+    beside = Contact(any=0.5, front=0.0, low=0.0, people=0.0)
+    assert doubt(thing("chair", touched=beside)) > doubt(thing("chair")) + 1
+    assert objection("material", thing("oven", drift=0.15, touched=beside)) == "doubtful"
+
+
+def test_vehicles_that_others_hide_are_left_alone() -> None:
+    beside = Contact(any=0.2, front=0.0, low=0.0, people=0.0)
+    for kind in ("surface", "material"):
+        assert objection(kind, thing("bus", touched=beside)) == "touches others"
+        assert objection(kind, thing("bus")) != "touches others"
+
+
+def test_paint_is_covered_and_glass_is_not() -> None:
+    photo, mask = picture((0.1, 0.25, 0.75))
+    photo[80:120, 110:150] = (0.45, 0.47, 0.46)  # neither dark nor of the paint's hue
+    image = (photo * 255).astype(np.uint8)
+    asked = EditRequest(instruction="", kind="surface", value="strawberry", category="car")
+    found = ProceduralEditor(filters=False).perform(image, mask, asked)
+    assert isinstance(found, Edited)
+    apart = np.abs(found.image.astype(int) - image).mean(-1)
+    assert apart[90:110, 120:140].mean() < 4 < 30 < apart[50:70, 120:140].mean()
+
+
+def test_metal_has_more_contrast_than_the_matt_thing_it_is_made_of() -> None:
+    photo, mask = picture()
+    gold = recast(photo, photo, mask, "gold", tint=np.ones(3, np.float32), seed=0)
+    assert gold[mask].mean(1).std() > 1.5 * photo[mask].mean(1).std()
+    assert (gold[mask].mean(0)[:2] > gold[mask].mean(0)[2] + 0.15).all()
