@@ -102,8 +102,10 @@ def doubt(thing: Thing) -> float:
 
 def objection(kind: str, thing: Thing) -> str:
     """Why an object doesn't suit a new surface or substance; "" where it does."""
-    problem = _impossible(thing) or (_to_cover(thing) if kind == "surface" else "")
-    doubtful = doubt(thing)
+    problem = _impossible(thing)
+    if problem:
+        return problem
+    problem, doubtful = _to_cover(thing) if kind == "surface" else "", doubt(thing)
     if problem and not (problem in OVERRULED and doubtful < LITTLE_DOUBT):
         return problem
     return "doubtful" if doubtful > MOST_DOUBT[kind] else ""
@@ -116,7 +118,7 @@ def _impossible(thing: Thing) -> str:
     if found.share > LARGEST_SHARE:
         return "too large"
     if found.pieces > 0.06:
-        return "in pieces"
+        return "occluded"
     if found.lit < 0.16 or (shaggy and found.brightness < 0.18):
         return "too dark"
     if found.burnt > 0.35:

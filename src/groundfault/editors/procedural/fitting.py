@@ -54,7 +54,7 @@ PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
 """The main colours of surfaces and substances, in Lab."""
 LIGHTNESS = 0.5
 """What lightness weighs beside hue: light and shade change it anyhow."""
-LEAST_NEW = 18.0
+LEAST_NEW = 20.0
 """The least `novelty`: what an object looks like already is no counterfactual."""
 
 
