@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProceduralEditor"]
 
-EDGE_PX = 10
+EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
 SMALL_HOLE = 0.01

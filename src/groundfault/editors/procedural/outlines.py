@@ -17,7 +17,9 @@ __all__ = ["followed"]
 STEP_PX = 2.0
 """How far apart an outline's points are."""
 MOST_PX = 8
-"""Farther a point of an outline never moves."""
+"""Farther inwards a point of an outline never moves."""
+MOST_OUT_PX = 5
+"""And outwards: builds promise that nothing farther from a mask changes than some pixels."""
 BEND = 0.35
 """What it costs that neighbouring points move differently, per squared pixel."""
 FAR = 0.25
@@ -113,6 +115,7 @@ def _shifts(lab: Floats, path: _Path, reach: int, depth: Floats) -> Floats:
     thick = _at(room, path.points)  # legs and poles must not vanish
     inwards = -np.arange(-reach, reach + 1)[None]
     cost = cost + 1e3 * (inwards > np.maximum(0.4 * thick, 1)[:, None])
+    cost = cost + 1e3 * (inwards < -MOST_OUT_PX)
     return _round(floats(_cheapest(cost) - reach), 1.0)
 
 
