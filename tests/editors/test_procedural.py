@@ -20,12 +20,11 @@ from groundfault.editors.procedural.colours import distinct_colours
 from groundfault.editors.procedural.donors import Donor, ListedDonors, is_clear, read_list
 from groundfault.editors.procedural.edges import core, grown
 from groundfault.editors.procedural.editor import EDGE_PX
-from groundfault.editors.procedural.filling import shadow_of
-from groundfault.editors.procedural.fills import doubt, is_patchy, measure_fill
 from groundfault.editors.procedural.grounds import is_collage
 from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relocation import view_of
+from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.suited import suited_values
 from groundfault.errors import DataError
 from groundfault.interfaces import (
@@ -525,25 +524,6 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_fill_is_doubted_that_is_foreign_large_or_seen() -> None:
-    image, mask = photograph()
-    photo = (image / 255).astype(np.float32)
-    meadow = np.where(mask[..., None], photo[150:151, 20:21], photo)
-    pink = np.where(mask[..., None], np.float32([0.9, 0.1, 0.8]), photo)
-    plain, odd = measure_fill(meadow, mask), measure_fill(pink, mask)
-    assert odd.foreign > plain.foreign + 20
-    assert doubt(odd, 5.0, "bear") > doubt(plain, 5.0, "bear")
-    assert doubt(plain, 5.0, "cup") > doubt(plain, 5.0, "bear")
-    half = mask.copy()
-    half[:, 96:] = False
-    hidden = measure_fill(meadow, mask, half)
-    assert hidden.share == pytest.approx((mask & ~half).mean())
-    assert doubt(hidden, 5.0, "bear") < doubt(plain, 5.0, "bear")
-    assert measure_fill(meadow, mask, mask).share == 0
-    grainy = np.where(mask[..., None], np.roll(photo, 100, 1), photo)
-    assert is_patchy(plain) and is_patchy(odd) and not is_patchy(measure_fill(grainy, mask))
 
 
 def test_what_stands_before_an_erased_thing_stays() -> None:

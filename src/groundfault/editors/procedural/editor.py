@@ -26,10 +26,11 @@ from groundfault.editors.procedural.edges import (
     snap,
     steadied,
 )
-from groundfault.editors.procedural.filling import fill, shadow_of
+from groundfault.editors.procedural.filling import fill
 from groundfault.editors.procedural.fills import (
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
+    MOST_FOREIGN,
     doubt,
     is_patchy,
     measure_fill,
@@ -71,6 +72,7 @@ from groundfault.editors.procedural.repertoire import (
     TABLEWARE_M,
     TURNABLE,
 )
+from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.suited import unsuited
 from groundfault.editors.procedural.transplants import best_donor, cutting_of, mask_at, pasted
 from groundfault.interfaces import Edited, EditRequest, NotEdited
@@ -155,9 +157,9 @@ class ProceduralEditor:
         if request.kind in seen:
             return _unsightly(photo, region, request, found, drawn)
         problem = fitness.objection(request.kind, request.category, found)
-        if problem or small:
+        if problem or small or self.migan:
             return problem
-        return fitness.objection_to_fill(request.kind, found, bool(self.migan))
+        return fitness.objection_to_patches(request.kind, found)
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -264,7 +266,7 @@ class ProceduralEditor:
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company)
-        if self._is_badly_filled(request, photo, filled, region, hole):
+        if self._is_badly_filled(request, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
@@ -287,7 +289,6 @@ class ProceduralEditor:
     def _is_badly_filled(
         self,
         request: EditRequest,
-        photo: Floats,
         filled: Floats,
         region: Mask,
         hole: Mask,
@@ -296,14 +297,13 @@ class ProceduralEditor:
         """Whether what is seen of a filled hole would be noticed."""
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
-        if fitness.is_strange(photo, filled, hole if hidden is None else hole & ~hidden):
-            return True
         found = measure_fill(filled, hole, hidden)
-        if not self.migan and is_patchy(found):
+        if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
             return True
+        company = company_of(region, request.category, request.others)
+        troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        sides = fitness.sides_of(photo, region)
-        return doubt(found, sides, request.category) > most[request.kind]
+        return doubt(found, float(region.mean()), troubles) > most[request.kind]
 
     # ---- other things, other places
 
@@ -321,7 +321,7 @@ class ProceduralEditor:
         company = company_of(region, request.category, request.others)
         clean, hole = self._filled(photo, region, request, company)
         picture, mask, touched = pasted(clean, cutting, place)
-        if self._is_badly_filled(request, photo, clean, region, hole, mask):
+        if self._is_badly_filled(request, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
@@ -370,7 +370,7 @@ class ProceduralEditor:
         front = _in_front(place, company)
         own = cutting_of(photo, region, company.blocked)
         picture, mask, touched = pasted(clean, own, place, harmonise=0, front=front)
-        if self._is_badly_filled(request, photo, clean, region, hole, mask):
+        if self._is_badly_filled(request, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
 
@@ -462,7 +462,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "fixed in its place"
     if request.kind == "replace" and not request.value and request.category in PLUMBED:
         return "fixed in its place"
-    if request.kind == "erase" and request.category in LEAVING_TRACES:
+    if request.kind == "erase" and request.category in PLUMBED:
         return TRACES
     return ""
 

@@ -30,12 +30,10 @@ from groundfault.editors.procedural.repertoire import (
 __all__ = [
     "Measures",
     "can_be_cut_out",
-    "is_strange",
     "is_whole",
     "measure",
     "objection",
-    "objection_to_fill",
-    "sides_of",
+    "objection_to_patches",
     "solidity_of",
     "tallness_of",
 ]
@@ -43,19 +41,9 @@ __all__ = [
 SMALLEST_PX = 400
 BORDER_PX = 5
 LOOSER = 1.3
-BANDS = 14
-"""Into which the surroundings are cut, from top to bottom."""
 LARGEST_SHARE = 0.6
-STRANGE_SHARE = 2e-4
-"""Colours with less than this share of a hole's surroundings are foreign to them."""
-MOST_UNCERTAIN = {"erase": -1.1, "move": -0.2}
-"""How large and unpredictable a hole may be that a network fills: the logarithm of its share of the
-picture, and its surroundings' deviation from bands. What moves hides some of its own."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
 """How different the surroundings may be that patches continue, left from right and altogether."""
-MOST_STRANGE = 0.025
-"""The share of a filled hole that may have foreign colours: where MI-GAN invents things it has more
-(13 of 29 bad fills, 2 of 29 good ones, looked at by eye)."""
 
 
 class Measures(NamedTuple):
@@ -80,9 +68,6 @@ class Measures(NamedTuple):
     """How busy the surroundings are: the mean step of colour between neighbours."""
     mixture: float
     """How much the surroundings differ among themselves at a distance."""
-    bands: float
-    """How much the surroundings differ from bands, each of one colour that changes evenly from left
-    to right."""
     sides: float
     """How much the colours left and right of it differ, row by row."""
     pattern: float
@@ -127,7 +112,6 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         contrast=_contrast(lab, mask),
         unrest=_unrest(lab, ring),
         mixture=_mixture(lab, ring),
-        bands=_bands(lab, mask) if to_fill else 0.0,
         sides=_sides(lab, mask) if to_fill else 0.0,
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
@@ -197,25 +181,6 @@ def _mixture(lab: Floats, ring: Mask) -> float:
     return float(np.linalg.norm(smooth[ring].std(0)))
 
 
-def _bands(lab: Floats, mask: Mask) -> float:
-    """What is left of the surroundings' smooth colours after a straight line per band."""
-    hole = grown(mask, 6)
-    ring = grown(hole, max(int(0.2 * extent_px(mask)), 12)) & ~hole
-    rows, columns = np.nonzero(ring)
-    if rows.size < 50:
-        return 50.0
-    values = cv2.GaussianBlur(lab, (0, 0), 3)[ring]
-    band = (rows - rows[0]) * BANDS // (int(np.ptp(rows)) + 1)
-    x = floats((columns - columns.mean()) / max(int(np.ptp(columns)), 1))
-    left = np.zeros_like(values)
-    for number in range(BANDS):
-        here = band == number
-        if here.sum() > 5:
-            line = np.stack([np.ones(int(here.sum()), np.float32), x[here]], 1)
-            left[here] = values[here] - line @ np.linalg.lstsq(line, values[here], rcond=None)[0]
-    return float(np.sqrt((left**2).sum(1).mean()))
-
-
 def _sides(lab: Floats, mask: Mask) -> float:
     """The mean colour distance between what is left and right of an object in the same row."""
     apart = []
@@ -228,24 +193,6 @@ def _sides(lab: Floats, mask: Mask) -> float:
         if len(left) > 3 and len(right) > 3:
             apart.append(float(np.linalg.norm(left.mean(0) - right.mean(0))))
     return float(np.mean(apart)) if apart else 50.0
-
-
-def sides_of(photo: Floats, mask: Mask) -> float:
-    """How much the colours left and right of an object differ, row by row."""
-    return _sides(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), mask)
-
-
-def is_strange(photo: Floats, filled: Floats, hole: Mask) -> bool:
-    """Whether a filled hole has colours that its surroundings have not: something was invented."""
-    ring = grown(hole, max(int(0.25 * np.sqrt(int(hole.sum()))), 8)) & ~hole
-    if not ring.any() or not hole.any():
-        return False
-    lab = cv2.cvtColor(floats(np.where(hole[..., None], filled, photo)), cv2.COLOR_RGB2LAB)
-    bins = np.clip((lab / 10 + floats([0, 12, 12])).astype(int), 0, 24)
-    counts = np.zeros((25, 25, 25), np.float32)
-    np.add.at(counts, tuple(bins[ring].T), 1)
-    usual = ndi.uniform_filter(counts, 3, mode="constant") / counts.sum()
-    return bool((usual[tuple(bins[hole].T)] < STRANGE_SHARE).mean() > MOST_STRANGE)
 
 
 def _pattern(photo: Floats, inner: Mask) -> float:
@@ -350,7 +297,7 @@ def _general(found: Measures) -> str:
 
 
 def _to_erase(found: Measures) -> str:
-    if found.share > 0.16:
+    if found.share > 0.2:
         return "too large"
     if found.cut > 0.15:
         return "cut off"
@@ -376,14 +323,11 @@ def _to_replace(found: Measures) -> str:
     return ""
 
 
-def objection_to_fill(kind: str, found: Measures, by_network: bool) -> str:
-    """Why a hole can't be filled: the larger it is, the plainer its surroundings must be for a
-    network; patches continue one ground, not several."""
-    if kind not in MOST_UNCERTAIN:
+def objection_to_patches(kind: str, found: Measures) -> str:
+    """Why patches can't fill a hole: they continue one ground, not several."""
+    if kind not in ("erase", "move"):
         return ""
-    uncertain = float(np.log(max(found.share, 1e-4))) + found.bands / 7
-    patched = found.sides > MOST_APART or found.mixture > MOST_MIXED
-    busy = uncertain > MOST_UNCERTAIN[kind] if by_network else patched
+    busy = found.sides > MOST_APART or found.mixture > MOST_MIXED
     return "surroundings too busy" if busy else ""
 
 

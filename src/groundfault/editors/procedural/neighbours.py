@@ -11,7 +11,7 @@ import numpy as np
 from groundfault.editors.procedural.edges import Mask, box_of, grown
 from groundfault.interfaces import Neighbour
 
-__all__ = ["Company", "company_of", "foot_of", "objection"]
+__all__ = ["Company", "company_of", "foot_of", "objection", "troubles"]
 
 TOUCH_PX = 8
 """Things nearer than this touch each other, as far as drawn outlines can tell."""
@@ -27,6 +27,8 @@ MOST_HIDDEN = {"erase": 0.4, "replace": 0.12, "add": 0.2, "move": 0.2}
 edit."""
 MOST_HELD = {"erase": 0.12, "replace": 0.2, "add": 0.15, "move": 0.15}
 """How much of them people may have: hands that held it stay behind."""
+MOST_ALIKE = 0.1
+"""How much of them others of its own category may have, of which a piece would be drawn anew."""
 
 
 class Company(NamedTuple):
@@ -106,15 +108,25 @@ def objection(kind: str, company: Company) -> str:
     """Why an object is too close to others for a kind of edit; "" where it is not."""
     if company.hidden > MOST_HIDDEN.get(kind, 1.0):
         return "occluded"
-    if company.held > MOST_HELD.get(kind, 1.0):
+    if kind != "erase" and company.held > MOST_HELD.get(kind, 1.0):
         return "held"
     if company.touching > MOST_TOUCHING.get(kind, 1.0):
         return "touches others"
-    if kind in ("erase", "replace") and company.alike > 0.1:
-        return "touches others"
-    if kind == "erase" and 0.05 < company.inside < 0.5:
+    if kind == "replace" and company.alike > MOST_ALIKE:
         return "touches others"
     return ""
+
+
+def troubles(company: Company) -> int:
+    """How many of those things are the case that are often seen after an object was erased: who
+    held it stays, another of its kind is continued, it lay partly within something."""
+    return sum(
+        (
+            company.held > MOST_HELD["erase"],
+            company.alike > MOST_ALIKE,
+            0.05 < company.inside < 0.5,
+        )
+    )
 
 
 def foot_of(mask: Mask) -> int:

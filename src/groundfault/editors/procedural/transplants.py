@@ -21,7 +21,6 @@ from groundfault.editors.procedural.edges import (
     matte,
     snap,
 )
-from groundfault.editors.procedural.filling import shadow_of
 from groundfault.editors.procedural.fitness import (
     SMALLEST_PX,
     can_be_cut_out,
@@ -33,6 +32,7 @@ from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.relocation import shadowed
 from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M
+from groundfault.editors.procedural.shadows import shadow_of
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "mask_at", "pasted"]
 

@@ -1,0 +1,73 @@
+"""An object's shadow on the ground: it goes with the object, and comes along with it."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, core, grown
+
+__all__ = ["shadow_of"]
+
+
+def shadow_of(photo: Floats, mask: Mask) -> Mask:
+    """What is darker than its neighbourhood beside the lower half of an object and of a similar
+    hue: its shadow, which goes with it. Empty where it would be too much to be one."""
+    rows, columns = box_of(mask)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    reach = max(int(0.22 * max(tall, wide)), 6)
+    near = grown(mask, 4)
+    zone = grown(mask, reach) & ~near
+    zone[: rows.start + int(0.55 * tall)] = False
+    lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
+    if zone.sum() < 50:
+        return np.zeros_like(mask)
+    usual = np.median(lab[grown(mask, 2 * reach) & ~near & _rows_of(zone)], 0)
+    smooth = cv2.GaussianBlur(lab, (0, 0), 1.5)
+    dark: Mask = smooth[..., 0] < usual[0] - max(6.0, 0.13 * usual[0])
+    found = zone & dark & _of_hue(smooth, usual)
+    labels = cv2.connectedComponents((found | near).astype(np.uint8))[1]
+    kept: Mask = found & (labels == labels[mask][0])
+    if kept.sum() > 0.6 * zone.sum():
+        return np.zeros_like(mask)
+    if kept.any():
+        kept = kept | _cast(kept, smooth, usual, mask)
+    return np.asarray(grown(kept, 4) & ~mask) if kept.any() else kept
+
+
+def _of_hue(lab: Floats, usual: Floats) -> Mask:
+    """What has the hue of a usual colour, also where that is darker and so less coloured."""
+    darker = np.clip(lab[..., 0] / max(float(usual[0]), 1.0), 0, 1)
+    apart = [
+        np.hypot(lab[..., 1] - share * usual[1], lab[..., 2] - share * usual[2])
+        for share in (1.0, darker)
+    ]
+    return np.asarray(np.minimum(*apart) < 16)
+
+
+def _cast(begun: Mask, lab: Floats, usual: Floats, mask: Mask) -> Mask:
+    """Where a shadow goes on beyond an object's surroundings: as dark, connected, low, and not
+    larger than the object. Empty otherwise."""
+    rows, columns = box_of(mask)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    reach = max(tall, wide)
+    box = (
+        slice(rows.start + int(0.7 * tall), rows.stop + reach // 2),
+        slice(max(columns.start - reach, 0), columns.stop + reach),
+    )
+    dark = lab[..., 0] < min(float(np.median(lab[..., 0][begun])) + 8, 0.8 * usual[0])
+    dark &= _of_hue(lab, usual)
+    found = np.zeros_like(mask)
+    found[box] = dark[box] & ~mask[box]
+    labels = cv2.connectedComponents((found | begun).astype(np.uint8))[1]
+    found &= np.isin(labels, np.unique(labels[begun]))
+    limits = np.zeros_like(mask)
+    limits[box] = True
+    edge = limits & ~core(limits, 2)
+    if found.sum() > 0.8 * mask.sum() or (found & edge).sum() > 0.1 * reach:
+        return np.zeros_like(mask)
+    return found
+
+
+def _rows_of(mask: Mask) -> Mask:
+    return np.repeat(np.asarray(mask.any(1)).reshape(-1, 1), mask.shape[1], 1)

@@ -1,0 +1,95 @@
+"""Holes that were filled: what is strange in them, and how much a careful eye would doubt them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from groundfault.editors.procedural.edges import Floats, Mask
+from groundfault.editors.procedural.filling import fill
+from groundfault.editors.procedural.fills import MOST_FOREIGN, doubt, is_patchy, measure_fill
+from groundfault.editors.procedural.neighbours import company_of, troubles
+from groundfault.editors.procedural.strangeness import invented, strangeness
+from groundfault.interfaces import Neighbour
+
+SIZE = (160, 220)
+PINK = np.float32([0.9, 0.1, 0.8])
+
+
+def meadow(seed: int = 0) -> Floats:
+    noise = np.random.default_rng(seed).normal(0, 0.03, (*SIZE, 1))
+    return np.clip(np.float32([0.35, 0.5, 0.25]) + noise, 0, 1).astype(np.float32)
+
+
+def box(rows: slice, columns: slice) -> Mask:
+    found = np.zeros(SIZE, bool)
+    found[rows, columns] = True
+    return found
+
+
+HOLE = box(slice(40, 120), slice(60, 150))
+BLOT = box(slice(70, 85), slice(95, 112))
+
+
+def with_blot(where: Mask) -> Floats:
+    return np.where(where[..., None], PINK, meadow()).astype(np.float32)
+
+
+def test_a_small_thing_in_a_fill_is_taken_for_an_invention() -> None:
+    found = invented(with_blot(BLOT), HOLE)
+    assert (found & BLOT).sum() > 0.95 * BLOT.sum()
+    assert found.sum() < 4 * BLOT.sum()
+    assert not (found & ~HOLE).any()
+    assert not invented(meadow(), HOLE).any()
+
+
+def test_what_is_around_a_hole_too_is_not_strange() -> None:
+    photo = with_blot(BLOT | box(slice(20, 36), slice(95, 112)))
+    near, far = strangeness(photo, HOLE), strangeness(with_blot(BLOT), HOLE)
+    assert near[0] == far[0]
+    assert near[1].max() < 0.5 * far[1].max()
+
+
+def test_a_fill_that_is_strange_altogether_is_left_to_the_doubt() -> None:
+    assert not invented(with_blot(HOLE), HOLE).any()
+
+
+def test_a_network_that_invents_a_thing_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "groundfault.editors.procedural.filling._by_network", lambda *_: with_blot(BLOT)
+    )
+    found = fill(meadow(), HOLE, migan="some.onnx")
+    assert np.abs(found[BLOT] - meadow()[BLOT]).mean() < 0.1
+    assert np.array_equal(found[~HOLE], meadow()[~HOLE])
+
+
+def test_a_fill_is_doubted_that_is_mixed_busy_large_or_seen() -> None:
+    plain = measure_fill(meadow(1), HOLE)
+    stripes = (np.arange(SIZE[1]) // 6 % 2).astype(bool) & HOLE
+    busy = measure_fill(np.where(stripes[..., None], 0.6 * meadow(), meadow()), HOLE)
+    assert busy.mixture > 2 * plain.mixture and busy.unrest > 2 * plain.unrest
+    assert doubt(busy, 0.1, 0) > doubt(plain, 0.1, 0)
+    assert doubt(plain, 0.2, 0) > doubt(plain, 0.1, 0)
+    assert doubt(plain, 0.1, 1) > doubt(plain, 0.1, 0)
+    half = HOLE & box(slice(0, 160), slice(0, 105))
+    hidden = measure_fill(meadow(1), HOLE, half)
+    assert hidden.share == pytest.approx((HOLE & ~half).sum() / HOLE.sum())
+    assert doubt(hidden, 0.1, 0) < doubt(plain, 0.1, 0)
+    assert measure_fill(meadow(), HOLE, HOLE).share == 0
+
+
+def test_a_fill_of_foreign_colours_or_without_grain_is_known() -> None:
+    grainy = measure_fill(meadow(1), HOLE)
+    flat = np.where(HOLE[..., None], np.float32([0.35, 0.5, 0.25]), meadow())
+    assert measure_fill(with_blot(HOLE), HOLE).foreign > MOST_FOREIGN > grainy.foreign
+    assert is_patchy(measure_fill(flat, HOLE)) and not is_patchy(grainy)
+
+
+def test_who_holds_a_thing_is_a_trouble_and_who_stands_apart_is_none() -> None:
+    def of(category: str, mask: Mask) -> int:
+        others = (Neighbour(category=category, mask=mask),)
+        return troubles(company_of(HOLE, "dog", others))
+
+    beside, apart = box(slice(40, 120), slice(150, 180)), box(slice(40, 120), slice(190, 210))
+    assert of("person", beside) == of("dog", beside) == 1
+    assert of("bench", beside) == of("person", apart) == of("dog", apart) == 0
