@@ -53,9 +53,11 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
+    AIRBORNE,
     BUILT_IN,
     COLOURS,
     FIXED,
+    FLAT,
     HEIGHTS_M,
     KINDS,
     LEAVING_TRACES,
@@ -74,7 +76,13 @@ from groundfault.editors.procedural.repertoire import (
 )
 from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.suited import unsuited
-from groundfault.editors.procedural.transplants import best_donor, cutting_of, mask_at, pasted
+from groundfault.editors.procedural.transplants import (
+    best_donor,
+    cutting_of,
+    is_seen,
+    mask_at,
+    pasted,
+)
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -343,7 +351,12 @@ class ProceduralEditor:
         if request.value in ("", request.category):
             own = cutting_of(photo, region, company.blocked)
             front = _in_front(place, company, region)
-            picture, mask, touched = pasted(photo, own, place, harmonise=0, front=front)
+            stands = request.category not in FLAT | AIRBORNE
+            picture, mask, touched = pasted(
+                photo, own, place, harmonise=0, front=front, standing=stands
+            )
+            if self.filters and not is_seen(photo, picture, mask):
+                return refused("not seen")
             return _Change(picture, touched, mask, {"category": request.category})
         if self.donors is None:
             return refused("no donor")
@@ -369,7 +382,10 @@ class ProceduralEditor:
         clean, hole = self._filled(photo, region, request, company)
         front = _in_front(place, company)
         own = cutting_of(photo, region, company.blocked)
-        picture, mask, touched = pasted(clean, own, place, harmonise=0, front=front)
+        stands = request.category not in FLAT | AIRBORNE
+        picture, mask, touched = pasted(
+            clean, own, place, harmonise=0, front=front, standing=stands
+        )
         if self._is_badly_filled(request, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
@@ -456,7 +472,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return problem
     if request.value == "ice" and request.category in LIVING:
         return "too fine for ice"
-    if request.kind in ("add", "move") and request.category in FIXED | NOT_STANDING:
+    held = FIXED | (NOT_STANDING - AIRBORNE - FLAT)
+    if request.kind in ("add", "move") and request.category in held:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"

@@ -305,7 +305,7 @@ def _to_erase(found: Measures) -> str:
 
 
 def _to_move(found: Measures) -> str:
-    return "too large" if found.share > 0.16 else _to_add(found)
+    return "too large" if found.share > 0.2 else _to_add(found)
 
 
 def _to_replace(found: Measures) -> str:
@@ -332,7 +332,7 @@ def objection_to_patches(kind: str, found: Measures) -> str:
 
 
 def _to_add(found: Measures) -> str:
-    if found.share > 0.2:
+    if found.share > 0.25:
         return "too large"
     if found.cut > 0.02:
         return "cut off"

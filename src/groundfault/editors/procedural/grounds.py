@@ -10,28 +10,45 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from scipy.spatial import cKDTree
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
 from groundfault.editors.procedural.neighbours import Company, foot_of
-from groundfault.editors.procedural.repertoire import FLAT, HEIGHTS_M
+from groundfault.editors.procedural.repertoire import AIRBORNE, FLAT, HEIGHTS_M, VARIED
 
 __all__ = ["Place", "free_place", "ground_of", "is_collage"]
 
 SMALL_PX = 240
 """The longer side of the picture in which places are sought."""
-MOST_SPREAD = (24.0, 12.0, 12.0)
-"""How much a plain ground's colours may spread, in Lab."""
+ALIKE = 8.0
+"""Colours nearer than this to those of a ground are the ground's, in Lab."""
+CHROMA = floats([0.7, 1.3, 1.3])
+"""Light falls unevenly on a ground; its hue tells more."""
+SAMPLES, RARE = 400, 0.03
+"""How many pixels of a ground are compared with, and the share of them that may be something
+else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
-LEAST_LYING = 0.7
-"""The share of a flat thing that must be on the ground that it lies on."""
+LEAST_LYING = 0.85
+"""The share of a flat thing that must be on the ground that it lies on, or before the sky."""
 SEAM = 5.0
 """The step of lightness that 90 % of a seam between two pictures exceed."""
-MOST_HIDDEN = 0.4
-"""The share of a new thing that others may hide."""
-DEPTHS = (0.0, -0.07, 0.07, -0.14, -0.24, -0.36, 0.14)
-"""How much lower than an object another may stand, as shares of its height; negative is behind. One
-that leaves its place stays within the first three."""
+MOST_HIDDEN, MOST_OVERLAP = 0.25, 0.12
+"""The share of a new thing that others may hide, and that the object itself may: more looks like
+one thing with two heads."""
+DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
+"""How much lower than an object another may stand, as shares of its height; negative is behind.
+What leaves its place and things below `LOW_M` stay within the first five: behind them a table or a
+floor soon ends."""
+LOW_M = 1.0
+SIZES = (1.0, 0.8)
+"""How large another may be beside the object, where there is no room for one of its size and things
+of its category are not all of one."""
+LEAST_SCALE, MOST_LARGER = 0.65, (1.15, 1.06)
+"""Smaller ones look as if they were far away, where the ground is another; nearer ones are larger,
+but what is moved stays much as large as it was."""
+HEIGHTS = (0.0, -0.35, 0.35, -0.7, 0.7, -1.15, 1.15)
+"""The same for what lies flat or is in the air: it may as well be above or below."""
 
 
 class Place(NamedTuple):
@@ -52,8 +69,10 @@ class _Room(NamedTuple):
     obstacles: tuple[Mask, ...]
     least_below: float
     """The share of what is behind a thing's lower half that must be ground."""
+    free: Mask
+    """Ground that no other thing has."""
     lying: bool
-    """Whether the thing is flat: all of it is on the ground."""
+    """Whether the thing is flat or in the air: all of it is before the ground."""
 
 
 class _Tried(NamedTuple):
@@ -63,9 +82,10 @@ class _Tried(NamedTuple):
     scale: float
 
 
-def ground_of(photo: Floats, mask: Mask, company: Company) -> Mask | None:
+def ground_of(photo: Floats, mask: Mask, company: Company, *, lying: bool = False) -> Mask | None:
     """Where the ground goes on that an object stands on: connected, and of the colours around its
-    foot. None where those are of many kinds, or nothing of it can be seen."""
+    foot, or around all of it if it is `lying` or in the air. None where nothing of it can be
+    seen."""
     lab = cv2.GaussianBlur(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB), (0, 0), 1.0)
     rows, columns = box_of(mask)
     tall, wide = rows.stop - rows.start, columns.stop - columns.start
@@ -73,15 +93,11 @@ def ground_of(photo: Floats, mask: Mask, company: Company) -> Mask | None:
     if company.blocked is not None:
         free &= ~company.blocked
     zone = grown(mask, max(round(0.12 * max(tall, wide)), 3)) & free
-    zone[: rows.stop - max(round(0.1 * tall), 2)] = False
+    if not lying:
+        zone[: rows.stop - max(round(0.1 * tall), 2)] = False
     if zone.sum() < 12:
         return None
-    usual = np.median(lab[zone], 0)
-    spread = 1.48 * np.median(np.abs(lab[zone] - usual), 0)
-    if (spread > MOST_SPREAD).any():
-        return None
-    may = np.maximum(2.8 * spread, (11.0, 5.0, 5.0))
-    alike = (np.abs(lab - usual) < may).all(2) & free
+    alike = (_apart(lab, lab[zone]) < ALIKE) & free
     square = np.ones((3, 3), np.uint8)
     smooth = cv2.morphologyEx(alike.astype(np.uint8), cv2.MORPH_CLOSE, square)
     smooth = cv2.morphologyEx(smooth, cv2.MORPH_OPEN, square) * free
@@ -90,6 +106,15 @@ def ground_of(photo: Floats, mask: Mask, company: Company) -> Mask | None:
     labels = cv2.connectedComponents(smooth.astype(np.uint8))[1]
     reached = np.unique(labels[zone & (smooth > 0)])
     return np.asarray(np.isin(labels, reached[reached > 0])) if reached.any() else None
+
+
+def _apart(lab: Floats, colours: Floats) -> Floats:
+    """How far each pixel's colour is from the nearest ones of some, but for the rarest of these."""
+    few = colours[:: max(len(colours) // SAMPLES, 1)]
+    tree = cKDTree(few * CHROMA)
+    rank = max(round(RARE * len(few)), 1)
+    near = tree.query(lab.reshape(-1, 3) * CHROMA, k=[rank], distance_upper_bound=4 * ALIKE)[0]
+    return floats(near.reshape(lab.shape[:2]))
 
 
 def is_collage(photo: Floats) -> bool:
@@ -115,23 +140,29 @@ def free_place(
     """A place on the ground for another thing of an object's size, or for the object itself if it
     leaves its own. None if there is none."""
     shrink = min(1.0, SMALL_PX / max(mask.shape))
-    room = _room(photo, mask, company, shrink, leaves, category in FLAT)
+    lying = category in FLAT | AIRBORNE
+    room = _room(photo, mask, company, shrink, leaves, lying)
     if room is None:
         return None
     rows, columns = box_of(room.mask)
     shape = room.mask[rows, columns]
     shape = shape[:, ::-1] if flipped else shape
     horizon = _horizon(room.mask, category)
+    low = HEIGHTS_M.get(category, LOW_M) < LOW_M
     best: _Tried | None = None
-    for depth in DEPTHS[:3] if leaves else DEPTHS:
+    for depth in HEIGHTS if lying else DEPTHS[: 5 if leaves or low else None]:
         foot = rows.stop + round(depth * len(shape))
         scale = 1.0
-        if horizon is not None and horizon < rows.stop - 0.2 * len(shape):
+        if not lying and horizon is not None and horizon < rows.stop - 0.2 * len(shape):
             scale = (foot - horizon) / (rows.stop - horizon)
-        scale = float(np.clip(scale, 0.5, 1.15)) if depth else 1.0
-        for found in _tried(room, shape, foot, scale, leaves):
-            if best is None or found.cost < best.cost:
-                best = found
+        scale = min(scale, MOST_LARGER[leaves]) if depth else 1.0
+        if scale < LEAST_SCALE:
+            continue
+        for size in SIZES[: 1 if leaves or category not in VARIED else None]:
+            for found in _tried(room, shape, foot, size * scale, leaves):
+                cost = found.cost + (1 - size)
+                if best is None or cost < best.cost:
+                    best = found._replace(cost=cost)
     if best is None:
         return None
     wide = shape.shape[1] * best.scale
@@ -172,7 +203,7 @@ def _room(
         carrier=None if company.carrier is None else small(company.carrier),
         obstacles=tuple(other for other in map(small, company.obstacles) if other.any()),
     )
-    ground = ground_of(picture, here, around)
+    ground = ground_of(picture, here, around, lying=lying)
     if ground is None:
         return None
     beside = _beside(here)
@@ -184,7 +215,8 @@ def _room(
         (cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
         + (cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
     )
-    return _Room(here, ground, floats(steps), around.obstacles, below, lying)
+    free = ground if around.blocked is None else ground & ~around.blocked
+    return _Room(here, ground, floats(steps), around.obstacles, below, free, lying)
 
 
 def _beside(mask: Mask) -> Mask:
@@ -226,20 +258,23 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
     behind = [other for other in room.obstacles if foot_of(other) <= foot_row]
     for left in range(2, room.mask.shape[1] - wide - 1, max(wide // 16, 1)):
         apart = abs(left + wide / 2 - own_middle) / wide
+        if room.lying:
+            apart = max(apart, abs(foot_row - rows.stop) / tall)
         if apart < (0.55 if leaves else 0.5) or apart > 6:
             continue
         box = slice(top, foot_row), slice(left, left + wide)
         footing = float(room.ground[top : foot_row + 2, box[1]][foot].mean())
         below = float(room.ground[box][low].mean())
-        if footing < LEAST_FOOTING or below < 0.6 * room.least_below:
+        if not room.lying and (footing < LEAST_FOOTING or below < 0.6 * room.least_below):
             continue
-        if room.lying and float(room.ground[box][thing].mean()) < LEAST_LYING:
+        if room.lying and float(room.free[box][thing].mean()) < LEAST_LYING:
             continue
         overlap = float((room.mask[box] & thing).sum() / thing.sum())
-        if not leaves and overlap > (0.55 if foot_row < rows.stop else 0.0):
+        in_back = foot_row < rows.stop and not room.lying
+        if not leaves and overlap > (MOST_OVERLAP if in_back else 0.0):
             continue
         hidden = sum(float((other[box] & thing).sum()) for other in in_front) / thing.sum()
-        if hidden > MOST_HIDDEN:
+        if hidden + (0 if leaves else overlap) > MOST_HIDDEN:
             continue
         covered = sum(float((other[box] & thing).sum() / other.sum()) for other in behind)
         busy = float(room.steps[box][thing].mean())

@@ -4,6 +4,7 @@ tall things are, and which of them no surface or material suits. Nothing heavy i
 from __future__ import annotations
 
 __all__ = [
+    "AIRBORNE",
     "ALONE",
     "BOXES",
     "BUILT_IN",
@@ -31,6 +32,7 @@ __all__ = [
     "SURFACES",
     "TABLEWARE_M",
     "TURNABLE",
+    "VARIED",
 ]
 
 KINDS = (
@@ -370,6 +372,9 @@ TURNABLE = frozenset(
 )
 """Categories whose mirror images look as right: they bear no writing."""
 
+VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange", "suitcase"}
+"""Categories whose things are of several sizes."""
+
 COMPANY = (
     frozenset({"bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra"}),
     frozenset({"cat", "dog", "teddy bear"}),
@@ -405,13 +410,19 @@ COMPANY = (
 )
 """Categories of which one may stand where another does, for who does not say what is wanted."""
 
-BUILT_IN = frozenset(
-    {"boat", "fire hydrant", "oven", "parking meter", "potted plant", "refrigerator", "vase"}
-)
+BUILT_IN = frozenset({"fire hydrant", "oven", "parking meter", "refrigerator"})
 """Categories that stay where they are, though another may stand beside them."""
 
-FLAT = frozenset({"book", "cell phone", "keyboard", "mouse", "pizza", "remote", "sandwich"})
+FLAT = frozenset(
+    {
+        *("book", "cell phone", "fork", "keyboard", "knife", "mouse", "pizza", "remote"),
+        *("sandwich", "scissors", "spoon", "toothbrush"),
+    }
+)
 """Categories that lie on a table or a floor with all of themselves."""
+
+AIRBORNE = frozenset({"airplane", "bird", "frisbee", "kite", "sports ball"})
+"""Categories that are before the sky, or on a ground that is all around them."""
 
 PLUMBED = frozenset({"sink", "toilet"})
 """Categories of which pipes and tanks stay behind: nothing else stands in their place."""
@@ -436,13 +447,15 @@ water, on rails, held, or holding other things."""
 FIXED = frozenset(
     {
         "bed",
-        "book",
         "couch",
         "handbag",
+        "parking meter",
+        "refrigerator",
         "sink",
         "stop sign",
         "toilet",
         "traffic light",
+        "train",
         "umbrella",
         "wine glass",
     }

@@ -20,7 +20,7 @@ not explain a colour."""
 STRANGE, RATHER = 10.0, 5.0
 """Colour distances that no other pixel explains, and those that belong to a thing that is strange
 somewhere."""
-MOST_INVENTED = 0.25
+MOST_INVENTED = 0.3
 """The largest share of a hole that is taken for an invention; more is how the fill is."""
 
 

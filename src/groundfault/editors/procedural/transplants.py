@@ -34,7 +34,7 @@ from groundfault.editors.procedural.relocation import shadowed
 from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M
 from groundfault.editors.procedural.shadows import shadow_of
 
-__all__ = ["Cutting", "best_donor", "cutting_of", "mask_at", "pasted"]
+__all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
 
 SIDE = 40
 """Silhouettes are compared on a square of this side."""
@@ -52,8 +52,11 @@ wanted."""
 FOOT = 0.25
 """The lowest share of a thing's height, beside which its shadow is carried along: what is dark
 farther up is something else."""
-MOST_SHADOW = 0.4
+MOST_SHADOW = 0.25
 """The largest share of a thing's area that its shadow may have to be carried along."""
+LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
+"""The share of the picture that a new thing must have, and its mean colour distance from what was
+there: a flower among flowers is not found."""
 MOST_UNLIKE = 0.95
 """In outline, light and sharpness together; no donor is used that is more so."""
 
@@ -233,7 +236,7 @@ def _shade(photo: Floats, mask: Mask, others: Mask | None) -> Floats:
     usual = float(np.median(light[ring]))
     weight = cv2.GaussianBlur((shadow & ~grown(mask, 2)).astype(np.float32), (0, 0), 2.5)
     mean = cv2.GaussianBlur(light * (shadow & ~grown(mask, 2)), (0, 0), 2.5) / (weight + 1e-3)
-    dark = np.clip(mean / max(usual, 0.02), 0.35, 1)
+    dark = np.clip(mean / max(usual, 0.02), 0.5, 1)
     share = np.clip(
         cv2.GaussianBlur((shadow | mask).astype(np.float32), (0, 0), 3.0) * 1.4 - 0.4, 0, 1
     )
@@ -264,9 +267,11 @@ def pasted(
     *,
     harmonise: float = 0.5,
     front: Floats | None = None,
+    standing: bool = True,
 ) -> tuple[Floats, Mask, Mask]:
     """A thing put into a photograph: the picture, the thing's mask, and all that changed. `front`
-    is how much of each pixel belongs to what stands before it."""
+    is how much of each pixel belongs to what stands before it; under what is `standing` the ground
+    is darker."""
     alpha, fore, shade = _fitted(cutting, place)
     rows, columns, part = _landing(photo.shape, alpha, place)
     share = np.zeros(photo.shape[:2], np.float32)
@@ -280,14 +285,27 @@ def pasted(
     if harmonise:
         fore = _harmonised(fore, cutting, photo, mask, harmonise)
     colours[rows, columns] = fore[part]
-    own = bool((shade < 0.9).any())
-    ground = shadowed(photo, mask, 0.16 if own else 0.3, thrown=0.0) * light[..., None]
+    ground = photo * light[..., None]
+    if standing:
+        ground = shadowed(ground, mask, 0.16 if (shade < 0.9).any() else 0.3, thrown=0.0)
     out = colours * share[..., None] + ground * (1 - share[..., None])
     if front is not None:
         out += (photo - out) * front[..., None]
         mask &= front < 0.5
     touched = (np.abs(out - photo) > 0.5 / 255).any(-1) | mask
     return floats(out), mask, touched
+
+
+def is_seen(photo: Floats, picture: Floats, mask: Mask) -> bool:
+    """Whether a thing that was put into a photograph is large enough, and unlike what was there."""
+    if mask.mean() < LEAST_SEEN:
+        return False
+    box, wide = box_of(mask, 8), 0.06 * float(np.sqrt(int(mask.sum())))
+    here, before = (
+        cv2.cvtColor(cv2.GaussianBlur(floats(one[box]), (0, 0), wide), cv2.COLOR_RGB2LAB)
+        for one in (picture, photo)
+    )
+    return bool(np.linalg.norm(here - before, axis=2)[mask[box]].mean() > LEAST_UNLIKE)
 
 
 def _fitted(cutting: Cutting, place: Place) -> tuple[Floats, Floats, Floats]:
