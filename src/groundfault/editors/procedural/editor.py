@@ -328,7 +328,8 @@ class ProceduralEditor:
             return refused("no donor")
         company = company_of(region, request.category, request.others)
         clean, hole = self._filled(photo, region, request, company)
-        picture, mask, touched = pasted(clean, cutting, place)
+        front = _in_front(place, company)
+        picture, mask, touched = pasted(clean, cutting, place, front=front)
         if self._is_badly_filled(request, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}

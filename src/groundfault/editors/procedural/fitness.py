@@ -266,7 +266,8 @@ def objection(kind: str, category: str, found: Measures) -> str:
     general = _general(found)
     if general or kind == "none":
         return general
-    if kind != "erase" and not is_whole(category, found.solidity, found.tallness, LOOSER):
+    kept = kind in ("add", "move")
+    if kept and not is_whole(category, found.solidity, found.tallness, LOOSER):
         return "occluded"  # others tell what hides it
     return {
         "erase": _to_erase,

@@ -406,9 +406,28 @@ COMPANY = (
         }
     ),
     frozenset({"fire hydrant", "parking meter"}),
+    frozenset(
+        {
+            *("backpack", "bench", "bicycle", "chair", "dog", "fire hydrant", "handbag"),
+            *("motorcycle", "potted plant", "sheep", "suitcase", "teddy bear"),
+        }
+    ),
+    frozenset(
+        {
+            *("bear", "bench", "bicycle", "car", "cow", "horse", "motorcycle", "sheep", "zebra"),
+            "elephant",
+        }
+    ),
+    frozenset(
+        {
+            *("bottle", "bowl", "cake", "cat", "clock", "cup", "handbag", "laptop", "microwave"),
+            *("potted plant", "teddy bear", "toaster", "tv", "vase", "wine glass"),
+        }
+    ),
     frozenset({"book", "cell phone", "keyboard", "laptop", "mouse", "remote"}),
 )
-"""Categories of which one may stand where another does, for who does not say what is wanted."""
+"""Categories of which one may stand where another does, on streets, meadows, floors or tables, for
+who does not say what is wanted."""
 
 BUILT_IN = frozenset({"fire hydrant", "oven", "parking meter", "refrigerator"})
 """Categories that stay where they are, though another may stand beside them."""

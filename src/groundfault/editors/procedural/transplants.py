@@ -40,7 +40,7 @@ SIDE = 40
 """Silhouettes are compared on a square of this side."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-CLOSER_LOOKS = 4
+CLOSER_LOOKS = 8
 """Donors whose pictures are opened, the most similar silhouettes first."""
 SAME_PHOTO = 0.01
 """Small copies of two photographs that differ by less are of the same one."""
