@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 
 from groundfault.editors.procedural import covers, fitness, looks, materials, neighbours, surfaces
@@ -18,7 +17,6 @@ from groundfault.editors.procedural.edges import (
     Matte,
     band_px,
     box_of,
-    core,
     crisp,
     evened,
     grown,
@@ -37,15 +35,14 @@ from groundfault.editors.procedural.fills import (
 )
 from groundfault.editors.procedural.fitness import Measures
 from groundfault.editors.procedural.fitting import COLOURLESS, is_new
-from groundfault.editors.procedural.grounds import Place, free_place, is_collage
-from groundfault.editors.procedural.neighbours import Company, company_of, foot_of
+from groundfault.editors.procedural.grounds import Place, free_place, in_front, is_collage
+from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.outlines import followed
 from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
     exposure,
-    extent_px,
     greyness,
     illuminant,
     is_toned,
@@ -74,7 +71,7 @@ from groundfault.editors.procedural.repertoire import (
     TABLEWARE_M,
     TURNABLE,
 )
-from groundfault.editors.procedural.shadows import shadow_of
+from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.suited import unsuited
 from groundfault.editors.procedural.transplants import (
     best_donor,
@@ -328,7 +325,7 @@ class ProceduralEditor:
             return refused("no donor")
         company = company_of(region, request.category, request.others)
         clean, hole = self._filled(photo, region, request, company)
-        front = _in_front(place, company)
+        front = in_front(place, company)
         picture, mask, touched = pasted(clean, cutting, place, front=front)
         if self._is_badly_filled(request, clean, region, hole, mask):
             return refused("fill does not fit")
@@ -351,7 +348,7 @@ class ProceduralEditor:
             return refused("no room")
         if request.value in ("", request.category):
             own = cutting_of(photo, region, company.blocked)
-            front = _in_front(place, company, region)
+            front = in_front(place, company, region)
             stands = request.category not in FLAT | AIRBORNE
             picture, mask, touched = pasted(
                 photo, own, place, harmonise=0, front=front, standing=stands
@@ -366,7 +363,7 @@ class ProceduralEditor:
             return refused("no donor")
         donor, cutting, own_place = found
         there = Place(place.middle_px, place.foot_px, own_place.tall_px, own_place.flipped)
-        front = _in_front(there, company, region)
+        front = in_front(there, company, region)
         picture, mask, touched = pasted(photo, cutting, there, front=front)
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched, mask, details)
@@ -381,7 +378,7 @@ class ProceduralEditor:
         if place is None:
             return refused("no room")
         clean, hole = self._filled(photo, region, request, company)
-        front = _in_front(place, company)
+        front = in_front(place, company)
         own = cutting_of(photo, region, company.blocked)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
@@ -418,26 +415,6 @@ class _Change:
 def refused(reason: str) -> NotEdited:
     """An answer that asking again won't change."""
     return NotEdited(outcome="refused", reason=reason)
-
-
-def hole_of(photo: Floats, region: Mask, before: Mask | None = None) -> Mask:
-    """What has to be filled where an object goes: all of it, a margin as outlines are drawn some
-    pixels off (what is left of an object, its ghost grows from), and its shadow; but not what
-    stands `before` it."""
-    margin = int(np.clip(0.03 * extent_px(region), 7, 11))
-    hole = grown(region, margin) | shadow_of(photo, region)
-    return hole if before is None else hole & ~core(before, 1)
-
-
-def _in_front(place: Place, company: Company, own: Mask | None = None) -> Floats | None:
-    """How much of each pixel belongs to things that stand before a place: their feet are lower."""
-    standing = [other for other in company.obstacles if foot_of(other) > place.foot_px]
-    if own is not None and foot_of(own) > place.foot_px:
-        standing.append(own)
-    if not standing:
-        return None
-    mask = np.logical_or.reduce(standing).astype(np.float32)
-    return np.asarray(cv2.GaussianBlur(mask, (0, 0), 0.8), np.float32)
 
 
 def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:

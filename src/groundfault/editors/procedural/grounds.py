@@ -16,7 +16,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, g
 from groundfault.editors.procedural.neighbours import Company, foot_of
 from groundfault.editors.procedural.repertoire import AIRBORNE, FLAT, HEIGHTS_M, VARIED
 
-__all__ = ["Place", "free_place", "ground_of", "is_collage"]
+__all__ = ["Place", "free_place", "ground_of", "in_front", "is_collage"]
 
 SMALL_PX = 240
 """The longer side of the picture in which places are sought."""
@@ -29,6 +29,9 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
+LEAST_BEFORE = 0.7
+"""The share of what is below a thing that stands farther away, down to the object's own foot, that
+must be ground: else it hangs on a wall."""
 LEAST_LYING = 0.85
 """The share of a flat thing that must be on the ground that it lies on, or before the sky."""
 SEAM = 5.0
@@ -71,6 +74,8 @@ class _Room(NamedTuple):
     """The share of what is behind a thing's lower half that must be ground."""
     free: Mask
     """Ground that no other thing has."""
+    seen: Mask
+    """Ground, or something that stands before it."""
     lying: bool
     """Whether the thing is flat or in the air: all of it is before the ground."""
 
@@ -215,8 +220,9 @@ def _room(
         (cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
         + (cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
     )
-    free = ground if around.blocked is None else ground & ~around.blocked
-    return _Room(here, ground, floats(steps), around.obstacles, below, free, lying)
+    others = np.zeros_like(here) if around.blocked is None else around.blocked
+    free, seen = ground & ~others, ground | here | others
+    return _Room(here, ground, floats(steps), around.obstacles, below, free, seen, lying)
 
 
 def _beside(mask: Mask) -> Mask:
@@ -267,6 +273,9 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         below = float(room.ground[box][low].mean())
         if not room.lying and (footing < LEAST_FOOTING or below < 0.6 * room.least_below):
             continue
+        before = room.seen[foot_row : rows.stop, box[1]]
+        if before.size and not room.lying and float(before.mean()) < LEAST_BEFORE:
+            continue
         if room.lying and float(room.free[box][thing].mean()) < LEAST_LYING:
             continue
         overlap = float((room.mask[box] & thing).sum() / thing.sum())
@@ -281,3 +290,14 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         near = abs(apart - (0.8 if leaves else 1.2))
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
         yield _Tried(float(cost + 0.5 * (0 if leaves else overlap)), left, foot_row, scale)
+
+
+def in_front(place: Place, company: Company, own: Mask | None = None) -> Floats | None:
+    """How much of each pixel belongs to things that stand before a place: their feet are lower."""
+    standing = [other for other in company.obstacles if foot_of(other) > place.foot_px]
+    if own is not None and foot_of(own) > place.foot_px:
+        standing.append(own)
+    if not standing:
+        return None
+    mask = np.logical_or.reduce(standing).astype(np.float32)
+    return np.asarray(cv2.GaussianBlur(mask, (0, 0), 0.8), np.float32)

@@ -1,4 +1,5 @@
-"""An object's shadow on the ground: it goes with the object, and comes along with it."""
+"""An object's shadow on the ground: it goes with the object, and comes along with it. With what has
+to be filled where an object goes."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import cv2
 import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, core, grown
+from groundfault.editors.procedural.relief import extent_px
 
-__all__ = ["shadow_of"]
+__all__ = ["hole_of", "shadow_of"]
 
 
 def shadow_of(photo: Floats, mask: Mask) -> Mask:
@@ -71,3 +73,12 @@ def _cast(begun: Mask, lab: Floats, usual: Floats, mask: Mask) -> Mask:
 
 def _rows_of(mask: Mask) -> Mask:
     return np.repeat(np.asarray(mask.any(1)).reshape(-1, 1), mask.shape[1], 1)
+
+
+def hole_of(photo: Floats, region: Mask, before: Mask | None = None) -> Mask:
+    """What has to be filled where an object goes: all of it, a margin as outlines are drawn some
+    pixels off (what is left of an object, its ghost grows from), and its shadow; but not what
+    stands `before` it."""
+    margin = int(np.clip(0.03 * extent_px(region), 7, 11))
+    hole = grown(region, margin) | shadow_of(photo, region)
+    return hole if before is None else hole & ~core(before, 1)
