@@ -25,10 +25,12 @@ MOST_TOUCHING = {"erase": 0.75, "replace": 0.4, "add": 0.4, "move": 0.4}
 MOST_HIDDEN = {"erase": 0.4, "replace": 0.2, "add": 0.2, "move": 0.2}
 """How much of an object's surroundings others may have, and those in front of it, per kind of
 edit."""
-MOST_HELD = {"erase": 0.12, "replace": 0.1, "add": 0.15, "move": 0.15}
+MOST_HELD = {"erase": 0.3, "replace": 0.1, "add": 0.15, "move": 0.15}
 """How much of them people may have: hands that held it stay behind."""
-MOST_ALIKE = 0.1
+MOST_ALIKE = {"erase": 0.3, "replace": 0.1}
 """How much of them others of its own category may have, of which a piece would be drawn anew."""
+HELD, ALIKE = 0.12, 0.1
+"""From here on either is a trouble for who erases it."""
 
 
 class Company(NamedTuple):
@@ -108,11 +110,11 @@ def objection(kind: str, company: Company) -> str:
     """Why an object is too close to others for a kind of edit; "" where it is not."""
     if company.hidden > MOST_HIDDEN.get(kind, 1.0):
         return "occluded"
-    if kind != "erase" and company.held > MOST_HELD.get(kind, 1.0):
+    if company.held > MOST_HELD.get(kind, 1.0):
         return "held"
     if company.touching > MOST_TOUCHING.get(kind, 1.0):
         return "touches others"
-    if kind == "replace" and company.alike > MOST_ALIKE:
+    if company.alike > MOST_ALIKE.get(kind, 1.0):
         return "touches others"
     return ""
 
@@ -122,8 +124,8 @@ def troubles(company: Company) -> int:
     held it stays, another of its kind is continued, it lay partly within something."""
     return sum(
         (
-            company.held > MOST_HELD["erase"],
-            company.alike > MOST_ALIKE,
+            company.held > HELD,
+            company.alike > ALIKE,
             0.05 < company.inside < 0.5,
         )
     )
