@@ -19,7 +19,7 @@ __all__ = [
     "measure_fill",
 ]
 
-MOST_DOUBT = {"erase": 0.1, "replace": 0.1, "move": 0.1}
+MOST_DOUBT = {"erase": -0.1, "replace": -0.1, "move": -0.1}
 MOST_DOUBT_OF_PATCHES = {"erase": -0.6, "replace": -0.6, "move": -0.6}
 """The largest `doubt` about a fill that is let through, per kind of edit."""
 MOST_FOREIGN = 12.0

@@ -445,6 +445,7 @@ LEAVING_TRACES = frozenset(
     {
         "bed",
         "boat",
+        "clock",
         "couch",
         "parking meter",
         "refrigerator",
@@ -456,7 +457,7 @@ LEAVING_TRACES = frozenset(
     }
 )
 """Categories that are seldom erased well: built in or set between other furniture, mirrored in
-water, on rails, held, or holding other things."""
+water, on rails or poles, held, or holding other things."""
 
 FIXED = frozenset(
     {
