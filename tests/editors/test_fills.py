@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundfault.editors.procedural.edges import Floats, Mask
+from groundfault.editors.procedural.edges import Floats, Mask, floats
 from groundfault.editors.procedural.filling import fill
 from groundfault.editors.procedural.fills import MOST_FOREIGN, doubt, is_patchy, measure_fill
 from groundfault.editors.procedural.neighbours import company_of, troubles
@@ -13,12 +13,12 @@ from groundfault.editors.procedural.strangeness import invented, strangeness
 from groundfault.interfaces import Neighbour
 
 SIZE = (160, 220)
-PINK = np.float32([0.9, 0.1, 0.8])
+PINK = floats([0.9, 0.1, 0.8])
 
 
 def meadow(seed: int = 0) -> Floats:
     noise = np.random.default_rng(seed).normal(0, 0.03, (*SIZE, 1))
-    return np.clip(np.float32([0.35, 0.5, 0.25]) + noise, 0, 1).astype(np.float32)
+    return np.clip(floats([0.35, 0.5, 0.25]) + noise, 0, 1).astype(np.float32)
 
 
 def box(rows: slice, columns: slice) -> Mask:
@@ -80,7 +80,7 @@ def test_a_fill_is_doubted_that_is_mixed_busy_large_or_seen() -> None:
 
 def test_a_fill_of_foreign_colours_or_without_grain_is_known() -> None:
     grainy = measure_fill(meadow(1), HOLE)
-    flat = np.where(HOLE[..., None], np.float32([0.35, 0.5, 0.25]), meadow())
+    flat = np.where(HOLE[..., None], floats([0.35, 0.5, 0.25]), meadow())
     assert measure_fill(with_blot(HOLE), HOLE).foreign > MOST_FOREIGN > grainy.foreign
     assert is_patchy(measure_fill(flat, HOLE)) and not is_patchy(grainy)
 
