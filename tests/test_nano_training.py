@@ -24,7 +24,8 @@ pytest.importorskip("onnx", reason="training needs the train extra")
 
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint  # noqa: E402
 from groundfault.training.nano import network as networks  # noqa: E402
-from groundfault.training.nano.batches import QUESTIONS, draw  # noqa: E402
+from groundfault.training.nano.batches import QUESTIONS, coated_things, draw  # noqa: E402
+from groundfault.training.nano.coats import put_coats  # noqa: E402
 from groundfault.training.nano.export import export  # noqa: E402
 from groundfault.training.nano.objective import loss  # noqa: E402
 from groundfault.training.nano.pictures import habitual_scene, paint, surprising_pair  # noqa: E402
@@ -174,6 +175,28 @@ def test_a_batch_says_where_each_pixel_belongs(pictures) -> None:  # type: ignor
         at = (round(float(middle[0][0])), round(float(middle[1][0])))
         assert batch.heat[b][at] > 0.99
     assert (batch.fits * ~batch.there[..., None]).sum() == 0
+
+
+def test_coats_change_the_chosen_things_and_nothing_else(pictures) -> None:  # type: ignore[no-untyped-def]
+    image, labels = pictures.images[0].copy(), pictures.labels[0]
+    put_coats(image, labels, [0], np.random.default_rng(0))
+    changed = (image != pictures.images[0]).any(-1)
+    assert changed[labels == 0].mean() > 0.9 and not changed[labels != 0].any()
+
+
+def test_sculptures_wear_no_coats_and_masks_stay(folder: Path) -> None:
+    scenes = paint("habitual", 24, 12, folder / "pictures")
+    rng, bare = np.random.default_rng(0), 0
+    for scene in scenes.scenes:
+        sculptures = {k for k, thing in enumerate(scene.things) if material_of(thing)}
+        assert set(coated_things(scene, 1.0, rng)) == set(range(len(scene.things))) - sculptures
+        bare += len(sculptures)
+    assert bare
+    plain, coated = (
+        draw(scenes, np.arange(24), WORDS, np.random.default_rng(0), tempting=False, coats=share)
+        for share in (0.0, 1.0)
+    )
+    assert torch.equal(plain.masks, coated.masks)
 
 
 def test_the_targets_group_into_the_things_that_they_came_from(pictures) -> None:  # type: ignore[no-untyped-def]

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundfault.models.nano import SIDE_PX, word_numbers
+from groundfault.training.nano.coats import put_coats
 from groundfault.training.nano.pictures import MOST_THINGS, Pictures
 from groundfault.training.nano.questions import Question, ask
+from groundfault.world.phrases import material_of
+from groundfault.world.scene import Scene
 
-__all__ = ["QUESTIONS", "Batch", "draw", "joined"]
+__all__ = ["QUESTIONS", "Batch", "coated_things", "draw", "joined"]
 
 QUESTIONS = 40
 """Phrases asked of each picture."""
@@ -62,10 +65,12 @@ def draw(
     misleading: bool = True,
     often: Mapping[str, float] | None = None,
     depictions: float = 0.0,
+    coats: float = 0.0,
 ) -> Batch:
     """The pictures at these places, mirrored by chance, with fresh questions about each.
 
-    Of a `paired` source, what tempts is also what the other picture of the pair shows.
+    Of a `paired` source, what tempts is also what the other picture of the pair shows. A share
+    (`coats`) of the things that are no sculptures gets random colours.
     """
     order = np.argsort(indices)  # the files are read forwards
     images, labels = (np.empty((len(indices), *part.shape[1:]), part.dtype) for part in source[:2])
@@ -73,6 +78,9 @@ def draw(
     for mirrored in np.flatnonzero(rng.random(len(indices)) < 0.5):
         images[mirrored] = images[mirrored, :, ::-1].copy()
         labels[mirrored] = labels[mirrored, :, ::-1].copy()
+    if coats:
+        for image, label, i in zip(images, labels, indices, strict=True):
+            put_coats(image, label, coated_things(source.scenes[i], coats, rng), rng)
     asked = [
         ask(
             source.scenes[i],
@@ -87,6 +95,12 @@ def draw(
         for i in indices
     ]
     return _tensors(_developed(images, rng), labels, asked, words)
+
+
+def coated_things(scene: Scene, share: float, rng: np.random.Generator) -> list[int]:
+    """Some of the things that are not known by their material."""
+    drawn = rng.random(len(scene.things)) < share
+    return [k for k, thing in enumerate(scene.things) if drawn[k] and not material_of(thing)]
 
 
 def joined(parts: list[Batch]) -> Batch:

@@ -39,6 +39,8 @@ class Mixture(NamedTuple):
     """What tempts is asked for."""
     misleading: bool = True
     """What tempts is also what the picture itself suggests, not only what its twin shows."""
+    coats: float = 0.0
+    """Share of things that get random colours."""
 
 
 class Fitting:
@@ -131,4 +133,5 @@ def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generat
         misleading=mixture.misleading,
         often=mixture.often,
         depictions=mixture.depictions,
+        coats=mixture.coats,
     )

@@ -67,6 +67,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Habitual scenes are asked for what tempts as well: negatives of words, not of pictures."""
     misleading: bool = True
     """Pairs are asked for what each picture suggests, not only for what the other one shows."""
+    coats: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    """Share of things that get random colours, so that shapes are learnt beside surfaces."""
     seed: Count = 0
     """Of the draws and of random weights."""
 
@@ -259,6 +261,7 @@ def _replay(stage: Stage, pictures: Pictures) -> Mixture:
         often=often,
         depictions=stage.depictions,
         tempting=stage.tempting_scenes,
+        coats=stage.coats,
     )
 
 
@@ -277,4 +280,5 @@ def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
         often=often,
         tempting=True,
         misleading=stage.misleading,
+        coats=stage.coats,
     )
