@@ -38,7 +38,8 @@ from groundfault.io.masks import decode, encode
 from groundfault.io.pictures import read_image
 from groundfault.models.nano import SHIPPED
 from groundfault.records import Benchmark, Case, Item, Region, Role
-from groundfault.runs.run import read_predictions, read_run
+from groundfault.runs.recorder import read_predictions
+from groundfault.runs.run import read_run
 
 ROOT = Path(__file__).parent.parent
 SHARE = (0.02, 0.5)

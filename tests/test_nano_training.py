@@ -117,6 +117,21 @@ def test_balanced_questions_do_not_give_their_answer_away() -> None:
     assert absent["dog"] > 2 * np.mean(others)
 
 
+def test_what_belongs_in_a_place_is_asked_for_as_often_as_it_is_there() -> None:
+    scenes = [surprising_pair(3, n).factual for n in range(150)]
+    everything = dict.fromkeys(WORDINGS, 1.0)
+    rng = np.random.default_rng(0)
+
+    def heard(often: dict[str, float]) -> Counter[str]:
+        asked = [ask(scene, 20, rng, other=None, tempting=True, often=often) for scene in scenes]
+        return Counter(q.phrase for qs in asked for q in qs if q.kind == TEMPTING)
+
+    alike = heard(everything)
+    rare = heard(everything | {"dog": 0.02})
+    never = heard(everything | {"dog": 0.0})
+    assert alike["dog"] > 10 > 4 * rare["dog"] and never["dog"] == 0
+
+
 def test_the_misleading_prompt_of_a_pair_is_asked_of_both_pictures() -> None:
     rng = np.random.default_rng(0)
     for n in range(24):

@@ -3,7 +3,7 @@
 A category that fine-tuning never sees in another surface is otherwise known by its own surface
 alone: with every borrowed surface told no, it is no longer found in one. Coats are none of the
 world's surfaces, only blots, bands and spots of random colours under the thing's own light; the
-name of the thing stays true of it.
+name of the thing stays true of it. No coat is of one colour: it would look like a material.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ def put_coats(
 def _pattern(at: Floats, rng: np.random.Generator) -> Floats:
     """Colours (n, 3) at places (n, 2), which are in units of the thing's size."""
     colours = rng.uniform(20, 245, (3, 3)).astype(np.float32)
-    if rng.random() < 0.25:
-        return np.broadcast_to(colours[0], (len(at), 3)).astype(np.float32)
     wave = _bands(at, rng) if rng.random() < 0.5 else _bands(at, rng) + _bands(at, rng)
     levels = np.digitize(wave, np.sort(rng.uniform(-0.9, 0.9, 2)))
     return np.asarray(colours[levels], np.float32)

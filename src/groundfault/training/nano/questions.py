@@ -94,7 +94,7 @@ def ask(
     if tempting:
         asked += [
             Question(phrase, (), TEMPTING)
-            for phrase in _temptations(rng, scene, other, set(named), misleading)
+            for phrase in _temptations(rng, scene, other, set(named), misleading, often)
         ]
     unclear = {thing.category for thing in scene.things if material_of(thing)} | disputed(scene)
     absent = [
@@ -159,8 +159,13 @@ def _temptations(
     other: Scene | None,
     present: set[str],
     misleading: bool,
+    often: Mapping[str, float] | None,
 ) -> list[str]:
-    """Phrases that this picture, or its twin, suggests and that are not true here."""
+    """Phrases that this picture, or its twin, suggests and that are not true here.
+
+    With `often`, what belongs in this place is asked for as often as it is there elsewhere: a
+    category that pairs hardly show would otherwise be told no, and no again.
+    """
     phrases: list[str] = []
     for shown in (scene, other):
         for thing in shown.things if shown is not None else ():
@@ -180,6 +185,9 @@ def _temptations(
         and name not in present
         and not _unclear(name, scene)
     ]
+    if often is not None:
+        most = max((often.get(name, 0.0) for name in expected), default=0.0)
+        expected = [name for name in expected if rng.random() * most < often.get(name, 0.0)]
     phrases += [WORDINGS[expected[int(n)]][0] for n in rng.permutation(len(expected))[:5]]
     return list(dict.fromkeys(phrases))
 

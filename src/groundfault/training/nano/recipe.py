@@ -68,7 +68,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     misleading: bool = True
     """Pairs are asked for what each picture suggests, not only for what the other one shows."""
     coats: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
-    """Share of things that get random colours, so that shapes are learnt beside surfaces."""
+    """Share of things in habitual scenes that get random colours: shapes are learnt beside
+    surfaces."""
     seed: Count = 0
     """Of the draws and of random weights."""
 
@@ -280,5 +281,4 @@ def _pairs(stage: Stage, pictures: Pictures) -> Mixture:
         often=often,
         tempting=True,
         misleading=stage.misleading,
-        coats=stage.coats,
     )
