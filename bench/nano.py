@@ -36,7 +36,7 @@ from groundfault.interfaces import ModelOptions
 from groundfault.runs.identity import model_identity
 from groundfault.world.presets import BuildSettings, build
 
-SEEDS = {"choosing": 170_001, "opened": 270_001, "final": 370_001}
+SEEDS = {"choosing": 170_001, "opened": 270_001, "final": 370_001, "seeds": 470_001}
 KINDS = ("SM", "CC", "OC")
 SPLITS = ("seen", "unseen pair", "unseen part")
 RESAMPLES = 4000
