@@ -99,7 +99,7 @@ def _whole_silhouette(donor: Donor) -> _Silhouette | None:
     cut = mask[:2].any() or mask[-2:].any() or mask[:, [0, 1, -1, -2]].any()
     if cut or int(mask.sum()) < SMALLEST_PX:
         return None
-    whole = is_whole(donor.category, solidity_of(mask), tallness_of(mask), alone=True)
+    whole = is_whole(donor.category, solidity_of(mask), tallness_of(mask))
     return _silhouette(mask) if whole else None
 
 
