@@ -147,7 +147,7 @@ def photographs(folder: Path, n: int = 3) -> Path:
         ground = 60 + 8 * rng.standard_normal((180, 240, 1)).astype(np.float32)
         pixels = np.repeat(ground, 3, axis=2) + (rows * 0.1)[..., None]
         inside = ((rows - 95) / 50) ** 2 + ((across - 110 - 10 * number) / 42) ** 2 < 1
-        shade = (190 + 0.3 * (across - 110))[..., None] * np.array([1.0, 0.85, 0.8])
+        shade = (190 + 0.3 * (across - 110))[..., None] * np.array([1.0, 0.78, 0.45])
         pixels[inside] = (shade + 3 * rng.standard_normal((180, 240, 1)))[inside]
         Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(folder / f"{number}.png")
     return folder
