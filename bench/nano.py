@@ -11,7 +11,8 @@ rates beside recall, for edits that fine-tuning has seen and for those it has no
 intervals from resampled cases; the fall of the rate is paired, case by case. Ends with exit code 1
 if a promise of the model card is not kept.
 
-There are two sets of worlds: recipes are chosen on `choosing`; `final` is for the model card.
+Recipes are chosen on `choosing`; `final` is for the model card, `seeds` for other seeds, and
+`opened` was `final` for an earlier nano-cft.
 """
 
 from __future__ import annotations
