@@ -33,8 +33,9 @@ SCORE_CLAIMS = (SCORE, SCORE_PLAIN, SCORE_PLAIN_TABLE3)
 """Three readings of one column; the page shows them in one table."""
 
 LINES = (
-    "[How each claim is checked, every cell that disagrees, and the tables with their notes]"
-    "(reference/made/published.md); `groundfault conformance` prints the same."
+    "In brackets: how many of the places that can be decided disagree. "
+    "[Every claim, cell and table](reference/made/published.md); `groundfault conformance` prints "
+    "the same."
 )
 NUMBERS = ("published", "derived", "tolerance")
 
@@ -78,29 +79,26 @@ def conformance_markdown(checks: Sequence[Check]) -> str:
 
 
 def conformance_brief(checks: Sequence[Check]) -> str:
-    """The same without single cells: what each disagreement comes to, and where the lines are."""
+    """The same without tables of cells: what each disagreement comes to, and where the lines are."""
+    verdicts = {claim.name: _verdicts(claim, checks) for claim in CLAIMS}
     found = [
-        f"- **{claim.name}**: {claim.finding}"
+        f"- **{claim.name}** ({of[1]} of {int(of[0]) + int(of[1])}): {claim.finding}"
         for claim in CLAIMS
-        if claim not in SCORE_CLAIMS and _failed(claim, checks)
+        if (of := verdicts[claim.name])[1] != "0"
     ]
-    findings = "\n".join((f"## What disagrees\n\n{LINES}\n", *found))
-    last = (_react_score(checks), _implied_sizes(), NOT_CHECKED)
-    return "\n\n".join((INTRODUCTION, findings, *last, _counts(checks))) + "\n"
+    hold = [f"{name} ({of[0]})" for name, of in verdicts.items() if of[1] == "0"]
+    sections = (
+        INTRODUCTION,
+        "\n".join((f"## What disagrees\n\n{LINES}\n", *found)),
+        f"## What agrees\n\nIn brackets the number of places: {'; '.join(hold)}.",
+        _implied_sizes(),
+        NOT_CHECKED,
+    )
+    return "\n\n".join(sections) + "\n"
 
 
 def _failed(claim: Claim, checks: Iterable[Check]) -> list[Check]:
     return [each for each in checks if each.claim == claim.name and each.verdict == "disagrees"]
-
-
-def _counts(checks: Sequence[Check]) -> str:
-    """How often each claim holds; those that always do are told in a sentence."""
-    verdicts = {claim.name: _verdicts(claim, checks) for claim in CLAIMS}
-    hold = [f"{name} ({of[0]})" for name, of in verdicts.items() if of[1:] == ["0", "0"]]
-    lines = [(name, *of) for name, of in verdicts.items() if of[1:] != ["0", "0"]]
-    header = ("claim", "agree", "disagree", "undecidable")
-    told = f"These hold everywhere (in so many places): {'; '.join(hold)}."
-    return f"## All claims\n\n{_table(header, lines)}\n\n{told}"
 
 
 def _verdicts(claim: Claim, checks: Iterable[Check]) -> list[str]:
