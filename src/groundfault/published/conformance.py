@@ -42,14 +42,11 @@ NUMBERS = ("published", "derived", "tolerance")
 INTRODUCTION = """\
 # Do the published numbers follow from each other?
 
-Made from the tables in `groundfault.published`. Each claim should hold between numbers that the
-papers print; a derived number is made from printed ones only.
-
-A printed 53.0 stands for 53.0 ± 0.05. That half unit is carried through each sum, product, ratio
-or mean at its worst; the tolerance is that of the published plus that of the derived number. A
-difference inside it agrees; a claim that needs a cell which is not printed is undecidable. Units
-are the paper's. A disagreement says that two printed numbers do not fit each other, not which of
-them is right."""
+Each claim should hold between numbers that the papers print (`groundfault.published`). A printed
+53.0 stands for 53.0 ± 0.05; this half unit is carried through each sum, product, ratio or mean at
+its worst. A difference within it agrees; a claim that needs a cell which is not printed is
+undecidable. Units are the paper's. A disagreement says that two printed numbers do not fit each
+other, not which of them is right."""
 
 NOT_CHECKED = """\
 ## What cannot be checked
@@ -203,8 +200,8 @@ def _implied_sizes() -> str:
     return (
         "## HalluSegBench: how many objects are small, medium and large?\n\nThe limits are not "
         "published. These shares turn the supplementary Tables 4 and 5 into the main table with "
-        "the smallest mean distance over all models and metrics but those of Seg-Zero and "
-        f"RobustSeg, whose tables do not fit each other.\n\n{_table(header, lines)}"
+        "the smallest mean distance (without Seg-Zero and RobustSeg, whose tables do not fit each "
+        f"other).\n\n{_table(header, lines)}"
     )
 
 

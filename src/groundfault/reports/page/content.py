@@ -176,7 +176,8 @@ def _tested(context: Context) -> str:
     if apart:
         named = [*named, "1 baseline" if apart == 1 else f"{apart} baselines"]
     n = context.runs[0].summary.rows["Overall"].n_cases
-    return f"{_listed(named)} on {n:,} {'case' if n == 1 else 'cases'}."
+    unit = "photograph" if context.chapter.protocol.pictures_first else "case"
+    return f"{_listed(named)} on {n:,} {unit if n == 1 else f'{unit}s'}."
 
 
 def _verdict(context: Context) -> Iterable[tuple[str, str]]:
