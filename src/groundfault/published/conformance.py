@@ -76,7 +76,7 @@ def conformance_markdown(checks: Sequence[Check]) -> str:
 
 
 def conformance_brief(checks: Sequence[Check]) -> str:
-    """The same without tables of cells: what each disagreement comes to, and where the lines are."""
+    """The same without tables of cells: what each disagreement comes to, and where to read on."""
     verdicts = {claim.name: _verdicts(claim, checks) for claim in CLAIMS}
     found = [
         f"- **{claim.name}** ({of[1]} of {int(of[0]) + int(of[1])}): {claim.finding}"
