@@ -20,7 +20,7 @@ from groundfault.errors import DataError, MissingExtra, UsageError
 from groundfault.interfaces import ModelOptions
 from groundfault.io.foreign import sha256
 from groundfault.io.masks import encode
-from groundfault.models.guided_filter import guided_enlarge
+from groundfault.models.guided_filter import Guide
 from groundfault.records import Outcome, Prediction
 
 if TYPE_CHECKING:
@@ -317,17 +317,20 @@ def _peaks(heat: Floats) -> NDArray[np.intp]:
 
 
 def _enlarge(logits: Floats, labels: NDArray[np.int16], small: Bytes, image: Bytes) -> Any:
-    """Labels at the picture's size: the outline follows the picture's own edges."""
-    from PIL import Image
-
-    sure = _cells(np.clip(logits, -SURE, SURE))
-    smooth = guided_enlarge(sure, _cells(small.astype(np.float32)), image)
-    spread = _spread(_spread(labels))
-    size = (image.shape[1], image.shape[0])
-    large = np.asarray(
-        Image.fromarray(spread.astype(np.int32)).resize(size, Image.Resampling.NEAREST)
-    )
-    return np.where(smooth > 0, large, -1)
+    """Labels at the picture's size: outlines follow the picture's own edges, towards the ground
+    and between things."""
+    certain = np.float32(SURE)
+    sure = _cells(np.clip(logits, -certain, certain)) + certain
+    guide = Guide(_cells(small.astype(np.float32)), image)
+    near = _spread(_spread(_spread(labels)))
+    best = np.full(image.shape[:2], certain)
+    large = np.full(image.shape[:2], -1, np.int16)
+    for k in range(int(labels.max()) + 1):
+        at, own = guide.enlarged(np.where(near == k, sure, 0))
+        better = own > best[at]
+        best[at][better] = own[better]
+        large[at][better] = k
+    return large
 
 
 def _cells(pixels: Floats) -> Floats:
