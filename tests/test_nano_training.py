@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -270,6 +271,25 @@ def test_other_things_have_to_fit_less_and_only_rivals_tells_them_no(folder: Pat
     assert loss(ground, where, turned, batch, rivals=0.0).matching > 10
 
 
+def test_a_yes_to_a_sculpture_can_count_more(folder: Path) -> None:
+    scenes = paint("habitual", 24, 12, folder / "pictures")
+    batch = draw(scenes, np.arange(24), WORDS, np.random.default_rng(0), tempting=False)
+    phrases = {kind.phrase for kind in MATERIALS.values()}
+    sculpted = [{concept(thing) for thing in scene.things} & phrases for scene in scenes.scenes]
+    asked = (batch.sculptures & (batch.kinds == TRUE)).any(1)
+    assert asked.tolist() == [bool(names) for names in sculpted] and 0 < asked.sum() < 24
+    ground, where = batch.ground[:, None], torch.zeros(24, 3, *batch.heat.shape[1:])
+    missed = torch.where(batch.sculptures[:, None], -20.0, (batch.fits * 2 - 1) * 20)
+    found = torch.where(batch.sculptures[:, None], (batch.fits * 2 - 1) * 20, -20.0)
+    for fits, share in ((missed, 2.0), (found, 1.0)):
+        once, twice = (
+            float(loss(ground, where, fits, batch, eagerness=5.0, sculptures_yes=worth).matching)
+            for worth in (1.0, 2.0)
+        )
+        yes = 5.0 * 20 * float((batch.fits * (fits < 0)).sum() / batch.fits.sum())
+        assert twice - once == pytest.approx((share - 1) * yes, rel=1e-3, abs=1e-3) and yes > 1
+
+
 @given(index)
 @settings(deadline=None, max_examples=30)
 def test_sculptures_are_called_what_they_show_only_where_told_so(n: int) -> None:
@@ -320,6 +340,23 @@ def _recipe(steps: int) -> Recipe:
         name="b", start="a", steps=2, learning_rate=1e-3, scenes_per_step=1, pairs_per_step=1
     )
     return Recipe(data_seed=11, scenes=4, pairs=6, threads=1, stages=(stage, after))
+
+
+def test_a_stage_can_keep_a_share_of_where_it_started(tmp_path: Path) -> None:
+    weights = {}
+    for kept in (0.0, 0.25):
+        start, after = _recipe(2).stages
+        stages = (start, msgspec.structs.replace(after, kept=kept))
+        recipe = msgspec.structs.replace(_recipe(2), stages=stages)
+        cook(recipe, tmp_path / str(kept), [], lambda *told: None)
+        for name in "ab":
+            stored = read_checkpoint(tmp_path / str(kept) / f"{name}.safetensors")
+            weights[name, kept] = stored["network"]["finder.mix_a.0.weight"]
+    assert torch.equal(weights["a", 0.0], weights["a", 0.25])
+    expected = 0.25 * weights["a", 0.0] + 0.75 * weights["b", 0.0]
+    torch.testing.assert_close(weights["b", 0.25], expected)
+    with pytest.raises(ValueError, match="nothing that could be kept"):
+        msgspec.structs.replace(_recipe(2), stages=(msgspec.structs.replace(start, kept=0.5),))
 
 
 def test_a_recipe_is_cooked_once_and_its_stages_build_on_each_other(folder: Path) -> None:

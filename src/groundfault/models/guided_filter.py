@@ -69,7 +69,7 @@ class Guide:
     def _near(self, mask: Floats) -> tuple[slice, slice]:
         """Where the mask has an effect: two windows around, and pixels to enlarge from."""
         reach = 2 * RADIUS + 2
-        rows, columns = mask.any(1), mask.any(0)
+        rows, columns = np.asarray(mask.any(1)), np.asarray(mask.any(0))
         return _span(rows, reach), _span(columns, reach)
 
     def _fitted(self, mask: Doubles, near: tuple[slice, slice]) -> Doubles:

@@ -14,7 +14,8 @@ from torch import Tensor
 from groundfault.models.nano import SIDE_PX, word_numbers
 from groundfault.training.nano.coats import put_coats
 from groundfault.training.nano.pictures import MOST_THINGS, Pictures
-from groundfault.training.nano.questions import Question, ask
+from groundfault.training.nano.questions import Question, ask, wordings
+from groundfault.world.materials import MATERIALS
 from groundfault.world.phrases import material_of
 from groundfault.world.scene import Scene
 
@@ -25,6 +26,7 @@ QUESTIONS = 40
 CELLS = SIDE_PX // 2
 SPREAD = 1.3
 """Of the heat around a middle, in cells."""
+SCULPTURES = frozenset(way for kind in MATERIALS.values() for way in wordings(kind.phrase))
 LEAST_SHARE = 0.0008
 """A thing of which less than this share of the picture shows is not asked for."""
 
@@ -52,6 +54,8 @@ class Batch(NamedTuple):
     """(b, k, p): 1 where the phrase is true of the thing."""
     kinds: Tensor
     """(b, p): TRUE, EASY or TEMPTING."""
+    sculptures: Tensor
+    """(b, p): is a sculpture asked for by its material?"""
 
 
 def draw(
@@ -155,9 +159,11 @@ def _tensors(
         way[b, 1][inside] = (column[b, k] - columns) / CELLS
     fits = np.zeros((batch, most, QUESTIONS), np.float32)
     kinds = np.zeros((batch, QUESTIONS), np.int64)
+    sculptures = np.zeros((batch, QUESTIONS), np.bool_)
     for b, questions in enumerate(asked):
         for p, question in enumerate(questions):
             kinds[b, p] = question.kind
+            sculptures[b, p] = question.phrase in SCULPTURES
             fits[b, [k for k in question.things if k < most], p] = 1
     fits *= there[..., None]
     phrases = [question.phrase for questions in asked for question in questions]
@@ -174,4 +180,5 @@ def _tensors(
         asked=torch.from_numpy(numbers),
         fits=torch.from_numpy(fits),
         kinds=torch.from_numpy(kinds),
+        sculptures=torch.from_numpy(sculptures),
     )

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from groundfault.training.nano.batches import Batch, draw, joined
 from groundfault.training.nano.network import Nano
 from groundfault.training.nano.objective import Loss, loss
 from groundfault.training.nano.pictures import Pictures
 
-__all__ = ["Fitting", "Mixture", "fit"]
+__all__ = ["Fitting", "Mixture", "fit", "mix"]
 
 WARM_UP = 60
 WEIGHT_DECAY = 0.02
@@ -55,10 +56,11 @@ class Fitting:
         seed: int,
         rivals: float = 1.0,
         eagerness: float = 1.0,
+        sculptures_yes: float = 1.0,
     ) -> None:
         self.network = network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.learning_rate, self.steps, self.lambda_neg = learning_rate, steps, lambda_neg
-        self.rivals, self.eagerness = rivals, eagerness
+        self.rivals, self.eagerness, self.sculptures_yes = rivals, eagerness, sculptures_yes
         self.rng = np.random.default_rng(seed)
         self.step = 0
         groups: list[dict[str, Any]] = [
@@ -94,7 +96,15 @@ class Fitting:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate * min(1.0, (self.step + 1) / WARM_UP) * pace
         foreground, where, fits = self.network(batch.pictures, batch.masks, batch.ids, batch.asked)
-        parts = loss(foreground, where, fits, batch, rivals=self.rivals, eagerness=self.eagerness)
+        parts = loss(
+            foreground,
+            where,
+            fits,
+            batch,
+            rivals=self.rivals,
+            eagerness=self.eagerness,
+            sculptures_yes=self.sculptures_yes,
+        )
         total = parts.finding + parts.matching + self.lambda_neg * parts.abstaining
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
@@ -116,6 +126,13 @@ def fit(
             means = sums / (fitting.step - said)
             yield fitting.step, dict(zip(Loss._fields, means.round(3).tolist(), strict=True))
             sums, said = np.zeros(3), fitting.step
+
+
+def mix(network: Nano, start: Mapping[str, Tensor], share: float) -> None:
+    """Put a share of other weights into a network's own, in place; counters stay."""
+    for name, own in network.state_dict().items():
+        if own.is_floating_point():
+            own.lerp_(start[name].to(own.dtype), share)
 
 
 def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generator) -> Batch:

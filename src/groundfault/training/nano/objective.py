@@ -6,7 +6,8 @@ says yes to what is true and no to what nobody would expect, and lets the thing 
 true of fit it better than the other things of the picture (the softmax over things that grounding
 models are trained with); L_abstain says no to what tempts. `rivals` is how much it counts that the
 other things are also told no: without it they only have to fit less, as in grounding. `eagerness`
-is how much a yes counts against a no: detectors weigh their rare positives more.
+is how much a yes counts against a no: detectors weigh their rare positives more. `sculptures_yes`
+is how much more a yes counts where a sculpture is asked for.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def loss(
     *,
     rivals: float = 1.0,
     eagerness: float = 1.0,
+    sculptures_yes: float = 1.0,
 ) -> Loss:
     """What the network said: foreground (b, 1, s, s), where (b, 3, h, w), fits (b, k, p)."""
     there = batch.there[:, :, None].float()
@@ -50,8 +52,9 @@ def loss(
     kinds = batch.kinds[:, None]
     yes = (true.amax(1, keepdim=True) > 0) & (kinds == TRUE)
     easy, tempting = kinds == EASY, kinds == TEMPTING
+    worth = 1 + (sculptures_yes - 1) * batch.sculptures[:, None].float()
     matching = (
-        eagerness * _mean(said, true * there)
+        eagerness * _mean(said * worth, true * there)
         + _mean(said, there * easy.float())
         + _mean(_preference(fits, true, there), yes[:, 0].float())
         + rivals * _mean(said, (1 - true) * there * yes.float())

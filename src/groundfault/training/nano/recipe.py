@@ -18,7 +18,7 @@ from groundfault.models.nano import LENGTH, SIDE_PX
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.failures import Failures
 from groundfault.training.nano.export import export
-from groundfault.training.nano.fitting import Fitting, Mixture, fit
+from groundfault.training.nano.fitting import Fitting, Mixture, fit, mix
 from groundfault.training.nano.network import Nano
 from groundfault.training.nano.pictures import KINDS, Pictures, paint
 from groundfault.training.nano.questions import how_often, vocabulary
@@ -61,6 +61,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How much it counts that the other things of a picture are told no, besides fitting less."""
     eagerness: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """How much a yes counts against a no."""
+    sculptures_yes: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """How much more a yes to a sculpture counts than one to another thing."""
     depictions: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of sculptures that habitual scenes call what they show."""
     tempting_scenes: bool = False
@@ -70,6 +72,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     coats: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of things in habitual scenes that get random colours: shapes are learnt beside
     surfaces."""
+    kept: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
+    """Share of the start's own weights in those that are written (WiSE-FT, arXiv:2109.01903)."""
     seed: Count = 0
     """Of the draws and of random weights."""
 
@@ -100,6 +104,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"stage {stage.name}: pair_kinds are shares of {list(PAIR_KINDS)}")
             if stage.name in names or not stage.name.replace("-", "").replace(".", "").isalnum():
                 raise ValueError(f"stage name '{stage.name}' is taken or not a plain name")
+            if stage.kept and not stage.start:
+                raise ValueError(f"stage {stage.name} starts from nothing that could be kept")
             names.append(stage.name)
 
 
@@ -235,6 +241,7 @@ def _run(
         stage.seed,
         rivals=stage.rivals,
         eagerness=stage.eagerness,
+        sculptures_yes=stage.sculptures_yes,
     )
     if part.exists():
         fitting.restore(_load(part, key))
@@ -246,6 +253,8 @@ def _run(
         told(stage.name, step, stage.steps, losses)
         if step % 100 == 0 and step < stage.steps:
             save(part)
+    if stage.kept:
+        mix(network, started["network"], stage.kept)
     save(out / f"{stage.name}.safetensors")
     part.unlink(missing_ok=True)
 
