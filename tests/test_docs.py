@@ -100,6 +100,15 @@ def test_commands_on_all_pages_exist(tools: Any) -> None:
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
+def test_remarks_stand_above_lines_that_are_long(tools: Any) -> None:
+    long = f"groundfault list {'x' * 60}"
+    page = f"```\n{long}    # so\ngroundfault doctor   # and so\n```\n"
+    moved = f"```\n# so\n{long}\n# and so\ngroundfault doctor\n```\n"
+    assert tools["commands"].remarks_above(page) == moved
+    short = "```\ngroundfault doctor   # and so\n```\n"
+    assert tools["commands"].remarks_above(short) == short
+
+
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     for page in (site / "built").rglob("*.html"):
         loaded = re.findall(

@@ -118,7 +118,12 @@ def _without_places(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(_short(value), indent=2, ensure_ascii=False)
+    """Indented, with lists of plain values on one line."""
+    text = json.dumps(_short(value), indent=2, ensure_ascii=False)
+    plain = re.compile(r"\[\n\s*[^\[\]{}]*?\n\s*\]")
+    return plain.sub(
+        lambda found: " ".join(found[0].split()).replace("[ ", "[").replace(" ]", "]"), text
+    )
 
 
 def _short(value: Any) -> Any:

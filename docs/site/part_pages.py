@@ -244,8 +244,8 @@ def _model_facts(name: str, entry: Any, card: Any) -> list[tuple[str, str]]:
     from groundfault.config import OPERATING_POINTS
     from groundfault.models.checkpoints import CHECKPOINTS, DEFAULTS, licences
 
-    gives = {"masks": "masks with scores", "words": "words", "both": "masks or words"}
-    rows = [("called", f"`{name}`: {escaped(entry.about)}"), ("gives", gives[entry.answers])]
+    gives = "masks or words" if entry.answers == "both" else entry.answers
+    rows = [("called", f"`{name}`: {escaped(entry.about)}"), ("gives", gives)]
     if card.paper:
         rows.append(("paper", escaped(card.paper)))
     for checkpoint in DEFAULTS.get(name, ()):

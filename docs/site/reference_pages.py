@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from command_lines import shown
+from command_lines import remarks_above, shown
 from example_files import example_files
 from fields import fields
 from format_pages import format_pages
@@ -28,6 +28,8 @@ PUBLISHED_TITLE = (
     "# Published numbers, line by line",
 )
 HYPHENATED = re.compile(r"(?<=[\s>])[\w.@]{0,12}-[\w.@-]{1,24}(?=[\s<])")
+INTERVAL = re.compile(r"\[([−+-]?[\d.]+), ([−+-]?[\d.]+)\]")
+REMARK = re.compile(r"^((?:<pre>(?:<span></span>)?)? *)(# [^\n<]*)$", re.M)
 MADE = "<!-- Made from the code by docs/site/reference_pages.py. -->"
 
 
@@ -36,7 +38,8 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("made_pages", True, "env", types=(bool,))
     app.connect("builder-inited", write_pages)
     app.connect("source-read", link_to_files)
-    app.connect("html-page-context", keep_options_whole)
+    app.connect("source-read", put_remarks_above)
+    app.connect("html-page-context", keep_whole)
     return {"parallel_read_safe": True}
 
 
@@ -83,16 +86,27 @@ def link_to_files(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", plain, source[0])
 
 
-def keep_options_whole(
+def put_remarks_above(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Remarks behind commands that fill the line would wrap."""
+    source[0] = remarks_above(source[0])
+
+
+def keep_whole(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Lines of code that wrap do not break inside `--option` or `IL-FPR`."""
+    """Lines of code do not break inside `--option` or `IL-FPR`, cells of tables not inside an
+    interval; remarks are grey."""
 
     def whole(found: re.Match[str]) -> str:
-        return re.sub(HYPHENATED, r'<span class="whole">\g<0></span>', found[0])
+        text = re.sub(REMARK, r'\1<span class="c1">\2</span>', found[0])
+        return re.sub(HYPHENATED, r'<span class="whole">\g<0></span>', text)
+
+    def unbroken(found: re.Match[str]) -> str:
+        return re.sub(INTERVAL, r"[\1,&nbsp;\2]", found[0])
 
     if "body" in context:
-        context["body"] = re.sub(r"<pre>.*?</pre>", whole, context["body"], flags=re.S)
+        body = re.sub(r"<pre>.*?</pre>", whole, context["body"], flags=re.S)
+        context["body"] = re.sub(r"<td.*?</td>", unbroken, body, flags=re.S)
 
 
 def commands() -> Iterator[str]:
