@@ -132,23 +132,24 @@ def _panel(pixels: Pixels, item: Item, predictions: list[Prediction], t: float) 
             said = f"{prediction.outcome} {prediction.reason}".strip()
     for region in item.regions:
         if region.mask is not None:
-            _outline(drawn, decode(region.mask))
+            _outline(drawn, decode(region.mask), EXPECTED)
     return Panel(drawn, f"{item.role}: “{item.query}” — {said}")
 
 
 def _tint(drawn: Pixels, mask: BinaryMask) -> None:
     if mask.shape == drawn.shape[:2]:
         drawn[mask] = (drawn[mask] * (1 - TINT) + np.array(MARKED) * TINT).astype(np.uint8)
+        _outline(drawn, mask, MARKED)  # a tint alone is lost on a ground of its own colour
 
 
-def _outline(drawn: Pixels, mask: BinaryMask) -> None:
+def _outline(drawn: Pixels, mask: BinaryMask, colour: tuple[int, int, int]) -> None:
     if mask.shape != drawn.shape[:2]:
         return
     inner = mask.copy()
     for _ in range(LINE_PX):
         padded = np.pad(inner, 1)
         inner = inner & padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    drawn[mask & ~inner] = EXPECTED
+    drawn[mask & ~inner] = colour
 
 
 def _said(prediction: Prediction) -> str:
