@@ -91,7 +91,7 @@ MAIN_RANGE = Claim(
     "A mean over all sizes lies between the means for small, medium and large objects "
     "(supplementary Table 4 for referring, Table 5 for reasoning).",
     "Seg-Zero's dIoU_textual and RobustSeg's CMS_fact, both referring, lie outside of all three "
-    "sizes; the 70 other means lie inside.",
+    "sizes.",
 )
 COPIED = Claim(
     "HalluSegBench: no two metrics of a model share their numbers",
