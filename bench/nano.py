@@ -400,6 +400,7 @@ def main() -> None:
     parser.add_argument("--base", default="nano-base")
     parser.add_argument("--cft", action="append", default=[], help="NAME=SPEC")
     parser.add_argument("--control", action="append", default=[], help="NAME=SPEC")
+    parser.add_argument("--of", action="append", default=[], help="only this world; repeat")
     parser.add_argument("--figure", type=Path, help="SVG: FPR and recall of each fine-tuning")
     given = parser.parse_args()
     cft, control = (
@@ -409,6 +410,8 @@ def main() -> None:
     others = given.n if given.others is None else given.others
     worlds(study.out / "worlds", given.n, others, SEEDS[given.worlds])
     for split in SPLITS:
+        if given.of and f"edited, {split}" not in given.of:
+            continue
         print(f"\n### Edits: {split}\n")
         head = ["edit", "model", "FPR", "fall of FPR", "recall", "recall, IoU ≥ .5"]
         print_table(head, edit_rows(study, split))
@@ -417,6 +420,8 @@ def main() -> None:
         ("crowd", ["positive_micro_F1", "recall@0.50", "AFPR"]),
         ("replaced", ["IoU_fact", "dIoU_textual", "dIoU_visual", "CMS_fact", "CMS_counterfact"]),
     ):
+        if given.of and world not in given.of:
+            continue
         print(f"\n### {world.capitalize()}\n")
         print_table(["model", *metrics], benchmark_rows(study, world, metrics))
     print("\n### What was promised\n")

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundfault.models.nano import LENGTH, SIDE_PX, Nano, as_input, group, word_numbers
+from groundfault.errors import DataError
+from groundfault.models.nano import LENGTH, SHIPPED, SIDE_PX, Nano, as_input, group, word_numbers
 from groundfault.world.materials import MATERIALS
 from groundfault.world.objects import CATEGORIES
 from groundfault.world.phrases import concept, matching, material_of, unreal
@@ -40,6 +41,7 @@ from groundfault.training.nano.questions import (  # noqa: E402
     vocabulary,
 )
 from groundfault.training.nano.recipe import Recipe, Stage, cook  # noqa: E402
+from groundfault.training.nano.restoring import restore  # noqa: E402
 
 WORDS = vocabulary()
 NAMES = {way: name for name, ways in WORDINGS.items() for way in ways}
@@ -332,6 +334,48 @@ def test_onnx_says_what_torch_says(folder: Path) -> None:
     )
     for mine, theirs in ((found[1], where), (matched[0], fits)):
         np.testing.assert_allclose(mine, theirs.numpy(), atol=5e-3)
+
+
+def test_an_export_becomes_the_network_again(folder: Path, pictures) -> None:  # type: ignore[no-untyped-def]
+    torch.manual_seed(0)
+    first, again = (networks.Nano(SIDE_PX, len(WORDS) + 1, LENGTH) for _ in range(2))
+    with torch.no_grad():
+        for own in first.parameters():  # what is alike is stored once: trained weights never are
+            own.add_(0.05 * torch.randn_like(own))
+        for norm in (m for m in first.modules() if isinstance(m, torch.nn.BatchNorm2d)):
+            norm.running_mean.uniform_(-0.5, 0.5)
+            norm.running_var.uniform_(0.2, 3.0)
+            norm.weight.uniform_(0.5, 2.0)
+            norm.bias.uniform_(-0.5, 0.5)
+    export(first, WORDS, folder / "first", {"note": "random weights"})
+    restore(again, folder / "first", pictures.images)
+    picture = torch.from_numpy(as_input(pictures.images))
+    masks = torch.zeros(4, 1, SIDE_PX // 2, SIDE_PX // 2)
+    masks[:, :, 20:60, 20:50] = 1
+    ids = torch.from_numpy(word_numbers(["dog", "living dog"], WORDS))[None].repeat(4, 1, 1)
+    with torch.no_grad():
+        said = [(*net.finder(picture),) for net in (first.eval(), again.eval())]
+        fits = [net.matcher(masks, *said[0][2:], ids) for net in (first, again)]
+        learning = again.train().finder(picture)  # on the pictures that it was restored with
+    for mine, theirs in (*zip(*said, strict=True), fits, (learning[0], said[0][0])):
+        torch.testing.assert_close(mine, theirs, atol=2e-2, rtol=2e-2)
+    with pytest.raises(DataError, match="nowhere"):
+        restore(again, folder / "nowhere", pictures.images)
+
+
+def test_a_recipe_can_start_from_an_exported_model(tmp_path: Path) -> None:
+    finished = Stage(name="a", weights="nano-base")
+    after = _recipe(2).stages[1]
+    recipe = msgspec.structs.replace(_recipe(2), stages=(finished, after))
+    stem, tuned = cook(recipe, tmp_path, [], lambda *told: None)
+    image = render(sample_scene(3, 1)).image
+    shipped = Nano(SHIPPED / "nano-base").segment(image, ["dog", "tree"])
+    for mine, theirs in zip(Nano(stem).segment(image, ["dog", "tree"]), shipped, strict=True):
+        np.testing.assert_allclose(mine.presence, theirs.presence, atol=5e-3)
+    assert len(Nano(tuned).segment(image, ["dog"])) == 1
+    for stage in (Stage(name="a"), Stage(name="a", weights="nano-base", steps=3)):
+        with pytest.raises(ValueError, match="steps, or weights"):
+            msgspec.structs.replace(recipe, stages=(stage,))
 
 
 def _recipe(steps: int) -> Recipe:

@@ -14,7 +14,7 @@ import torch
 
 from groundfault import __version__
 from groundfault.errors import UnknownName, UsageError
-from groundfault.models.nano import LENGTH, SIDE_PX
+from groundfault.models.nano import LENGTH, SHIPPED, SIDE_PX
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.failures import Failures
 from groundfault.training.nano.export import export
@@ -22,6 +22,7 @@ from groundfault.training.nano.fitting import Fitting, Mixture, fit, mix
 from groundfault.training.nano.network import Nano
 from groundfault.training.nano.pictures import KINDS, Pictures, paint
 from groundfault.training.nano.questions import how_often, vocabulary
+from groundfault.training.nano.restoring import restore
 from groundfault.world.phrases import material_of
 from groundfault.world.scene import WORLD_VERSION
 
@@ -29,6 +30,8 @@ __all__ = ["Recipe", "Stage", "aimed", "cook"]
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PAIR_KINDS = {kind: float(KINDS.count(kind)) for kind in KINDS}
+SAMPLE = 512
+"""Pictures that a finished model is asked about before it goes on."""
 Told = Callable[[str, int, int, dict[str, float]], None]
 
 
@@ -39,9 +42,11 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What the model is called: FOLDER/NAME."""
     start: str = ""
     """The stage to go on from; "" starts from random weights."""
-    steps: Annotated[int, msgspec.Meta(ge=1)]
+    weights: str = ""
+    """Instead of training: an exported model, one of the package or FOLDER/NAME."""
+    steps: Count = 0
     """Updates of the weights."""
-    learning_rate: Annotated[float, msgspec.Meta(gt=0)]
+    learning_rate: Annotated[float, msgspec.Meta(gt=0)] = 0.001
     """At its highest."""
     scenes_per_step: Count = 32
     """Habitual scenes in one step."""
@@ -104,6 +109,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"stage {stage.name}: pair_kinds are shares of {list(PAIR_KINDS)}")
             if stage.name in names or not stage.name.replace("-", "").replace(".", "").isalnum():
                 raise ValueError(f"stage name '{stage.name}' is taken or not a plain name")
+            if bool(stage.weights) == bool(stage.steps) or (stage.weights and stage.start):
+                raise ValueError(f"stage {stage.name}: steps, or weights of a finished model")
             if stage.kept and not stage.start:
                 raise ValueError(f"stage {stage.name} starts from nothing that could be kept")
             names.append(stage.name)
@@ -224,6 +231,11 @@ def _run(
     key, part = _key(recipe, stage), out / f"{stage.name}.part.safetensors"
     torch.manual_seed(stage.seed)
     network = _network(words)
+    if stage.weights:
+        restore(network, _exported(stage.weights), pictures["habitual"].images[:SAMPLE])
+        state = {"network": network.state_dict(), "key": key}
+        write_checkpoint(out / f"{stage.name}.safetensors", state)
+        return
     if stage.start:
         before = next(one for one in recipe.stages if one.name == stage.start)
         started = _load(out / f"{stage.start}.safetensors", _key(recipe, before))
@@ -257,6 +269,11 @@ def _run(
         mix(network, started["network"], stage.kept)
     save(out / f"{stage.name}.safetensors")
     part.unlink(missing_ok=True)
+
+
+def _exported(name: str) -> Path:
+    shipped = SHIPPED / name
+    return shipped if shipped.with_name(f"{name}.find.onnx").is_file() else Path(name)
 
 
 def _replay(stage: Stage, pictures: Pictures) -> Mixture:
