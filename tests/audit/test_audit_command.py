@@ -207,6 +207,7 @@ def test_other_commands_know_an_audit(
     assert run("score", folder, "--t", "0.3", "--bootstrap", 0).code == 0
     swept = run("sweep", folder, "--t", "0.3,0.5", "--tau", "0.5", "--json")
     assert swept.code == 0, swept.err
+    assert "Overall along t, τ 0.5" in run("sweep", folder, "--t", "0.3,0.5").out  # as it is scored
     assert run("status", tmp_path / "out" / "runs").code == 0
     assert run("report", folder, "--out", tmp_path / "again.html").code == 0
     assert run("eval", tmp_path / "out" / "set", "--model", "random:1", "--out",

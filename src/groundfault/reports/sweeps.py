@@ -19,8 +19,8 @@ DEFAULT_T, DEFAULT_TAU = 0.5, 0.3
 
 
 def sweep_tables(sweep: Sweep, *, metric: str = "", row: str) -> Iterator[Table]:
-    """Along t at the default τ, along τ at the default t, and the grid of one metric, by default
-    the first that the protocol shows along τ."""
+    """Along t at the protocol's usual τ, along τ at the usual t, and the grid of one metric, by
+    default the first that the protocol shows along τ."""
     points = [point for point in sweep.points if point.row == row]
     if not points:
         raise UnknownName("row", row, {point.row for point in sweep.points})
@@ -32,7 +32,7 @@ def sweep_tables(sweep: Sweep, *, metric: str = "", row: str) -> Iterator[Table]
              for axis, names in (("t", protocol.along_t), ("τ", protocol.along_tau))}  # fmt: skip
     t_values = sorted({point.t for point in points})
     tau_values = sorted({point.tau for point in points if point.tau is not None})
-    tau = _nearest(tau_values, DEFAULT_TAU)
+    tau = _nearest(tau_values, float(str(protocol.settings.get("tau", DEFAULT_TAU))))
     t = _nearest(t_values, DEFAULT_T)
     along_t = [point for point in points if point.tau == tau]
     best = best_threshold(sweep, row=row) if "cgF1" in known else None
