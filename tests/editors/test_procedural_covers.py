@@ -3,13 +3,21 @@ object, and which objects they are kept from."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor
-from groundfault.editors.procedural.covers import MOST_DOUBT, Thing, doubt, objection, shade_of
+from groundfault.editors.procedural.covers import (
+    MOST_DOUBT,
+    Thing,
+    measures_of,
+    objection,
+    shade_of,
+)
+from groundfault.editors.procedural.doubts import PATH, doubt
 from groundfault.editors.procedural.edges import grown
 from groundfault.editors.procedural.fitness import measure
 from groundfault.editors.procedural.fitting import fitting_values, novelty
@@ -17,6 +25,7 @@ from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.materials import recast
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.outlines import followed
+from groundfault.editors.procedural.relief import drawing_of
 from groundfault.editors.procedural.suited import suited_values
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
@@ -53,8 +62,14 @@ def thing(category: str = "bear", **changes: Any) -> Thing:
         Contact(0.0, 0.0, 0.0, 0.0),
         drift=0.02,
         shade=shade_of(photo, mask),
+        novelty=60.0,
+        same=0,
     )
     return found._replace(**changes)
+
+
+def doubt_of(thing: Thing, value: str = "gold", kind: str = "material") -> float:
+    return doubt(kind, thing.category, value, measures_of(thing))
 
 
 @pytest.mark.parametrize("shift", [(0, 4), (-3, -3)])
@@ -106,20 +121,27 @@ def test_only_what_needs_no_colour_fits_a_black_and_white_photograph() -> None:
 
 
 def test_doubt_grows_with_what_eyes_reject() -> None:
-    plain = thing()
-    assert doubt(plain) < MOST_DOUBT["material"] and objection("material", plain) == ""
-    assert doubt(thing(drift=0.15)) > doubt(plain) + 2
-    assert doubt(thing("orange")) > doubt(plain) and doubt(thing("oven")) > doubt(plain)
-    beside = Contact(any=0.5, front=0.0, low=0.0, people=0.0)
-    assert doubt(thing("chair", touched=beside)) > doubt(thing("chair")) + 1
-    assert objection("material", thing("oven", drift=0.15, touched=beside)) == "doubtful"
+    plain = thing("suitcase")
+    assert doubt_of(plain) < MOST_DOUBT["material"] and objection("material", "gold", plain) == ""
+    assert doubt_of(thing("suitcase", drift=0.15)) > doubt_of(plain) + 0.4
+    assert doubt_of(plain, "marble") > doubt_of(plain) + 0.5
+    assert doubt_of(thing("donut")) > doubt_of(plain) and doubt_of(thing("bowl")) > doubt_of(plain)
+    beside = Contact(any=0.5, front=0.0, low=0.5, people=0.0, gap=0.3)
+    assert doubt_of(thing("chair", touched=beside)) > doubt_of(thing("chair")) + 0.4
+    assert objection("material", "marble", thing("donut", touched=beside)) == "doubtful"
+
+
+def test_measures_of_a_thing_are_those_that_doubts_were_learnt_from() -> None:
+    for kind in ("surface", "material"):
+        learnt = {name for name in json.loads(PATH.read_text())[kind] if ":" not in name}
+        assert learnt == {"bias", *measures_of(thing())}
 
 
 def test_vehicles_that_others_hide_are_left_alone() -> None:
     beside = Contact(any=0.2, front=0.0, low=0.0, people=0.0)
     for kind in ("surface", "material"):
-        assert objection(kind, thing("bus", touched=beside)) == "touches others"
-        assert objection(kind, thing("bus")) != "touches others"
+        assert objection(kind, "gold", thing("bus", touched=beside)) == "touches others"
+        assert objection(kind, "gold", thing("bus")) != "touches others"
 
 
 def test_paint_is_covered_and_glass_is_not() -> None:
@@ -131,6 +153,33 @@ def test_paint_is_covered_and_glass_is_not() -> None:
     assert isinstance(found, Edited)
     apart = np.abs(found.image.astype(int) - image).mean(-1)
     assert apart[90:110, 120:140].mean() < 4 < 30 < apart[50:70, 120:140].mean()
+
+
+def test_windows_of_vehicles_are_not_recast() -> None:
+    photo, mask = picture((0.1, 0.25, 0.75))
+    photo[80:120, 110:150] = (0.45, 0.47, 0.46)
+    image = (photo * 255).astype(np.uint8)
+    for category, stays in (("bus", True), ("suitcase", False)):
+        asked = EditRequest(instruction="", kind="material", value="gold", category=category)
+        found = ProceduralEditor(filters=False).perform(image, mask, asked)
+        assert isinstance(found, Edited)
+        apart = np.abs(found.image.astype(int) - image).mean(-1)
+        assert (apart[90:110, 120:140].mean() < 4) == stays
+        assert apart[50:70, 120:140].mean() > 20
+
+
+def test_features_of_a_thing_are_seen_on_its_new_surface() -> None:
+    photo, mask = picture((0.35, 0.34, 0.33))
+    photo[70:76, 105:155] *= 0.7  # a fold
+    drawn = drawing_of(photo, mask)
+    assert drawn[71:75, 110:150].mean() < -0.5 and abs(drawn[~mask]).max() == 0
+    image = (photo * 255).astype(np.uint8)
+    for kind, value in (("surface", "strawberry"), ("material", "chocolate")):
+        asked = EditRequest(instruction="", kind=kind, value=value, category="suitcase")
+        found = ProceduralEditor(filters=False).perform(image, mask, asked)
+        assert isinstance(found, Edited)
+        grey = found.image.mean(-1)
+        assert grey[71:75, 110:150].mean() < 0.85 * grey[85:95, 110:150].mean()
 
 
 def test_metal_has_more_contrast_than_the_matt_thing_it_is_made_of() -> None:

@@ -34,7 +34,7 @@ from groundfault.editors.procedural.fills import (
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import Measures
-from groundfault.editors.procedural.fitting import COLOURLESS, is_new
+from groundfault.editors.procedural.fitting import COLOURLESS, LEAST_NEW
 from groundfault.editors.procedural.grounds import Place, free_place, in_front, is_collage
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.occlusion import contact_with
@@ -138,10 +138,8 @@ class ProceduralEditor:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
         drawn = region
-        if request.kind in covers.KINDS:
-            region = followed(photo, region)
-        elif request.kind in looks.KINDS:
-            region = snap(photo, region)
+        if request.kind in covers.KINDS + looks.KINDS:
+            region = _outlined(photo, region, request)
         if self.filters:
             problem = self._objection(photo, region, request, drawn)
             if problem:
@@ -206,8 +204,7 @@ class ProceduralEditor:
             windows=windows,
         )
         change = _over(photo, edge, box, new.colours)
-        stays = new.kept[..., None]
-        change.picture[box] = change.picture[box] * (1 - stays) + photo[box] * stays
+        change.keep(photo, box, new.kept)
         return change
 
     def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
@@ -227,7 +224,10 @@ class ProceduralEditor:
             behind=behind,
             roundness=0.8 if request.category in LIVING | ROUND else 0.35,
         )
-        return _over(photo, edge, box, new)
+        change = _over(photo, edge, box, new)
+        if request.category in covers.VEHICLES:
+            change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
+        return change
 
     def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         edge, box = matte(photo, region), box_of(region, PAD_PX)
@@ -404,6 +404,11 @@ class _Change:
         self.mask = mask
         self.details = details or {}
 
+    def keep(self, photo: Floats, box: tuple[slice, slice], share: Floats) -> None:
+        """Let a share of each pixel in a box stay as it was."""
+        stays = share[..., None]
+        self.picture[box] = self.picture[box] * (1 - stays) + photo[box] * stays
+
     def laid_over(self, image: Image, photo: Floats, dose: float) -> Edited:
         """The photograph with the change, as bytes: outside of it they are the photograph's."""
         share = min(max(dose, 0.0), 1.0)
@@ -438,6 +443,16 @@ def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     if region.mean() > 0.95:
         return "too large"
     return ""
+
+
+def _outlined(photo: Floats, region: Mask, request: EditRequest) -> Mask:
+    """An object's mask, its outline moved to where the object ends: that of made things is smooth,
+    fur is found by its colours."""
+    made = request.category not in LIVING
+    if request.kind == "recolour" or (request.kind == "context" and not made):
+        return snap(photo, region)
+    found = followed(photo, region, stiff=made)
+    return evened(found, 0.8 * band_px(found)) if made else found
 
 
 def _unsuited(request: EditRequest, colourless: bool) -> str:
@@ -475,9 +490,9 @@ def _unsightly(
         problem = looks.objection_to_contact(request.kind, request.category, touched)
         skin = looks.skin_of(photo, region)
         return problem or looks.objection(request.kind, request.category, found, skin)
-    thing = covers.seen(request.category, photo, region, drawn, found, touched)
-    problem = covers.objection(request.kind, thing)
-    return problem or ("" if is_new(request.value, photo, region) else "already so")
+    thing = covers.seen(request, photo, region, drawn, found, touched)
+    problem = covers.objection(request.kind, request.value, thing)
+    return problem or ("" if thing.novelty >= LEAST_NEW else "already so")
 
 
 def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:

@@ -11,7 +11,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, floats
 from groundfault.editors.procedural.relief import greyness, is_toned
 from groundfault.editors.procedural.suited import suited_values
 
-__all__ = ["COLOURLESS", "fitting_values", "is_new", "novelty"]
+__all__ = ["COLOURLESS", "LEAST_NEW", "fitting_values", "novelty"]
 
 COLOURLESS = frozenset(
     {
@@ -67,11 +67,6 @@ def novelty(value: str, photo: Floats, mask: Mask) -> float:
     return float(np.min(away, axis=0).mean())
 
 
-def is_new(value: str, photo: Floats, mask: Mask) -> bool:
-    """Whether an object looks clearly different from a surface or substance."""
-    return novelty(value, photo, mask) >= LEAST_NEW
-
-
 def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
     """The values of a request for this object in this photograph, the best first; "" alone for
     kinds without values."""
@@ -85,4 +80,4 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
         return values
     if greyness(photo) > 0.6 or is_toned(photo):
         values = tuple(value for value in values if value in COLOURLESS)
-    return tuple(value for value in values if is_new(value, photo, mask))
+    return tuple(value for value in values if novelty(value, photo, mask) >= LEAST_NEW)

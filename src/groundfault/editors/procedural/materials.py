@@ -11,13 +11,24 @@ import scipy.ndimage as ndi
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 from groundfault.editors.procedural.noise import Colour, cloud, ramp
-from groundfault.editors.procedural.relief import extent_px, inflate, light_of, luma, normals
+from groundfault.editors.procedural.relief import (
+    drawing_of,
+    extent_px,
+    inflate,
+    light_of,
+    luma,
+    normals,
+)
 
 __all__ = ["SUBSTANCES", "recast"]
 
 SUN = floats([-0.40, -0.62, 0.68])
 HALF = floats([-0.35, -0.60, 0.72])
 """Between the sun and the eye: what faces this way shines."""
+
+
+DRAWN = 0.14
+"""How strongly an object's own features are seen in its new substance, as a share of its light."""
 
 
 class Body(NamedTuple):
@@ -55,18 +66,18 @@ def _metal(*stops: tuple[float, Colour]) -> Callable[[Body], Floats]:
 
 _polished_bronze = _metal(
     (0, (0.035, 0.022, 0.015)),
-    (0.3, (0.20, 0.115, 0.055)),
-    (0.6, (0.47, 0.30, 0.15)),
-    (0.85, (0.78, 0.58, 0.34)),
+    (0.3, (0.24, 0.135, 0.06)),
+    (0.6, (0.56, 0.35, 0.16)),
+    (0.85, (0.86, 0.64, 0.36)),
     (1.1, (1.0, 0.93, 0.76)),
 )
 
 
 def _bronze(body: Body) -> Floats:
     """Bronze with some verdigris in its creases."""
-    aged = 0.40 * body.noise(70, 0) - 0.45 + 1.1 * body.cavity
-    green = np.clip(aged, 0, 1)[..., None] * 0.5
-    patina = floats([0.30, 0.45, 0.38]) * (0.25 + 0.9 * body.value[..., None])
+    aged = 0.45 * body.noise(max(body.size_px * 0.2, 20), 0) - 0.30 + 1.4 * body.cavity
+    green = np.clip(aged, 0, 1)[..., None] * 0.75
+    patina = floats([0.27, 0.50, 0.42]) * (0.25 + 0.9 * body.value[..., None])
     return np.asarray(_polished_bronze(body) * (1 - green) + patina * green, np.float32)
 
 
@@ -75,13 +86,13 @@ def _marble(body: Body) -> Floats:
     y, x = np.mgrid[: body.value.shape[0], : body.value.shape[1]].astype(np.float32)
     along = (x * 0.7 + y * 0.5 + body.height * 0.8) / (size * 0.25)
     along = along + 1.1 * body.noise(size * 0.4, 0, 6)
-    vein = np.exp(-np.abs(np.sin(along)) * 8)
-    vein = 0.7 * vein * np.clip(0.6 + body.noise(size * 0.3, 4), 0.15, 1)
+    vein = np.exp(-np.abs(np.sin(along)) * 6)
+    vein = 0.85 * vein * np.clip(0.7 + body.noise(size * 0.3, 4), 0.2, 1)
     clouded = 1 - 0.07 * np.clip(body.noise(size * 0.25, 2, 5), -1, 1.5)
     stone = floats([0.92, 0.905, 0.88]) * clouded[..., None]
-    stone = stone * (1 - vein[..., None]) + floats([0.36, 0.37, 0.40]) * vein[..., None]
-    lit = 0.26 + 0.80 * np.clip(body.value, 0, 1.1) - 0.25 * body.cavity
-    return np.asarray(stone * lit[..., None] + 0.22 * body.shine(40)[..., None], np.float32)
+    stone = stone * (1 - vein[..., None]) + floats([0.27, 0.30, 0.36]) * vein[..., None]
+    lit = 0.38 + 0.70 * np.clip(body.value, 0, 1.1) - 0.25 * body.cavity
+    return np.asarray(stone * lit[..., None] + 0.28 * body.shine(40)[..., None], np.float32)
 
 
 def _granite(body: Body) -> Floats:
@@ -112,7 +123,7 @@ def _chocolate(body: Body) -> Floats:
     brown = ramp(
         lit, (0, (0.09, 0.045, 0.028)), (0.35, (0.29, 0.155, 0.095)), (0.8, (0.50, 0.31, 0.21))
     )
-    return np.asarray(brown + (0.30 * body.shine(18))[..., None] * floats([1, 0.93, 0.86]))
+    return np.asarray(brown + (0.42 * body.shine(18))[..., None] * floats([1, 0.93, 0.86]))
 
 
 def _wood(body: Body) -> Floats:
@@ -201,12 +212,13 @@ def recast(
     size_px = extent_px(mask)
     crease = ndi.gaussian_filter(light.detail, float(np.clip(size_px / 330, 0.7, 1.4)))
     crease = crease * min(1.0, 0.14 / (crease[mask].std() + 1e-4))  # fur must not become gravel
-    relief = ndi.gaussian_filter(height, 1.5) * roundness + shade * size_px * 0.026 + crease * 3.4
+    relief = ndi.gaussian_filter(height, 1.5) * roundness + shade * size_px * 0.026 + crease * 2.6
     relief = relief + cloud(mask.shape, 7, seed + 8) * 0.10
     n = normals(relief.astype(np.float32))
     lit = np.clip(n @ SUN, 0, 1)
-    value = np.clip(0.50 * (0.5 + 0.5 * shade) + 0.56 * lit + 0.35 * crease, 0, 1.1)
-    cavity = np.clip(-crease * 1.6, 0, 1)
+    drawn = np.clip(DRAWN * drawing_of(photo, mask), -0.4, 0.25)
+    value = np.clip(0.50 * (0.5 + 0.5 * shade) + 0.56 * lit + 0.35 * crease + drawn, 0, 1.1)
+    cavity = np.clip(-crease * 1.6 - 0.5 * drawn, 0, 1)
     body = Body(n, value, cavity, height, size_px, seed, behind)
     brightness = np.clip(float(np.median(luma(fore)[mask])) / 0.42, 0.6, 1.35) ** 0.5
     light_of_scene = brightness * (0.5 + 0.5 * tint)  # pink marble would be no marble

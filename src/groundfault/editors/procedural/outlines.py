@@ -24,6 +24,8 @@ BEND = 0.35
 """What it costs that neighbouring points move differently, per squared pixel."""
 FAR = 0.25
 """What a move costs, as a share of the farthest."""
+CALM_POINTS = 21
+"""How many points of a stiff outline agree on how far they move."""
 LEAST_IOU = 0.8
 AT_BORDER_PX = 6
 """Drawn outlines end some pixels before the picture's border where things go on beyond it."""
@@ -38,10 +40,11 @@ class _Path(NamedTuple):
     outwards: Floats
 
 
-def followed(photo: Floats, mask: Mask) -> Mask:
+def followed(photo: Floats, mask: Mask, *, stiff: bool = False) -> Mask:
     """The mask, each of its outlines moved along its normals to where the colours change, all
     points together (dynamic programming): a smooth outline on the strongest edge that separates
-    what is inside from what is outside. Where that would change the mask much it stays as it is."""
+    what is inside from what is outside. What is `stiff`, as made things are, keeps straight lines
+    straight. Where that would change the mask much it stays as it is."""
     lab = cv2.GaussianBlur(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB), (0, 0), 0.8)
     reach = int(np.clip(round(0.035 * extent_px(mask)), 4, MOST_PX))
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
@@ -51,7 +54,10 @@ def followed(photo: Floats, mask: Mask) -> Mask:
         if len(contour) < 24:
             continue
         path = _path(floats(contour[:, 0]), mask)
-        moved = path.points + _shifts(lab, path, reach, depth)[:, None] * path.outwards
+        shifts = _shifts(lab, path, reach, depth)
+        if stiff:
+            shifts = _calm(shifts)
+        moved = path.points + shifts[:, None] * path.outwards
         is_hole = cv2.contourArea(contour, oriented=True) > 0
         cv2.fillPoly(
             holes if is_hole else outer, [np.round(moved * 16).astype(np.int32)], 1, shift=4
@@ -92,6 +98,12 @@ def _path(points: Floats, mask: Mask) -> _Path:
     inside = _at(mask.astype(np.float32), even + 2 * normal)
     outside = _at(mask.astype(np.float32), even - 2 * normal)
     return _Path(floats(even), floats(normal if inside.mean() < outside.mean() else -normal))
+
+
+def _calm(shifts: Floats) -> Floats:
+    """Shifts along an outline without those that a short piece makes alone."""
+    usual = ndi.median_filter(shifts, CALM_POINTS, mode="wrap")
+    return _round(floats(usual), CALM_POINTS / 5)
 
 
 def _round(values: Floats, sigma: float) -> Floats:

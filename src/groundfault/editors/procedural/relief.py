@@ -16,6 +16,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, core, dis
 __all__ = [
     "Light",
     "blur_px",
+    "drawing_of",
     "exposure",
     "extent_px",
     "film",
@@ -166,6 +167,22 @@ def form_light(light: Light, mask: Mask, height: Floats, strength: float = 0.16)
     form = n @ (found / (np.linalg.norm(found) + 1e-6)).astype(np.float32)
     form = form - np.median(form[inside])
     return np.asarray(form * strength / (form[inside].std() + 1e-3), np.float32)
+
+
+def drawing_of(photo: Floats, mask: Mask) -> Floats:
+    """What a pencil would draw of an object: its features of a middle size, whatever their colour,
+    as logarithms of light with a deviation of about 1; 0 outside. Without them no face, rim or fold
+    is seen on a new surface."""
+    size_px = extent_px(mask)
+    weight = mask.astype(np.float32)
+    greys = floats(np.log(np.maximum(linear(photo) @ LUMA, 0.01)) * weight)
+
+    def smooth(sigma: float) -> Floats:
+        inside = np.maximum(cv2.GaussianBlur(weight, (0, 0), sigma), 1e-3)
+        return floats(cv2.GaussianBlur(greys, (0, 0), sigma) / inside)
+
+    features = smooth(max(0.006 * size_px, 0.8)) - smooth(max(0.08 * size_px, 4.0))
+    return floats(np.where(mask, features / max(float(features[mask].std()), 0.08), 0))
 
 
 def _bounded(mask: Mask, box: tuple[slice, slice], large: Any, fine: Any) -> Light:

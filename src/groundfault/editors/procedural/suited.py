@@ -27,7 +27,7 @@ _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "toaster")
 _ROUND = ("bottle", "fire hydrant", "toilet", "vase")
 _BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
-_VEHICLES = ("airplane", "bus", "car", "train")
+_VEHICLES = ("airplane", "bus", "car", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
@@ -53,12 +53,12 @@ first that look right most often."""
 
 _WITHOUT_BODY = frozenset(
     (
-        *("baseball bat", "baseball glove", "bicycle", "boat", "book", "bowl", "cup"),
-        *("broccoli", "carrot", "cell phone", "clock", "dining table", "fork"),
-        *("hair drier", "hot dog", "keyboard", "knife", "laptop", "motorcycle", "person"),
-        *("pizza", "potted plant", "remote", "salad", "sandwich", "scissors", "skis", "spoon"),
-        *("stop sign", "tennis racket", "toothbrush", "traffic light", "tv", "wine glass"),
-        *("giraffe", "microwave", "sink", "truck", "zebra"),
+        *("baseball bat", "baseball glove", "bicycle", "boat", "bowl", "broccoli", "carrot"),
+        *("cell phone", "clock", "dining table", "donut", "fork", "hair drier", "handbag"),
+        *("hot dog", "keyboard", "knife", "motorcycle", "person", "pizza", "potted plant"),
+        *("remote", "salad", "sandwich", "scissors", "skis", "spoon", "stop sign"),
+        *("tennis racket", "toothbrush", "traffic light", "tv"),
+        *("giraffe", "microwave", "sink", "zebra"),
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""
@@ -70,16 +70,19 @@ _STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
     **dict.fromkeys(_STATUES, ("gold", "chocolate", "bronze", "wood", "marble")),
     "elephant": ("gold", "bronze", "marble", "chocolate", "granite"),
-    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "chocolate", "marble", "bronze")),
+    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "chocolate", "bronze", "marble")),
     **dict.fromkeys(
-        (*_CASES, "microwave", "oven"), ("gold", "wood", "marble", "bronze", "chocolate")
+        (*_CASES, "book", "laptop", "microwave", "oven"),
+        ("gold", "wood", "chocolate", "bronze", "marble"),
     ),
-    **dict.fromkeys((*_ROUND, "cup"), ("gold", "chocolate", "marble", "bronze", "wood", "ice")),
+    **dict.fromkeys((*_ROUND, "cup"), ("gold", "wood", "chocolate", "bronze", "marble", "ice")),
+    "wine glass": ("gold", "chocolate", "bronze"),
+    **dict.fromkeys(("giraffe", "zebra"), ("gold", "wood", "bronze")),
     **dict.fromkeys(_BAGS, ("gold", "wood", "chocolate", "bronze", "marble")),
-    **dict.fromkeys((*_VEHICLES, "truck"), ("gold", "chocolate", "bronze", "wood")),
+    **dict.fromkeys(_VEHICLES, ("gold", "bronze", "wood")),
     **dict.fromkeys(_FRUIT, ("gold", "chocolate", "bronze", "silver", "marble")),
     **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "chocolate", "bronze", "silver")),
-    "stop sign": ("gold", "chocolate", "silver", "marble", "bronze"),
+    "stop sign": ("gold", "wood", "chocolate", "bronze"),
     **dict.fromkeys(("cake", "donut"), ("gold", "bronze", "marble", "silver")),
     "cell phone": ("gold", "wood", "chocolate", "marble"),
     **dict.fromkeys(("broccoli", "carrot"), _METALS),
@@ -126,7 +129,7 @@ def suited_materials(category: str) -> tuple[str, ...]:
     """The substances that a thing of a category can be of; all, where nobody says what it is."""
     if not category:
         return MATERIALS
-    found = () if category in _WITHOUT_BODY else ("gold", "bronze", "marble")
+    found = () if category in _WITHOUT_BODY else ("gold", "wood", "bronze")
     return _MATERIALS_OF.get(category, found)
 
 

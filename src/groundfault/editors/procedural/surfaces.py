@@ -14,6 +14,7 @@ from groundfault.editors.procedural.noise import Shape, cells, cloud, ramp, stri
 from groundfault.editors.procedural.relief import (
     LUMA,
     Light,
+    drawing_of,
     extent_px,
     film,
     form_light,
@@ -24,7 +25,7 @@ from groundfault.editors.procedural.relief import (
     wrap,
 )
 
-__all__ = ["PATTERNS", "Cover", "covered", "kept_share"]
+__all__ = ["PATTERNS", "Cover", "covered", "kept_share", "unpainted"]
 
 MARGIN_PX = 100
 """What a cloth has beyond the picture on each side: it is pulled over the edges."""
@@ -32,6 +33,8 @@ MARGIN_PX = 100
 
 LEAST_PAINTED, MOST_PAINTED = 0.4, 0.98
 """The share of a thing in its main colour by which this is its paint, and the rest is not."""
+DRAWN = 0.45
+"""How strongly an object's own features are drawn on its new surface, as a deviation."""
 MOST_DARK = 0.55
 """The share of an object that may be left as it is."""
 
@@ -226,12 +229,13 @@ def covered(
     shade = light.shade * float(np.clip(0.40 / (light.shade[mask].std() + 1e-3), 0.7, 2.2))
     detail = light.detail * float(np.clip(0.13 / (light.detail[mask].std() + 1e-3), 1.1, 3.0))
     lit = _below(shade + form_light(light, mask, height), 0.3, 0.7) + detail
+    lit = lit + np.clip(DRAWN * drawing_of(photo, mask), -1.4, 0.6)
     bright = _bearable(photo, mask, white)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
     covered_ = film(new + _shine(photo, light)[..., None] * bright)
     kept = _dark_features(photo, extent_px(mask))
     if windows:
-        kept = np.maximum(kept, _unpainted(photo, mask))
+        kept = np.maximum(kept, unpainted(photo, mask))
     return Cover(floats(covered_), floats(kept))
 
 
@@ -246,7 +250,7 @@ def _dark_features(photo: Floats, size_px: float) -> Floats:
     return floats(cv2.GaussianBlur(floats(deep), (0, 0), 0.7))
 
 
-def _unpainted(photo: Floats, mask: Mask) -> Floats:
+def unpainted(photo: Floats, mask: Mask) -> Floats:
     """How much each pixel belongs to glass, rubber and the like: what has another hue than the
     paint where most is painted in one colour, else what is far darker than the rest."""
     share = main_share(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB), mask)
@@ -273,7 +277,7 @@ def _dark_parts(photo: Floats, mask: Mask) -> Floats:
 
 def kept_share(photo: Floats, mask: Mask) -> float:
     """The share of an object that stays as it is: glass, rubber, gaps."""
-    return float(_unpainted(photo, mask)[mask].mean())
+    return float(unpainted(photo, mask)[mask].mean())
 
 
 def _bearable(photo: Floats, mask: Mask, white: float) -> float:
