@@ -386,23 +386,6 @@ def _recipe(steps: int) -> Recipe:
     return Recipe(data_seed=11, scenes=4, pairs=6, threads=1, stages=(stage, after))
 
 
-def test_a_stage_can_keep_a_share_of_where_it_started(tmp_path: Path) -> None:
-    weights = {}
-    for kept in (0.0, 0.25):
-        start, after = _recipe(2).stages
-        stages = (start, msgspec.structs.replace(after, kept=kept))
-        recipe = msgspec.structs.replace(_recipe(2), stages=stages)
-        cook(recipe, tmp_path / str(kept), [], lambda *told: None)
-        for name in "ab":
-            stored = read_checkpoint(tmp_path / str(kept) / f"{name}.safetensors")
-            weights[name, kept] = stored["network"]["finder.mix_a.0.weight"]
-    assert torch.equal(weights["a", 0.0], weights["a", 0.25])
-    expected = 0.25 * weights["a", 0.0] + 0.75 * weights["b", 0.0]
-    torch.testing.assert_close(weights["b", 0.25], expected)
-    with pytest.raises(ValueError, match="nothing that could be kept"):
-        msgspec.structs.replace(_recipe(2), stages=(msgspec.structs.replace(start, kept=0.5),))
-
-
 def test_a_recipe_is_cooked_once_and_its_stages_build_on_each_other(folder: Path) -> None:
     told: list[str] = []
     recipe = _recipe(3)

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from groundfault.training.nano.batches import Batch, draw, joined
 from groundfault.training.nano.network import Nano
 from groundfault.training.nano.objective import Loss, loss
 from groundfault.training.nano.pictures import Pictures
 
-__all__ = ["Fitting", "Mixture", "fit", "mix"]
+__all__ = ["Fitting", "Mixture", "fit"]
 
 WARM_UP = 60
 WEIGHT_DECAY = 0.02
@@ -126,13 +125,6 @@ def fit(
             means = sums / (fitting.step - said)
             yield fitting.step, dict(zip(Loss._fields, means.round(3).tolist(), strict=True))
             sums, said = np.zeros(3), fitting.step
-
-
-def mix(network: Nano, start: Mapping[str, Tensor], share: float) -> None:
-    """Put a share of other weights into a network's own, in place; counters stay."""
-    for name, own in network.state_dict().items():
-        if own.is_floating_point():
-            own.lerp_(start[name].to(own.dtype), share)
 
 
 def _drawn_batch(mixture: Mixture, words: dict[str, int], rng: np.random.Generator) -> Batch:

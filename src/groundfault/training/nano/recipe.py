@@ -18,7 +18,7 @@ from groundfault.models.nano import LENGTH, SHIPPED, SIDE_PX
 from groundfault.training.checkpoints import read_checkpoint, write_checkpoint
 from groundfault.training.failures import Failures
 from groundfault.training.nano.export import export
-from groundfault.training.nano.fitting import Fitting, Mixture, fit, mix
+from groundfault.training.nano.fitting import Fitting, Mixture, fit
 from groundfault.training.nano.network import Nano
 from groundfault.training.nano.pictures import KINDS, Pictures, paint
 from groundfault.training.nano.questions import how_often, vocabulary
@@ -77,8 +77,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     coats: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of things in habitual scenes that get random colours: shapes are learnt beside
     surfaces."""
-    kept: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
-    """Share of the start's own weights in those that are written (WiSE-FT, arXiv:2109.01903)."""
     seed: Count = 0
     """Of the draws and of random weights."""
 
@@ -111,8 +109,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"stage name '{stage.name}' is taken or not a plain name")
             if bool(stage.weights) == bool(stage.steps) or (stage.weights and stage.start):
                 raise ValueError(f"stage {stage.name}: steps, or weights of a finished model")
-            if stage.kept and not stage.start:
-                raise ValueError(f"stage {stage.name} starts from nothing that could be kept")
             names.append(stage.name)
 
 
@@ -265,8 +261,6 @@ def _run(
         told(stage.name, step, stage.steps, losses)
         if step % 100 == 0 and step < stage.steps:
             save(part)
-    if stage.kept:
-        mix(network, started["network"], stage.kept)
     save(out / f"{stage.name}.safetensors")
     part.unlink(missing_ok=True)
 
