@@ -78,6 +78,14 @@ def test_a_fill_is_doubted_that_is_mixed_busy_large_or_seen() -> None:
     assert measure_fill(meadow(), HOLE, HOLE).share == 0
 
 
+def test_a_fill_is_doubted_that_is_busier_along_its_edge_than_what_is_beyond() -> None:
+    plain = measure_fill(meadow(1), HOLE)
+    rim = HOLE & ~box(slice(44, 116), slice(64, 146))
+    rimmed = measure_fill(np.where(rim[..., None], 0.6 * meadow(), meadow()), HOLE)
+    assert plain.border == pytest.approx(1, abs=0.15) and rimmed.border > 1.5
+    assert doubt(rimmed, 0.1, 0) > doubt(plain, 0.1, 0) + 1
+
+
 def test_a_fill_of_foreign_colours_or_without_grain_is_known() -> None:
     grainy = measure_fill(meadow(1), HOLE)
     flat = np.where(HOLE[..., None], floats([0.35, 0.5, 0.25]), meadow())

@@ -26,6 +26,7 @@ from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relocation import view_of
 from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.suited import suited_values
+from groundfault.editors.procedural.transplants import _of_a_size, _suits
 from groundfault.errors import DataError
 from groundfault.interfaces import (
     DirectEditor,
@@ -211,6 +212,44 @@ def test_what_others_hide_or_hold_is_left_alone() -> None:
     twin = Neighbour(category="bear", mask=hand)
     assert reason(image, mask, request("erase", others=(twin,))) == "touches others"
     assert reason(image, mask, request("erase", category="toilet")) == "leaves traces"
+
+
+def test_what_leaves_others_behind_or_is_a_part_of_something_stays() -> None:
+    image, mask = photograph()
+
+    def why(kind: str, category: str) -> str:
+        return reason(image, mask, request(kind, category=category), migan="some.onnx")
+
+    assert why("erase", "vase") == "leaves traces"
+    assert why("add", "keyboard") == why("move", "keyboard") == "fixed in its place"
+    assert why("move", "cow") == "occluded"  # a cow without legs
+
+
+def test_another_animal_is_not_put_beside_one_that_touches_its_like() -> None:
+    image, mask = photograph()
+    touching = grown(mask, 24) & ~mask
+    touching[np.argwhere(mask)[:, 0].mean().astype(int) :] = False
+    touching[:, np.argwhere(mask)[:, 1].mean().astype(int) :] = False
+    beside = Neighbour(category="dog", mask=touching)
+    for kind in ("add", "move"):
+        wanted = request(kind, category="dog", others=(beside,))
+        assert reason(image, mask, wanted, migan="some.onnx") == "touches others"
+
+
+def test_a_donor_is_as_large_as_what_it_replaces_and_known_elsewhere() -> None:
+    assert _of_a_size("pizza", "sandwich", wanted=False)
+    assert not _of_a_size("apple", "pizza", wanted=False)
+    assert not _of_a_size("chair", "dog", wanted=False)
+    assert _of_a_size("chair", "dog", wanted=True)
+    assert _suits("cup", "bowl") and not _suits("backpack", "handbag")
+
+
+def test_nothing_coloured_is_put_into_a_sepia_print() -> None:
+    image, mask = photograph()
+    grey = image.mean(-1, keepdims=True) / 255
+    sepia = (255 * grey ** np.array([0.8, 1.0, 1.3])).astype(np.uint8)
+    wanted = request("replace", category="sheep")
+    assert reason(sepia, mask, wanted, donors=OneDonor()) == "no colours"
 
 
 def test_a_donor_stands_free() -> None:

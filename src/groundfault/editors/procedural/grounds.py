@@ -287,7 +287,7 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
             continue
         covered = sum(float((other[box] & thing).sum() / other.sum()) for other in behind)
         busy = float(room.steps[box][thing].mean())
-        near = abs(apart - (0.8 if leaves else 1.2))
+        near = abs(apart - (0.65 if leaves else 1.2))  # what leaves hides some of its hole
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
         yield _Tried(float(cost + 0.5 * (0 if leaves else overlap)), left, foot_row, scale)
 
