@@ -21,6 +21,7 @@ from groundfault.editors.procedural.doubts import PATH, doubt
 from groundfault.editors.procedural.edges import grown
 from groundfault.editors.procedural.fitness import measure
 from groundfault.editors.procedural.fitting import fitting_values, novelty
+from groundfault.editors.procedural.gaps import gaps_of
 from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.materials import recast
 from groundfault.editors.procedural.occlusion import Contact
@@ -180,6 +181,23 @@ def test_features_of_a_thing_are_seen_on_its_new_surface() -> None:
         assert isinstance(found, Edited)
         grey = found.image.mean(-1)
         assert grey[71:75, 110:150].mean() < 0.85 * grey[85:95, 110:150].mean()
+
+
+def test_what_is_seen_through_a_handle_is_left_as_it_is() -> None:
+    photo, mask = picture((0.75, 0.3, 0.1))
+    wall = photo[100, 10].copy()
+    photo[85:115, 76:90] = wall + np.random.default_rng(1).normal(0, 0.01, (30, 14, 1))
+    gaps = gaps_of(photo, mask)
+    assert gaps[92:108, 80:86].all() and not gaps[60:140, 100:180].any()
+    inner = photo.copy()
+    inner[85:115, 123:137] = wall  # a label in the middle
+    assert not gaps_of(inner, mask)[95:105, 128:132].any()
+    image = (np.clip(photo, 0, 1) * 255).astype(np.uint8)
+    asked = EditRequest(instruction="", kind="surface", value="zebra", category="suitcase")
+    found = ProceduralEditor(filters=False).perform(image, mask, asked)
+    assert isinstance(found, Edited)
+    apart = np.abs(found.image.astype(int) - image).mean(-1)
+    assert apart[97:103, 82:84].mean() < 6 < apart[80:120, 110:150].mean()
 
 
 def test_metal_has_more_contrast_than_the_matt_thing_it_is_made_of() -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 import scipy.ndimage as ndi
-from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import (
     Floats,
@@ -17,9 +16,9 @@ from groundfault.editors.procedural.edges import (
     box_of,
     core,
     depth_inside,
-    floats,
     grown,
 )
+from groundfault.editors.procedural.gaps import foreignness
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
 from groundfault.editors.procedural.repertoire import (
     ALONE,
@@ -228,23 +227,7 @@ def _cut(mask: Mask) -> float:
 def _through(lab: Floats, inner: Mask, ring: Mask) -> float:
     if not ring.any():
         return 0.0
-    within, without = (_bins(lab[where]) for where in (inner, ring))
-    counts = [
-        ndi.gaussian_filter(_counted(bins), 0.8) / max(len(bins), 1) for bins in (within, without)
-    ]
-    at = tuple(within.T)
-    return float((counts[1][at] > counts[0][at]).mean())
-
-
-def _bins(lab: Floats) -> NDArray[np.int64]:
-    return np.asarray(
-        np.clip((lab / floats([8, 6, 6]) + floats([0, 16, 16])).astype(int), 0, 31), np.int64
-    )
-
-
-def _counted(bins: NDArray[np.int64]) -> Floats:
-    flat = np.ravel_multi_index(tuple(bins.T), (32, 32, 32))
-    return floats(np.bincount(flat, minlength=32**3).reshape(32, 32, 32))
+    return float((foreignness(lab, inner, ring)[inner] > 0).mean())
 
 
 def _cut_side(mask: Mask) -> float:
