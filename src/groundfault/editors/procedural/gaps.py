@@ -19,7 +19,7 @@ through it."""
 SMALLEST_SHARE, SMALLEST_PX = 0.004, 40
 LEAST_STEP = 4.0
 """The median step of colour at the rim of a gap, in Lab: a patch of a like colour has no rim."""
-NEAR = 0.05
+NEAR = 0.08
 """How far from the outline a gap begins, as a share of the object's extent: farther inside there
 are cushions and labels."""
 MOST_SHARE = 0.3
