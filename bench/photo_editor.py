@@ -5,7 +5,8 @@
 Every eligible instance (3 to 35 % of the picture, one polygon, not at the border, neither person
 nor table) gets one request. Sheets show what came out, shuffled among untouched photographs,
 without saying which is which; KIND-key.json tells, and takes a verdict per tile. With --pairs each
-tile shows before and after, for those who work on the editor.
+tile shows before and after, for those who work on the editor. With --picture FILE one sheet takes
+edits in turn by kind, from photographs that show no people and whose licence allows edited copies.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ VALUES = {
 }
 FIRST = {"surface": 3, "material": 3, "context": 3}
 """How many of the values that fit best take turns; of other kinds all do."""
+FREE = frozenset({"Attribution License", "No known copyright restrictions"})
+"""Licences of COCO's photographs that allow edited copies under any terms."""
 TILES = 12
 TILE_PX = (420, 330)
 
@@ -51,6 +54,7 @@ class Instance(NamedTuple):
     image_id: int
     others: tuple[tuple[str, Any], ...] = ()
     """Categories and segmentations of what else is annotated in the picture."""
+    licence: str = ""
 
     def image(self) -> Any:
         return read_image(self.picture, size_px=self.size_px)
@@ -74,6 +78,7 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
     data = json.loads(annotations.read_text())
     pictures = {image["id"]: image for image in data["images"]}
     names = {category["id"]: category["name"] for category in data["categories"]}
+    licences = {licence["id"]: licence["name"] for licence in data.get("licenses", [])}
     found = []
     of_picture: dict[int, list[Any]] = {}
     for annotation in data["annotations"]:
@@ -102,6 +107,7 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
                     annotation["segmentation"],
                     image["id"],
                     others,
+                    licences.get(image.get("license"), ""),
                 )
             )
     return found
@@ -219,6 +225,34 @@ def pair_tiles(made: list[dict[str, Any]]) -> list[Image.Image]:
     ]
 
 
+def may_be_shown(instance: Instance) -> bool:
+    """Whether an edited copy of the photograph may be passed on, and shows nobody."""
+    return instance.licence in FREE and "person" not in {name for name, _ in instance.others}
+
+
+def picture_of(made: dict[str, list[dict[str, Any]]], path: Path) -> None:
+    """One sheet: edits in turn by kind, each photograph at most twice per kind."""
+    queues = {kind: list(found) for kind, found in made.items()}
+    tiles: list[Image.Image] = []
+    ids: list[int] = []
+    while any(queues.values()) and len(tiles) < TILES:
+        for queue in queues.values():
+            if queue and len(tiles) < TILES:
+                one = min(queue, key=lambda entry: ids.count(entry["instance"].image_id))
+                queue.remove(one)
+                ids.append(one["instance"].image_id)
+                tiles.append(
+                    tile(
+                        [one["edited"].image],
+                        f"{one['instance'].category}: {one['request'].instruction} "
+                        f"{one['edited'].details.get('category', '')}",
+                    )
+                )
+    sheets_of(tiles, 3, path.with_suffix(""))
+    path.with_name(f"{path.stem}-00.jpg").replace(path)
+    print("photographs:", ", ".join(map(str, sorted(set(ids)))))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--annotations", type=Path, action="append", required=True)
@@ -232,6 +266,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
     parser.add_argument("--untouched", type=float, default=0.25, help="per edit")
+    parser.add_argument("--picture", type=Path, help="one sheet of what may be shown to others")
     parser.add_argument("--pairs", action="store_true", help="before and after, nothing hidden")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -240,10 +275,12 @@ def main() -> None:
         for annotations, images in zip(arguments.annotations, arguments.images, strict=True)
         for instance in eligible(annotations, images)
         if instance.image_id not in arguments.without
+        and (arguments.picture is None or may_be_shown(instance))
     ]
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
     instances = [instances[index] for index in order][: arguments.limit]
     editor = ProceduralEditor(migan=arguments.migan, donors=donors_of(arguments))
+    shown: dict[str, list[dict[str, Any]]] = {}
     for kind in arguments.kind:
         made, reasons, seconds = run(editor, kind, instances, arguments.seed)
         share = len(made) / max(len(instances), 1)
@@ -253,12 +290,17 @@ def main() -> None:
         print("; refused:", ", ".join(f"{r} {n}" for r, n in reasons.most_common()) or "none")
         if not made:
             continue
+        if arguments.picture is not None:
+            shown[kind] = made
+            continue
         if arguments.pairs:
             sheets_of(pair_tiles(made), 2, arguments.out / kind)
             continue
         tiles, key = blind_tiles(made, round(arguments.untouched * len(made)), arguments.seed)
         sheets_of(tiles, 3, arguments.out / kind)
         (arguments.out / f"{kind}-key.json").write_text(json.dumps(key, indent=1))
+    if arguments.picture is not None:
+        picture_of(shown, arguments.picture)
 
 
 if __name__ == "__main__":
