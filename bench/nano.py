@@ -3,7 +3,7 @@
     python bench/nano.py                                   the shipped models
     python bench/nano.py --cft seed1=nano:FOLDER/NAME …    other fine-tunings
     python bench/nano.py --control NAME=SPEC …             trained as long on biased pictures
-    python bench/nano.py --worlds final --n 2000 --others 500
+    python bench/nano.py --worlds final --n 2000 --unseen 1000 --others 500
                                                            once, when nothing is chosen any more
 
 Builds held-out worlds (seeds that no training uses), asks every model, and prints false positive
@@ -130,12 +130,13 @@ class Study:
         self.promises.append((text, kept))
 
 
-def worlds(out: Path, n: int, n_others: int, seed: int) -> None:
-    """Render whatever is not there yet: n cases of each kind of seen edits, n_others elsewhere."""
+def worlds(out: Path, n: int, n_unseen: int, n_others: int, seed: int) -> None:
+    """Render whatever is not there yet: n cases of each kind of seen edits, n_unseen of unseen
+    ones, n_others elsewhere."""
     edited = {
         f"edited, {split}": (
             "cafe",
-            3 * (n if split == "seen" else n_others),
+            3 * (n if split == "seen" else n_unseen),
             BuildSettings(seed=seed, controls=True, split=split),
         )
         for split in SPLITS
@@ -246,7 +247,7 @@ def check_edits(
     if (kind, split) in FALLS:
         share, wanted = fall(base[0], found[0])[0], FALLS[kind, split]
         study.promise(
-            f"{where}: FPR falls by {100 * share:.0f} %, at least {100 * wanted:.0f}",
+            f"{where}: FPR falls by {100 * share:.1f} %, at least {100 * wanted:.0f}",
             share >= wanted,
         )
     low = difference(base[2], found[2])[1]
@@ -395,6 +396,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=500, help="cases per kind of seen edits")
     parser.add_argument("--others", type=int, help="cases per kind elsewhere; as many if not given")
+    parser.add_argument("--unseen", type=int, help="of unseen edits; as --others if not given")
     parser.add_argument("--worlds", choices=list(SEEDS), default="choosing")
     parser.add_argument("--out", type=Path, default=Path("bench/data/nano"))
     parser.add_argument("--base", default="nano-base")
@@ -408,7 +410,8 @@ def main() -> None:
     )
     study = Study(given.out / given.worlds, given.base, cft or {"nano-cft": "nano-cft"}, control)
     others = given.n if given.others is None else given.others
-    worlds(study.out / "worlds", given.n, others, SEEDS[given.worlds])
+    unseen = others if given.unseen is None else given.unseen
+    worlds(study.out / "worlds", given.n, unseen, others, SEEDS[given.worlds])
     for split in SPLITS:
         if given.of and f"edited, {split}" not in given.of:
             continue
