@@ -26,6 +26,7 @@ def test_fits_are_those_of_the_formula_window_by_window() -> None:
     side = 18
     mask, colour = rng.normal(size=(side, side)), rng.random((3, side, side))
     small = (colour.transpose(1, 2, 0) * 255).astype(np.float32)
+    colour = small.transpose(2, 0, 1).astype(np.float64) / 255
     guide = Guide(small, np.zeros((side, side, 3), np.uint8))
     found = guide._fitted(mask, np.s_[0:side, 0:side])
     each = np.zeros((4, side, side))
@@ -42,7 +43,7 @@ def test_fits_are_those_of_the_formula_window_by_window() -> None:
     row, column = 8, 9
     inner = np.s_[:, row - RADIUS : row + RADIUS + 1, column - RADIUS : column + RADIUS + 1]
     expected = each[inner].mean((1, 2))
-    np.testing.assert_allclose(found[:, row, column], expected, rtol=1e-4)
+    np.testing.assert_allclose(found[:, row, column], expected, rtol=1e-6)
 
 
 def test_an_outline_follows_the_picture() -> None:
