@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from groundfault.editors.procedural import covers, fitness, looks, materials, neighbours, surfaces
+from groundfault.editors.procedural import (
+    covers,
+    looks,
+    materials,
+    neighbours,
+    refusals,
+    surfaces,
+)
 from groundfault.editors.procedural.choices import LEAST_APART, apart_from, is_too_close
 from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
 from groundfault.editors.procedural.donors import Donors
@@ -26,7 +33,6 @@ from groundfault.editors.procedural.edges import (
 )
 from groundfault.editors.procedural.filling import fill
 from groundfault.editors.procedural.fills import (
-    LEFT_BEHIND,
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
@@ -34,13 +40,11 @@ from groundfault.editors.procedural.fills import (
     is_patchy,
     measure_fill,
 )
-from groundfault.editors.procedural.fitness import Measures
-from groundfault.editors.procedural.fitting import COLOURLESS, LEAST_NEW
 from groundfault.editors.procedural.gaps import gaps_of
 from groundfault.editors.procedural.grounds import Place, free_place, in_front, is_collage
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.outlines import followed
+from groundfault.editors.procedural.refusals import SMALL_HOLE
 from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
@@ -53,28 +57,15 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
-    BUILT_IN,
-    COLOURS,
-    FIXED,
     FLAT,
-    HEIGHTS_M,
     KINDS,
     LEAVING_TRACES,
     LIVING,
-    MATERIALS,
-    NOT_STANDING,
-    PETS,
-    PLACES,
-    PLUMBED,
     ROUND,
     STANCES,
-    SUPPORTS,
-    SURFACES,
-    TABLEWARE_M,
     TURNABLE,
 )
 from groundfault.editors.procedural.shadows import hole_of
-from groundfault.editors.procedural.suited import unsuited
 from groundfault.editors.procedural.transplants import (
     best_donor,
     cutting_of,
@@ -92,20 +83,9 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
-SMALL_HOLE = 0.01
-"""Holes of less than this share of a picture are filled whatever is around them, unless others have
-more than `MOST_BESIDE_SMALL` of it."""
-MOST_BESIDE_SMALL = 0.6
-TRACES = "leaves traces"
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
-ONE_OF_A_KIND = frozenset({"keyboard"})
-"""Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
-judged by eye)."""
-MOST_ALIKE_ANIMALS = 0.15
-"""The share of an animal's surroundings that others of its kind may have for it to be doubled or
-moved: with more, what is annotated as an animal is often a part of one."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -139,7 +119,7 @@ class ProceduralEditor:
 
     def perform(self, image: Image, region: BinaryMask, request: EditRequest) -> Edited | NotEdited:
         """The edited image, or a short reason why there is none."""
-        problem = _impossible(image, region, request)
+        problem = refusals.impossible(image, region, request)
         if problem:
             return refused(problem)
         if request.kind == "none" or request.dose <= 0:
@@ -149,28 +129,11 @@ class ProceduralEditor:
         if request.kind in covers.KINDS + looks.KINDS:
             region = _outlined(photo, region, request)
         if self.filters:
-            problem = self._objection(photo, region, request, drawn)
+            patches = not self.migan
+            problem = refusals.objection(photo, region, request, drawn, patches=patches)
             if problem:
                 return refused(problem)
         return self._made(image, photo, region, request)
-
-    def _objection(self, photo: Floats, region: Mask, request: EditRequest, drawn: Mask) -> str:
-        problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
-        small = request.kind == "erase" and region.mean() < SMALL_HOLE
-        if problem and not (small and problem == TRACES):
-            return problem
-        company = company_of(region, request.category, request.others)
-        problem = neighbours.objection(request.kind, company)
-        if problem and not (small and company.touching < MOST_BESIDE_SMALL):
-            return problem
-        seen = covers.KINDS + looks.KINDS
-        found = fitness.measure(photo, region, to_fill=request.kind not in seen)
-        if request.kind in seen:
-            return _unsightly(photo, region, request, found, drawn)
-        problem = fitness.objection(request.kind, request.category, found)
-        if problem or small or self.migan:
-            return problem
-        return fitness.objection_to_patches(request.kind, found)
 
     def _made(
         self, image: Image, photo: Floats, region: Mask, request: EditRequest
@@ -277,8 +240,6 @@ class ProceduralEditor:
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        if self.filters and request.category in LEFT_BEHIND and region.mean() >= SMALL_HOLE:
-            return refused(TRACES)
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company)
         if self._is_badly_filled(request, filled, region, hole):
@@ -349,11 +310,7 @@ class ProceduralEditor:
         """Put another thing beside the object: its own double, or a donor's."""
         if self.filters and is_collage(photo):
             return refused("collage")
-        if self.filters and request.category in ONE_OF_A_KIND:
-            return refused("fixed in its place")
         company = company_of(region, request.category, request.others)
-        if self.filters and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
-            return refused("touches others")
         place = free_place(
             photo,
             region,
@@ -388,13 +345,7 @@ class ProceduralEditor:
     def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         if self.filters and is_collage(photo):
             return refused("collage")
-        if self.filters and request.category in ONE_OF_A_KIND:
-            return refused("fixed in its place")
-        if self.filters and not _is_whole(request.category, region):
-            return refused("occluded")  # none of 8 that were judged by eye was accepted
         company = company_of(region, request.category, request.others)
-        if self.filters and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
-            return refused("touches others")
         place = free_place(
             photo, region, company, category=request.category, flipped=False, leaves=True
         )
@@ -445,29 +396,6 @@ def refused(reason: str) -> NotEdited:
     return NotEdited(outcome="refused", reason=reason)
 
 
-def _impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
-    """Why a request can't be met by anybody."""
-    known = {
-        "surface": SURFACES,
-        "material": MATERIALS,
-        "context": PLACES,
-        "recolour": COLOURS,
-    }
-    if request.kind not in KINDS:
-        return "unknown kind of edit"
-    if request.kind in known and request.value not in known[request.kind]:
-        return f"unknown {request.kind}"
-    if image.ndim != 3 or image.shape[2] != 3 or image.shape[:2] != region.shape:
-        return "image and region differ in size"
-    if request.kind == "none":
-        return ""
-    if int(region.sum()) < fitness.SMALLEST_PX or min(image.shape[:2]) < 24:
-        return "too small"
-    if region.mean() > 0.95:
-        return "too large"
-    return ""
-
-
 def _outlined(photo: Floats, region: Mask, request: EditRequest) -> Mask:
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them, fur is found by its colours."""
@@ -479,50 +407,6 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest) -> Mask:
         return found
     even = evened(found, 0.8 * band_px(found))
     return even & ~gaps_of(photo, even)
-
-
-def _is_whole(category: str, region: Mask) -> bool:
-    return fitness.is_whole(category, fitness.solidity_of(region), fitness.tallness_of(region))
-
-
-def _unsuited(request: EditRequest, colourless: bool) -> str:
-    """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
-    coloured = request.kind in ("surface", "material", "recolour")
-    if colourless and coloured and request.value not in COLOURLESS:
-        return "no colours"
-    problem = unsuited(request.kind, request.value, request.category)
-    if problem:
-        return problem
-    if request.value == "ice" and request.category in LIVING:
-        return "too fine for ice"
-    held = FIXED | (NOT_STANDING - AIRBORNE - FLAT)
-    if request.kind in ("add", "move") and request.category in held:
-        return "fixed in its place"
-    if request.kind == "move" and request.category in BUILT_IN:
-        return "fixed in its place"
-    if request.kind == "replace" and not request.value and request.category in PLUMBED:
-        return "fixed in its place"
-    if request.kind == "erase" and request.category in PLUMBED:
-        return TRACES
-    return ""
-
-
-def _unsightly(
-    photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
-) -> str:
-    """Why a new surface, material, place or colour would not look right on this object, whose
-    outline was `drawn` elsewhere."""
-    rests = HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M
-    rests = rests or (request.kind == "context" and request.category in PETS)
-    on = SUPPORTS if rests else ()
-    touched = contact_with(region, request.others, on=on)
-    if request.kind in looks.KINDS:
-        problem = looks.objection_to_contact(request.kind, request.category, touched)
-        skin = looks.skin_of(photo, region)
-        return problem or looks.objection(request.kind, request.category, found, skin)
-    thing = covers.seen(request, photo, region, drawn, found, touched)
-    problem = covers.objection(request.kind, request.value, thing)
-    return problem or ("" if thing.novelty >= LEAST_NEW else "already so")
 
 
 def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:

@@ -249,9 +249,9 @@ def objection(kind: str, category: str, found: Measures) -> str:
     general = _general(found)
     if general or kind == "none":
         return general
-    kept = kind in ("add", "move")
-    if kept and not is_whole(category, found.solidity, found.tallness, LOOSER):
-        return "occluded"  # others tell what hides it
+    loose = {"add": LOOSER, "move": 1.0}.get(kind)  # of 8 pieces that were moved none was accepted
+    if loose and not is_whole(category, found.solidity, found.tallness, loose):
+        return "occluded"
     return {
         "erase": _to_erase,
         "replace": _to_replace,

@@ -1,0 +1,141 @@
+"""What the procedural editor refuses: what can't be done, and what would not look right. Reasons
+are short and stable, so that a funnel can count them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundfault.editors.procedural import covers, fitness, looks, neighbours
+from groundfault.editors.procedural.edges import Floats, Mask
+from groundfault.editors.procedural.fills import LEFT_BEHIND
+from groundfault.editors.procedural.fitness import Measures
+from groundfault.editors.procedural.fitting import COLOURLESS, LEAST_NEW
+from groundfault.editors.procedural.neighbours import company_of
+from groundfault.editors.procedural.occlusion import contact_with
+from groundfault.editors.procedural.relief import greyness, is_toned
+from groundfault.editors.procedural.repertoire import (
+    AIRBORNE,
+    BUILT_IN,
+    COLOURS,
+    FIXED,
+    FLAT,
+    HEIGHTS_M,
+    KINDS,
+    LIVING,
+    MATERIALS,
+    NOT_STANDING,
+    PETS,
+    PLACES,
+    PLUMBED,
+    SUPPORTS,
+    SURFACES,
+    TABLEWARE_M,
+)
+from groundfault.editors.procedural.suited import unsuited
+from groundfault.interfaces import EditRequest
+
+if TYPE_CHECKING:
+    from groundfault.interfaces import BinaryMask, Image
+
+__all__ = ["SMALL_HOLE", "impossible", "objection"]
+
+SMALL_HOLE = 0.01
+"""Holes of less than this share of a picture are filled whatever is around them, unless others have
+more than `MOST_BESIDE_SMALL` of it."""
+MOST_BESIDE_SMALL = 0.6
+TRACES = "leaves traces"
+ONE_OF_A_KIND = frozenset({"keyboard"})
+"""Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
+judged by eye)."""
+MOST_ALIKE_ANIMALS = 0.15
+"""The share of an animal's surroundings that others of its kind may have for it to be doubled or
+moved: with more, what is annotated as an animal is often a part of one."""
+
+
+def impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
+    """Why a request can't be met by anybody."""
+    known = {
+        "surface": SURFACES,
+        "material": MATERIALS,
+        "context": PLACES,
+        "recolour": COLOURS,
+    }
+    if request.kind not in KINDS:
+        return "unknown kind of edit"
+    if request.kind in known and request.value not in known[request.kind]:
+        return f"unknown {request.kind}"
+    if image.ndim != 3 or image.shape[2] != 3 or image.shape[:2] != region.shape:
+        return "image and region differ in size"
+    if request.kind == "none":
+        return ""
+    if int(region.sum()) < fitness.SMALLEST_PX or min(image.shape[:2]) < 24:
+        return "too small"
+    if region.mean() > 0.95:
+        return "too large"
+    return ""
+
+
+def objection(
+    photo: Floats, region: Mask, request: EditRequest, drawn: Mask, *, patches: bool
+) -> str:
+    """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
+    where it may. Holes are filled with `patches` or by a network."""
+    problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
+    small = request.kind == "erase" and region.mean() < SMALL_HOLE
+    if problem and not (small and problem == TRACES):
+        return problem
+    company = company_of(region, request.category, request.others)
+    problem = neighbours.objection(request.kind, company)
+    if problem and not (small and company.touching < MOST_BESIDE_SMALL):
+        return problem
+    copied = request.kind in ("add", "move")
+    if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
+        return "touches others"
+    seen = covers.KINDS + looks.KINDS
+    found = fitness.measure(photo, region, to_fill=request.kind not in seen)
+    if request.kind in seen:
+        return _unsightly(photo, region, request, found, drawn)
+    problem = fitness.objection(request.kind, request.category, found)
+    if problem or small or not patches:
+        return problem
+    return fitness.objection_to_patches(request.kind, found)
+
+
+def _unsuited(request: EditRequest, colourless: bool) -> str:
+    """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
+    coloured = request.kind in ("surface", "material", "recolour")
+    if colourless and coloured and request.value not in COLOURLESS:
+        return "no colours"
+    problem = unsuited(request.kind, request.value, request.category)
+    if problem:
+        return problem
+    if request.value == "ice" and request.category in LIVING:
+        return "too fine for ice"
+    held = FIXED | ONE_OF_A_KIND | (NOT_STANDING - AIRBORNE - FLAT)
+    if request.kind in ("add", "move") and request.category in held:
+        return "fixed in its place"
+    if request.kind == "move" and request.category in BUILT_IN:
+        return "fixed in its place"
+    if request.kind == "replace" and not request.value and request.category in PLUMBED:
+        return "fixed in its place"
+    if request.kind == "erase" and request.category in PLUMBED | LEFT_BEHIND:
+        return TRACES
+    return ""
+
+
+def _unsightly(
+    photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
+) -> str:
+    """Why a new surface, material, place or colour would not look right on this object, whose
+    outline was `drawn` elsewhere."""
+    rests = HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M
+    rests = rests or (request.kind == "context" and request.category in PETS)
+    on = SUPPORTS if rests else ()
+    touched = contact_with(region, request.others, on=on)
+    if request.kind in looks.KINDS:
+        problem = looks.objection_to_contact(request.kind, request.category, touched)
+        skin = looks.skin_of(photo, region)
+        return problem or looks.objection(request.kind, request.category, found, skin)
+    thing = covers.seen(request, photo, region, drawn, found, touched)
+    problem = covers.objection(request.kind, request.value, thing)
+    return problem or ("" if thing.novelty >= LEAST_NEW else "already so")
