@@ -19,6 +19,7 @@ __all__ = [
     "around",
     "band_px",
     "box_of",
+    "colour_steps",
     "core",
     "crisp",
     "disc",
@@ -92,6 +93,13 @@ def depth_inside(mask: Mask) -> Floats:
         else np.full(mask.shape, max(mask.shape)),
         np.float32,
     )
+
+
+def colour_steps(lab: Floats) -> Floats:
+    """How much the colour changes from each pixel to the next, in Lab."""
+    right = cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125)
+    down = cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125)
+    return floats(np.sqrt((right**2 + down**2).sum(2)))
 
 
 def core(mask: Mask, depth_px: int) -> Mask:

@@ -7,7 +7,16 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, around, box_of, core, floats, grown
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    around,
+    box_of,
+    colour_steps,
+    core,
+    floats,
+    grown,
+)
 
 __all__ = [
     "LEFT_BEHIND",
@@ -96,19 +105,8 @@ def measure_fill(filled: Floats, hole: Mask, hidden: Mask | None = None) -> Fill
     )
 
 
-def _steps(lab: Floats, sigma_px: float) -> Floats:
-    """The colour step at each pixel, slightly smoothed."""
-    smooth = cv2.GaussianBlur(lab, (0, 0), sigma_px)
-    return floats(
-        np.sqrt(
-            (cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
-            + (cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
-        )
-    )
-
-
 def _border(lab: Floats, hole: Mask, seen: Mask) -> float:
-    steps = _steps(lab, 1.5)
+    steps = colour_steps(cv2.GaussianBlur(lab, (0, 0), 1.5))
     inside, outside = core(hole, 2) & ~core(hole, 7) & seen, around(hole, 2, 6)
     if not inside.any() or not outside.any():
         return 1.0
@@ -116,7 +114,7 @@ def _border(lab: Floats, hole: Mask, seen: Mask) -> float:
 
 
 def _unrest(lab: Floats, hole: Mask, inner: Mask) -> float:
-    steps = _steps(lab, 2.0)
+    steps = colour_steps(cv2.GaussianBlur(lab, (0, 0), 2.0))
     ring = grown(hole, max(int(0.25 * np.sqrt(int(hole.sum()))), 8)) & ~grown(hole, 2)
     around_it = float(steps[ring].mean()) if ring.any() else 1.0
     return float(steps[inner].mean() / max(around_it, 0.1))

@@ -14,6 +14,7 @@ from groundfault.editors.procedural.edges import (
     Mask,
     around,
     box_of,
+    colour_steps,
     core,
     depth_inside,
     grown,
@@ -164,11 +165,7 @@ def _unrest(lab: Floats, ring: Mask) -> float:
     """The mean colour step between neighbours in a slightly smoothed ring."""
     if ring.sum() < 20:
         return 100.0
-    smooth = cv2.GaussianBlur(lab, (0, 0), 1.5)
-    gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.125)
-    gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.125)
-    steps = np.sqrt((gx**2 + gy**2).sum(2))
-    return float(steps[ring].mean())
+    return float(colour_steps(cv2.GaussianBlur(lab, (0, 0), 1.5))[ring].mean())
 
 
 def _mixture(lab: Floats, ring: Mask) -> float:

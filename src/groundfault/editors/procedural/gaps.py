@@ -8,7 +8,15 @@ import numpy as np
 import scipy.ndimage as ndi
 from numpy.typing import NDArray
 
-from groundfault.editors.procedural.edges import Floats, Mask, around, box_of, floats, grown
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    around,
+    box_of,
+    colour_steps,
+    floats,
+    grown,
+)
 from groundfault.editors.procedural.relief import extent_px
 
 __all__ = ["foreignness", "gaps_of"]
@@ -51,10 +59,7 @@ def gaps_of(photo: Floats, mask: Mask) -> Mask:
     lab = floats(cv2.GaussianBlur(cv2.cvtColor(photo[box], cv2.COLOR_RGB2LAB), (0, 0), 1.0))
     foreign = cv2.GaussianBlur(foreignness(lab, inside, ring), (0, 0), 1.5) > LEAST_FOREIGN
     labels, count = ndi.label(ndi.binary_opening(foreign & inside, iterations=2))
-    steps = np.sqrt(
-        (cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
-        + (cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
-    )
+    steps = colour_steps(lab)
     least_px = max(SMALLEST_SHARE * float(inside.sum()), SMALLEST_PX)
     edge = grown(~inside, max(int(NEAR * extent_px(mask)), 4))
     gaps = np.zeros_like(inside)

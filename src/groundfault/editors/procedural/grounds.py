@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from scipy.spatial import cKDTree
 
-from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, colour_steps, floats, grown
 from groundfault.editors.procedural.neighbours import Company, foot_of
 from groundfault.editors.procedural.repertoire import AIRBORNE, FLAT, HEIGHTS_M, VARIED
 
@@ -216,13 +216,10 @@ def _room(
     if leaves:
         ground = ground | here
     lab = cv2.cvtColor(picture, cv2.COLOR_RGB2LAB)
-    steps = np.sqrt(
-        (cv2.Sobel(lab, cv2.CV_32F, 1, 0, scale=0.125) ** 2).sum(2)
-        + (cv2.Sobel(lab, cv2.CV_32F, 0, 1, scale=0.125) ** 2).sum(2)
-    )
+    steps = colour_steps(lab)
     others = np.zeros_like(here) if around.blocked is None else around.blocked
     free, seen = ground & ~others, ground | here | others
-    return _Room(here, ground, floats(steps), around.obstacles, below, free, seen, lying)
+    return _Room(here, ground, steps, around.obstacles, below, free, seen, lying)
 
 
 def _beside(mask: Mask) -> Mask:
