@@ -3,7 +3,7 @@
     python bench/nano.py                                   the shipped models
     python bench/nano.py --cft seed1=nano:FOLDER/NAME …    other fine-tunings
     python bench/nano.py --control NAME=SPEC …             trained as long on biased pictures
-    python bench/nano.py --worlds final --n 2000 --unseen 3000 --others 500
+    python bench/nano.py --worlds final --n 2000 --unseen 1000 --others 500
                                                            once, when nothing is chosen any more
 
 Builds held-out worlds (seeds that no training uses), asks every model, and prints false positive
