@@ -3,10 +3,10 @@
     python bench/photo_editor.py --annotations A.json --images DIR --kind surface --out sheets/
 
 Every eligible instance (3 to 35 % of the picture, one polygon, not at the border, neither person
-nor table) gets one request. Sheets show what came out, shuffled among untouched photographs,
-without saying which is which; KIND-key.json tells, and takes a verdict per tile. With --pairs each
-tile shows before and after, for those who work on the editor. With --picture FILE one sheet takes
-edits in turn by kind, from photographs that show no people and whose licence allows edited copies.
+nor table) gets one request. Sheets show before, after and what was asked, edits shuffled among
+untouched photographs; `bench/edit_review.py` has the rubric and counts verdicts. With --picture
+FILE one sheet takes edits in turn by kind, from photographs that show no people and whose licence
+allows edited copies.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw
 
+import edit_review
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.donors import ListedDonors
 from groundfault.editors.procedural.fitting import fitting_values
@@ -185,46 +186,6 @@ def sheets_of(tiles: list[Image.Image], columns: int, path: Path) -> None:
         sheet.save(path.with_name(f"{path.name}-{first // TILES:02d}.jpg"), quality=88)
 
 
-def blind_tiles(
-    made: list[dict[str, Any]], untouched: int, seed: int
-) -> tuple[list[Image.Image], list[dict[str, Any]]]:
-    """Edits and untouched photographs in one random order, with the key to them."""
-    rng = np.random.default_rng(seed)
-    shown = [(m["edited"].image, m, True) for m in made]
-    some = rng.permutation(len(made))[:untouched]
-    shown += [(made[index]["image"], made[index], False) for index in some]
-    order = rng.permutation(len(shown))
-    tiles, key = [], []
-    for number, index in enumerate(order):
-        picture, entry, is_edited = shown[index]
-        tiles.append(tile([picture], str(number)))
-        key.append(
-            {
-                "tile": number,
-                "edited": is_edited,
-                "kind": entry["request"].kind,
-                "value": entry["request"].value or entry["edited"].details.get("category", ""),
-                "category": entry["instance"].category,
-                "image_id": entry["instance"].image_id,
-                "annotation_id": entry["instance"].annotation_id,
-                "verdict": "",
-            }
-        )
-    return tiles, key
-
-
-def pair_tiles(made: list[dict[str, Any]]) -> list[Image.Image]:
-    """Before and after, with what was asked for."""
-    return [
-        tile(
-            [m["image"], m["edited"].image],
-            f"{n} {m['instance'].category} > {m['request'].instruction} "
-            f"{m['edited'].details.get('category', '')} [{m['instance'].image_id}]",
-        )
-        for n, m in enumerate(made)
-    ]
-
-
 def may_be_shown(instance: Instance) -> bool:
     """Whether an edited copy of the photograph may be passed on, and shows nobody."""
     return instance.licence in FREE and "person" not in {name for name, _ in instance.others}
@@ -265,9 +226,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
-    parser.add_argument("--untouched", type=float, default=0.25, help="per edit")
+    parser.add_argument("--untouched", type=float, default=0.15, help="per edit")
     parser.add_argument("--picture", type=Path, help="one sheet of what may be shown to others")
-    parser.add_argument("--pairs", action="store_true", help="before and after, nothing hidden")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     instances = [
@@ -293,12 +253,8 @@ def main() -> None:
         if arguments.picture is not None:
             shown[kind] = made
             continue
-        if arguments.pairs:
-            sheets_of(pair_tiles(made), 2, arguments.out / kind)
-            continue
-        tiles, key = blind_tiles(made, round(arguments.untouched * len(made)), arguments.seed)
-        sheets_of(tiles, 3, arguments.out / kind)
-        (arguments.out / f"{kind}-key.json").write_text(json.dumps(key, indent=1))
+        untouched = round(arguments.untouched * len(made))
+        edit_review.write_sheets(made, kind, untouched, arguments.seed, arguments.out)
     if arguments.picture is not None:
         picture_of(shown, arguments.picture)
 

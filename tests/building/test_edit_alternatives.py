@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from tests.building.proposal_parts import candidate
 
-from groundfault.building.editing import _Doer
+from groundfault.building.editing import EditSettings, _Doer
 from groundfault.building.records import Proposal
-from groundfault.interfaces import NotEdited
+from groundfault.interfaces import EditRequest, NotEdited
+from groundfault.io.masks import encode
 
 
 def proposal(value: str) -> Proposal:
@@ -40,3 +42,26 @@ def test_another_value_is_tried_where_only_this_one_does_not_fit(
     editor: Any = object()
     found = _Doer(job, editor)._edit(about)
     assert isinstance(found, NotEdited) and found.reason == reason and asked == tried
+
+
+def test_an_editor_is_told_the_tables_name_of_a_category(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[EditRequest] = []
+
+    class Teller:
+        def edit(self, image: Any, region: Any, instruction: str) -> NotEdited:
+            raise AssertionError
+
+        def perform(self, image: Any, region: Any, request: EditRequest) -> NotEdited:
+            told.append(request)
+            return NotEdited(outcome="refused", reason="too dark")
+
+    things = (("tvmonitor", (40.0, 120.0, 120.0, 100.0)), ("kitten", (300.0, 100.0, 90.0, 90.0)))
+    about = msgspec.structs.replace(candidate("SM", 0, things), proposal=proposal("bee"))
+    mask = encode(np.ones((480, 640), bool))
+    named = tuple(msgspec.structs.replace(one, mask=mask) for one in about.photograph.things)
+    seen = msgspec.structs.replace(about.photograph, things=named)
+    about = msgspec.structs.replace(about, photograph=seen, target=named[0])
+    job: Any = type("Job", (), {"images": (Path(),), "settings": EditSettings()})()
+    monkeypatch.setattr("groundfault.building.editing.read_photograph", lambda *_: None)
+    assert isinstance(_Doer(job, Teller())._edit(about), NotEdited)
+    assert told[0].category == "tv" and [one.category for one in told[0].others] == ["cat"]

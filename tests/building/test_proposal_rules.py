@@ -278,3 +278,13 @@ def test_counting_asks_for_what_was_counted() -> None:
 def test_unknown_things_are_dropped_with_a_reason() -> None:
     found = propose(candidate("SM", 0, (("quasar", (10, 10, 90, 200)),)))
     assert found == Dropped(reason="None", details="nothing is known of 'quasar'")
+
+
+@pytest.mark.parametrize(("task", "taken"), [("SM", True), ("OC", True), ("CC", False)])
+def test_a_kind_of_bird_is_edited_as_a_bird_but_nobody_knows_where_it_is_usual(
+    task: Task, taken: bool
+) -> None:
+    found = propose(candidate(task, 0, (("duck", (40, 120, 120, 100)),)))
+    assert isinstance(found, Proposal) == taken
+    if isinstance(found, Proposal):
+        assert "duck" in (found.positive if task == "SM" else found.negative)

@@ -25,6 +25,7 @@ from groundfault.building.pictures import (
     keep_original,
     read_photograph,
 )
+from groundfault.building.proposals.tables import plain_category
 from groundfault.building.provenance import without_folders
 from groundfault.building.records import Candidate, Dropped, EditedPicture
 from groundfault.building.stages import FAILED, Agree, Keep, Record, encoded, unasked
@@ -313,7 +314,7 @@ class _Doer:
             instruction=proposal.instruction,
             kind=proposal.kind,
             value=proposal.value,
-            category=candidate.target.category,
+            category=plain_category(candidate.target.category),
             seed=candidate.seed,
             dose=job.settings.dose,
             others=_others(candidate) if isinstance(self.editor, DirectEditor) else (),
@@ -391,7 +392,9 @@ class _Doer:
 def _others(candidate: Candidate) -> tuple[Neighbour, ...]:
     """What else is annotated in a candidate's photograph."""
     return tuple(
-        Neighbour(category=thing.category, mask=np.asarray(decode(thing.mask), bool))
+        Neighbour(
+            category=plain_category(thing.category), mask=np.asarray(decode(thing.mask), bool)
+        )
         for thing in candidate.photograph.things
         if thing.mask is not None and thing.id != candidate.target.id
     )

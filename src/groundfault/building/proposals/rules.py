@@ -36,6 +36,7 @@ from groundfault.building.proposals.tables import (
     Usual,
     is_usual,
     known_categories,
+    nearest,
     usual,
 )
 from groundfault.building.proposals.words import joined, with_article
@@ -51,6 +52,8 @@ FIXED_COLOURS = frozenset({"stop sign"})
 FIXED = frozenset({"fixture", "street", "appliance"})
 """Natures of what nobody moves."""
 TRIED = 24
+OF_A_KIND = ("SM", "OC")
+"""Tasks in which a duck is as good as any bird; where a duck is usual, the table does not say."""
 ALTERNATIVES = 8
 """What else may be done in the place of what an editor refuses."""
 WITH_ALTERNATIVES = ("SM", "OC", "CC", "replacement", "tracing")
@@ -142,7 +145,7 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
         return Dropped(reason="denied", details=category)
     if candidate.task == "counting":
         return _counting(candidate)
-    of = usual(category)
+    of = (nearest if candidate.task in OF_A_KIND else usual)(category)
     if of is None:
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
     rng = random.Random(candidate.facts.get("draw") or f"{candidate.seed} {candidate.id}")

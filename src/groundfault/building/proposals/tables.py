@@ -28,6 +28,8 @@ __all__ = [
     "Usual",
     "is_usual",
     "known_categories",
+    "nearest",
+    "plain_category",
     "usual",
 ]
 
@@ -93,6 +95,27 @@ def usual(category: str) -> Usual | None:
         return found
     named = ("same", "synonym")
     return next((row for row in _table().values() if kin(category, row.name) in named), None)
+
+
+@cache
+def nearest(category: str) -> Usual | None:
+    """What is usual of a category or of what it is a kind of; None if nobody said.
+
+    >>> nearest("sofa").name, nearest("duck").name, nearest("quasar")
+    ('couch', 'bird', None)
+    """
+    wider = (row for row in _table().values() if kin(category, row.name) == "hyponym")
+    return usual(category) or next(wider, None)
+
+
+def plain_category(category: str) -> str:
+    """The name under which the tables know a category or its kind; its own where they don't.
+
+    >>> plain_category("aeroplane"), plain_category("kitten"), plain_category("quasar")
+    ('airplane', 'cat', 'quasar')
+    """
+    found = nearest(category)
+    return category if found is None else found.name
 
 
 class Surface(msgspec.Struct, frozen=True):

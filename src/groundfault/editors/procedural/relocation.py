@@ -135,7 +135,7 @@ def _stood(scene: Floats, mask: Mask, view: View, *, solid: bool) -> Floats:
     tight = cv2.GaussianBlur(
         feet, (0, 0), sigmaX=max(0.02 * wide, 2), sigmaY=max(0.010 * tall, 1.5)
     )
-    wider = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.07 * wide, 4), sigmaY=max(0.03 * tall, 3))
+    wider = cv2.GaussianBlur(feet, (0, 0), sigmaX=max(0.05 * wide, 4), sigmaY=max(0.02 * tall, 3))
     under = (above > -0.012 * tall) & (above < 0.12 * tall) & _between(feet > 0)
     under = cv2.GaussianBlur(under.astype(np.float32), (0, 0), max(0.02 * tall, 2))
     low = rows.stop - 1
@@ -143,7 +143,7 @@ def _stood(scene: Floats, mask: Mask, view: View, *, solid: bool) -> Floats:
     long = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
     long = cv2.GaussianBlur(long, (0, 0), max(0.025 * tall, 2))
     dark = 0.62 * tight + 0.30 * wider + (0.60 if solid else 0.22) * under + 0.14 * long
-    on = np.clip((y - _carried_on(line)[None] + 0.12 * tall) / (0.06 * tall), 0, 1)
+    on = np.clip((y - _carried_on(line)[None] + 0.06 * tall) / (0.06 * tall), 0, 1)
     dark = dark * on * np.clip((y - view.horizon_px) / (0.02 * mask.shape[0]), 0, 1)
     return np.asarray(scene * (1 - np.clip(dark, 0, 0.82)[..., None]), np.float32)
 

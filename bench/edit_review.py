@@ -1,0 +1,169 @@
+"""Edits for careful eyes: sheets with before, after and what was asked, a rubric, and the count.
+
+    python bench/edit_review.py SHEETS VERDICTS.csv [VERDICTS.csv …]
+
+`bench/photo_editor.py` writes the sheets. A reviewer reads RUBRIC.txt, looks at every sheet and
+writes a line per tile: kind,tile,verdict,reason. Some tiles show the untouched photograph twice;
+who calls one of them an edit did not look. The keys say which; reviewers don't open them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+VERDICTS = ("accept", "borderline", "reject", "unedited")
+RUBRIC = """\
+You review edited photographs for a benchmark, as its three reviewers per edit would: you see the
+photograph before (the target is outlined), the photograph after, and what was asked for. Decide for
+each tile whether you would keep the edit.
+
+accept      all four hold, looking at it as long as you like at the size shown:
+  done      the picture shows what was asked for; a person told nothing would say so
+            surface   coloured and patterned like that, as if painted, printed or dyed, all of it
+            material  made of that substance, all of it
+            context   stands, lies or flies in that place, at a size and from a view that fit
+            recolour  of that colour, as far as it has a body; glass, tyres, eyes may stay
+            erase     gone, and nothing tells that it was there
+            replace   another thing of the named kind is in its place
+            add       another one is there, where it could be
+            move      it is elsewhere in the picture, where it could be, and no longer where it was
+  itself    you would still name the target by its category (for a material: its shape says what it
+            shows); for replace and add the new thing
+  whole     the edit follows the target's outline: no part of it forgotten, nothing beside it
+            changed that one would notice
+  clean     no fault that catches the eye: halos, smears, holes, cut-off or floating parts, light or
+            sharpness that clash, repeated patches, ghosts
+borderline  you would want to ask somebody else
+reject      one of the four does not hold
+unedited    after is the same as before
+
+A counterfactual looks strange: a striped elephant is no fault. That it was computed is none either,
+as long as the four hold. Write KIND,TILE,VERDICT,REASON: one line per tile, a few words of reason.
+"""
+WORDS = {
+    "surface": "{category}: with the surface of: {value}",
+    "material": "{category}: made of {value}",
+    "context": "{category}: put into this place: {value}",
+    "recolour": "{category}: coloured {value}",
+    "erase": "{category}: erased",
+    "replace": "{category}: replaced by {value}",
+    "add": "{category}: another {value} is added",
+    "move": "{category}: moved",
+}
+WIDE_PX, BEFORE_PX = 980, 330
+"""Sheets are as wide as is seen without shrinking; the photograph before has a third of it."""
+TALL_PX, HEAD_PX = 488, 22
+ROWS = 2
+
+
+def tile(image: Any, mask: Any, after: Any, text: str) -> Image.Image:
+    """The outlined photograph, the edited one, and what was asked."""
+    outlined = image.copy()
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    cv2.drawContours(outlined, contours, -1, (255, 0, 255), max(image.shape[1] // 300, 1))
+    sheet = Image.new("RGB", (WIDE_PX, TALL_PX + HEAD_PX), "white")
+    left = 0
+    for picture, wide in ((outlined, BEFORE_PX), (after, WIDE_PX - BEFORE_PX)):
+        shown = Image.fromarray(picture)
+        scale = min((wide - 4) / shown.width, TALL_PX / shown.height)
+        size = round(shown.width * scale), round(shown.height * scale)
+        sheet.paste(shown.resize(size, Image.Resampling.LANCZOS), (left, HEAD_PX))
+        left += wide
+    font = ImageFont.load_default(15)
+    ImageDraw.Draw(sheet).text((4, 1), text, fill="black", font=font)
+    return sheet
+
+
+def words_of(entry: dict[str, Any]) -> str:
+    """What was asked for."""
+    return WORDS[entry["kind"]].format(**entry)
+
+
+def write_sheets(
+    made: list[dict[str, Any]], kind: str, untouched: int, seed: int, out: Path
+) -> None:
+    """Edits and untouched photographs in one random order, with their key.
+
+    Each of `made` has `instance`, `request`, `edited` and `image`.
+    """
+    rng = np.random.default_rng(seed)
+    shown = [(entry, True) for entry in made]
+    shown += [(made[index], False) for index in rng.permutation(len(made))[:untouched]]
+    tiles, key = [], []
+    for number, index in enumerate(rng.permutation(len(shown))):
+        entry, is_edited = shown[index]
+        request, instance = entry["request"], entry["instance"]
+        told = {
+            "tile": number,
+            "edited": is_edited,
+            "kind": kind,
+            "value": request.value or entry["edited"].details.get("category", ""),
+            "category": instance.category,
+            "image_id": instance.image_id,
+            "annotation_id": instance.annotation_id,
+        }
+        after = entry["edited"].image if is_edited else entry["image"]
+        text = f"{kind} {number}    {words_of(told)}"
+        tiles.append(tile(entry["image"], instance.mask(), after, text))
+        key.append(told)
+    for first in range(0, len(tiles), ROWS):
+        part = tiles[first : first + ROWS]
+        sheet = Image.new("RGB", (WIDE_PX, (TALL_PX + HEAD_PX) * len(part)), "white")
+        for row, one in enumerate(part):
+            sheet.paste(one, (0, row * (TALL_PX + HEAD_PX)))
+        sheet.save(out / f"{kind}-{first // ROWS:02d}.png")
+    (out / f"{kind}-key.json").write_text(json.dumps(key, indent=1))
+    (out / "RUBRIC.txt").write_text(RUBRIC)
+
+
+def read_verdicts(path: Path) -> dict[tuple[str, int], str]:
+    """Kind and number of a tile → verdict."""
+    found = {}
+    with path.open(newline="") as file:
+        for kind, number, verdict, *_ in csv.reader(file):
+            if number.strip().isdigit():
+                if verdict.strip() not in VERDICTS:
+                    raise SystemExit(f"{path}: {kind} {number}: verdict '{verdict}'")
+                found[kind.strip(), int(number)] = verdict.strip()
+    return found
+
+
+def count(sheets: Path, verdicts: dict[str, dict[tuple[str, int], str]]) -> None:
+    """How many edits each reviewer accepts, how many untouched tiles were known, and how often
+    reviewers agree whether to accept."""
+    for path in sorted(sheets.glob("*-key.json")):
+        key = json.loads(path.read_text())
+        kind = key[0]["kind"]
+        edits = [(kind, one["tile"]) for one in key if one["edited"]]
+        rest = [(kind, one["tile"]) for one in key if not one["edited"]]
+        told = []
+        for name, found in verdicts.items():
+            accepted = sum(found[tile] == "accept" for tile in edits)
+            known = sum(found[tile] == "unedited" for tile in rest)
+            told.append(
+                f"{name} {accepted} of {len(edits)} ({accepted / len(edits):.0%}), "
+                f"untouched known {known} of {len(rest)}"
+            )
+        agreed = sum(len({f[tile] == "accept" for f in verdicts.values()}) == 1 for tile in edits)
+        both = sum(all(f[tile] == "accept" for f in verdicts.values()) for tile in edits)
+        print(f"{kind}: {'; '.join(told)}; all accept {both}, agree about {agreed}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sheets", type=Path)
+    parser.add_argument("verdicts", type=Path, nargs="+")
+    given = parser.parse_args()
+    count(given.sheets, {path.stem: read_verdicts(path) for path in given.verdicts})
+
+
+if __name__ == "__main__":
+    main()
