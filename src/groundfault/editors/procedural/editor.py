@@ -51,7 +51,6 @@ from groundfault.editors.procedural.relief import (
     exposure,
     greyness,
     illuminant,
-    is_toned,
     luma,
 )
 from groundfault.editors.procedural.relocation import relocated, view_of
@@ -242,7 +241,7 @@ class ProceduralEditor:
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company)
-        if self._is_badly_filled(request, filled, region, hole):
+        if self._is_badly_filled(request, company, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
@@ -265,6 +264,7 @@ class ProceduralEditor:
     def _is_badly_filled(
         self,
         request: EditRequest,
+        company: Company,
         filled: Floats,
         region: Mask,
         hole: Mask,
@@ -276,7 +276,6 @@ class ProceduralEditor:
         found = measure_fill(filled, hole, hidden)
         if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
             return True
-        company = company_of(region, request.category, request.others)
         troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
         return doubt(found, float(hole.mean()), troubles) > most[request.kind]
@@ -286,8 +285,6 @@ class ProceduralEditor:
     def _replace(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         if self.donors is None:
             return refused("no donor")
-        if self.filters and is_toned(photo):
-            return refused("no colours")
         found = best_donor(photo, region, request.category, request.value, self.donors)
         if found is None:
             return refused("no donor")
@@ -301,7 +298,7 @@ class ProceduralEditor:
         clean, hole = self._filled(photo, region, request, company)
         front = in_front(place, company)
         picture, mask, touched = pasted(clean, cutting, place, front=front)
-        if self._is_badly_filled(request, clean, region, hole, mask):
+        if self._is_badly_filled(request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
@@ -358,7 +355,7 @@ class ProceduralEditor:
         picture, mask, touched = pasted(
             clean, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(request, clean, region, hole, mask):
+        if self._is_badly_filled(request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
 

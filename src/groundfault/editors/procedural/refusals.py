@@ -80,7 +80,10 @@ def objection(
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
     where it may. Holes are filled with `patches` or by a network."""
-    problem = _unsuited(request, greyness(photo) > 0.6 or is_toned(photo))
+    toned = is_toned(photo)
+    if toned and request.kind == "replace":
+        return "no colours"
+    problem = _unsuited(request, toned or greyness(photo) > 0.6)
     small = request.kind == "erase" and region.mean() < SMALL_HOLE
     if problem and not (small and problem == TRACES):
         return problem
