@@ -22,6 +22,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import edit_review
+from groundfault.building.proposals.tables import plain_category
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.donors import ListedDonors
 from groundfault.editors.procedural.fitting import fitting_values
@@ -85,7 +86,8 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
     for annotation in data["annotations"]:
         of_picture.setdefault(annotation["image_id"], []).append(annotation)
     for annotation in data["annotations"]:
-        image, category = pictures[annotation["image_id"]], names[annotation["category_id"]]
+        image = pictures[annotation["image_id"]]
+        category = plain_category(names[annotation["category_id"]])
         x, y, wide, tall = annotation["bbox"]
         share = annotation["area"] / (image["width"] * image["height"])
         inside = min(x, y, image["width"] - x - wide, image["height"] - y - tall) >= 2
@@ -95,7 +97,7 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
         if category not in NOT_EDITED and (images / image["file_name"]).exists():
             size = (image["height"], image["width"])
             others = tuple(
-                (names[other["category_id"]], other["segmentation"])
+                (plain_category(names[other["category_id"]]), other["segmentation"])
                 for other in of_picture[image["id"]]
                 if other is not annotation
             )
@@ -214,6 +216,17 @@ def picture_of(made: dict[str, list[dict[str, Any]]], path: Path) -> None:
     print("photographs:", ", ".join(map(str, sorted(set(ids)))))
 
 
+def _some_of_each(instances: list[Instance], most: int | None) -> list[Instance]:
+    """The first ones of each category."""
+    taken = Counter[str]()
+    found = []
+    for instance in instances:
+        taken[instance.category] += 1
+        if most is None or taken[instance.category] <= most:
+            found.append(instance)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--annotations", type=Path, action="append", required=True)
@@ -226,6 +239,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--each", type=int, default=None, help="of a category, at most")
     parser.add_argument("--untouched", type=float, default=0.15, help="per edit")
     parser.add_argument("--picture", type=Path, help="one sheet of what may be shown to others")
     arguments = parser.parse_args()
@@ -238,7 +252,8 @@ def main() -> None:
         and (arguments.picture is None or may_be_shown(instance))
     ]
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
-    instances = [instances[index] for index in order][: arguments.limit]
+    instances = _some_of_each([instances[index] for index in order], arguments.each)
+    instances = instances[: arguments.limit]
     editor = ProceduralEditor(migan=arguments.migan, donors=donors_of(arguments))
     shown: dict[str, list[dict[str, Any]]] = {}
     for kind in arguments.kind:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from groundfault.editors.procedural.repertoire import LIVING
+
 __all__ = ["GROUPS", "LOGARITHMIC", "PATH", "doubt"]
 
 PATH = Path(__file__).with_name("doubts.json")
@@ -20,10 +22,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("apple", "banana", "broccoli", "cake", "carrot", "donut", "hot dog", "orange"),
         *("pizza", "sandwich"),
     ),
-    "animals": (
-        *("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep"),
-        *("teddy bear", "zebra"),
-    ),
+    "animals": tuple(sorted(LIVING - {"person"})),
     "vehicles": ("airplane", "boat", "bus", "car", "train", "truck"),
     "cycles": ("bicycle", "motorcycle"),
     "seats": ("bed", "bench", "chair", "couch", "sink", "toilet"),

@@ -124,8 +124,30 @@ NOT_STANDING = frozenset(
 )
 """Categories that fly, hang, are held or built in: on open ground they would float."""
 
+_WILD_M = {
+    "camel": 2.0,
+    "deer": 1.2,
+    "donkey": 1.2,
+    "fox": 0.45,
+    "goat": 0.8,
+    "hippopotamus": 1.5,
+    "kangaroo": 1.4,
+    "leopard": 0.75,
+    "lion": 1.1,
+    "monkey": 0.5,
+    "otter": 0.3,
+    "panda": 0.9,
+    "pig": 0.8,
+    "rabbit": 0.3,
+    "rhinoceros": 1.6,
+    "tiger": 1.0,
+    "turtle": 0.35,
+    "wolf": 0.8,
+}
+"""Animals that COCO has no category for, and how tall they are."""
 _STANDING = (
     *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
+    *_WILD_M,
     *("bus", "car", "motorcycle", "train", "truck"),
     *("bed", "bench", "chair", "couch", "laptop", "microwave", "oven", "refrigerator"),
     *("toilet", "tv"),
@@ -252,6 +274,7 @@ HEIGHTS_M = {
     "vase": 0.3,
     "wine glass": 0.2,
     "zebra": 1.4,
+    **_WILD_M,
 }
 """How tall things of a category are: what the height of the camera above a new ground follows
 from."""
@@ -259,6 +282,7 @@ from."""
 _ANIMAL = (0.58, 0.40, 2.4)
 _BOX = (0.84, 0.25, 3.0)
 PROPORTIONS = {
+    **dict.fromkeys(_WILD_M, (0.5, 0.3, 2.4)),
     **dict.fromkeys(("cow", "horse", "sheep", "zebra", "bear"), _ANIMAL),
     **dict.fromkeys(("cat", "dog", "teddy bear"), (0.62, 0.35, 2.4)),
     **dict.fromkeys(
@@ -338,8 +362,12 @@ KNOWN_BY_PIECES = frozenset(
 recognised, too."""
 
 LIVING = frozenset(
-    ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "person", "sheep")
-) | {"teddy bear", "zebra"}
+    (
+        *("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "person", "sheep"),
+        *("teddy bear", "zebra"),
+        *_WILD_M,
+    )
+)
 """Categories with fur or skin, whose dark parts are no parts of their own."""
 
 ROUND = frozenset(
@@ -368,6 +396,7 @@ TURNABLE = frozenset(
         "teddy bear",
         "vase",
         "zebra",
+        *_WILD_M,
     }
 )
 """Categories whose mirror images look as right: they bear no writing."""
@@ -376,7 +405,12 @@ VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange",
 """Categories whose things are of several sizes."""
 
 COMPANY = (
-    frozenset({"bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra"}),
+    frozenset(
+        {
+            *("bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra"),
+            *("camel", "deer", "donkey", "goat", "lion", "rhinoceros", "tiger"),
+        }
+    ),
     frozenset({"cat", "dog", "teddy bear"}),
     frozenset({"dog", "sheep"}),
     frozenset({"bus", "car", "truck"}),

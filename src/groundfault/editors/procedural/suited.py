@@ -7,6 +7,7 @@ from groundfault.editors.procedural.repertoire import (
     COLOURS,
     HEIGHTS_M,
     LENGTHS_M,
+    LIVING,
     MATERIALS,
     PLACES,
     STANCES,
@@ -22,7 +23,7 @@ __all__ = [
     "unsuited",
 ]
 
-_FURRED = ("bear", "bird", "cat", "cow", "dog", "elephant", "horse", "sheep")
+_FURRED = tuple(sorted(LIVING - {"giraffe", "person", "teddy bear", "zebra"}))
 _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "toaster")
 _ROUND = ("bottle", "fire hydrant", "toilet", "vase")
