@@ -16,7 +16,12 @@ from groundfault.editors.procedural import (
     surfaces,
 )
 from groundfault.editors.procedural.choices import LEAST_APART, apart_from, is_too_close
-from groundfault.editors.procedural.colours import changed_by, recoloured, vividness
+from groundfault.editors.procedural.colours import (
+    changed_by,
+    distinct_colours,
+    recoloured,
+    vividness,
+)
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import (
     Floats,
@@ -65,6 +70,12 @@ from groundfault.editors.procedural.repertoire import (
     TURNABLE,
 )
 from groundfault.editors.procedural.shadows import hole_of
+from groundfault.editors.procedural.silhouettes import (
+    MOST_WRONG,
+    Silhouette,
+    mended,
+    silhouette_of,
+)
 from groundfault.editors.procedural.transplants import (
     best_donor,
     cutting_of,
@@ -124,12 +135,13 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
-        drawn = region
+        drawn, shape = region, None
         if request.kind in covers.KINDS + looks.KINDS:
-            region = _outlined(photo, region, request)
+            shape = silhouette_of(photo, region)
+            region = _outlined(photo, region, request, shape)
         if self.filters:
             patches = not self.migan
-            problem = refusals.objection(photo, region, request, drawn, patches=patches)
+            problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)
             if problem:
                 return refused(problem)
         return self._made(image, photo, region, request)
@@ -201,6 +213,10 @@ class ProceduralEditor:
 
     def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         edge, box = matte(photo, region), box_of(region, PAD_PX)
+        if request.category in LIVING:
+            if self.filters and request.value not in distinct_colours(photo, region):
+                return refused("already so")
+            return self._dyed(photo, region, request, edge)
         old = edge.fore[box]
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
@@ -211,6 +227,22 @@ class ProceduralEditor:
         if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
             return refused("already so")
         return _over(photo, edge, box, new)
+
+    def _dyed(self, photo: Floats, region: Mask, request: EditRequest, edge: Matte) -> _Change:
+        """Fur of several colours in a new one: as under a surface without a pattern."""
+        box = box_of(region, PAD_PX)
+        new = surfaces.covered(
+            photo[box],
+            region[box],
+            request.value,
+            white=exposure(photo, region),
+            tint=illuminant(photo),
+            blur=0.0,
+            seed=request.seed,
+        )
+        change = _over(photo, edge, box, new.colours)
+        change.keep(photo, box, new.kept)
+        return change
 
     # ---- what is around it
 
@@ -393,15 +425,17 @@ def refused(reason: str) -> NotEdited:
     return NotEdited(outcome="refused", reason=reason)
 
 
-def _outlined(photo: Floats, region: Mask, request: EditRequest) -> Mask:
+def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouette) -> Mask:
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them, fur is found by its colours."""
     made = request.category not in LIVING
-    if request.kind == "recolour" or (request.kind == "context" and not made):
+    if not made and request.kind == "context":
+        return snap(photo, shape.mask if shape.wrong <= MOST_WRONG else region)
+    if made and request.kind == "recolour":
         return snap(photo, region)
     found = followed(photo, region, stiff=made)
     if not made:
-        return found
+        return mended(found, region, shape) if shape.wrong <= MOST_WRONG else found
     even = evened(found, 0.8 * band_px(found))
     return even & ~gaps_of(photo, even)
 

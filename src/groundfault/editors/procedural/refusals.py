@@ -31,6 +31,7 @@ from groundfault.editors.procedural.repertoire import (
     SURFACES,
     TABLEWARE_M,
 )
+from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
 from groundfault.editors.procedural.suited import unsuited
 from groundfault.interfaces import EditRequest
 
@@ -76,10 +77,17 @@ def impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
 
 
 def objection(
-    photo: Floats, region: Mask, request: EditRequest, drawn: Mask, *, patches: bool
+    photo: Floats,
+    region: Mask,
+    request: EditRequest,
+    drawn: Mask,
+    shape: Silhouette | None,
+    *,
+    patches: bool,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
-    where it may. Holes are filled with `patches` or by a network."""
+    where it may. What stays where it is has a `shape` by its colours; holes are filled with
+    `patches` or by a network."""
     toned = is_toned(photo)
     if toned and request.kind == "replace":
         return "no colours"
@@ -94,10 +102,11 @@ def objection(
     copied = request.kind in ("add", "move")
     if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
         return "touches others"
-    seen = covers.KINDS + looks.KINDS
-    found = fitness.measure(photo, region, to_fill=request.kind not in seen)
-    if request.kind in seen:
-        return _unsightly(photo, region, request, found, drawn)
+    found = fitness.measure(photo, region, to_fill=shape is None)
+    if shape is not None:
+        problem = _unsightly(photo, region, request, found, drawn)
+        living = request.category in LIVING
+        return problem or ("outline unclear" if living and shape.wrong > MOST_WRONG else "")
     problem = fitness.objection(request.kind, request.category, found)
     if problem or small or not patches:
         return problem

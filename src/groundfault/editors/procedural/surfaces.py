@@ -8,7 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.colours import main_share
+from groundfault.editors.procedural.colours import PAINTS, main_share
 from groundfault.editors.procedural.edges import Floats, Mask, disc, floats
 from groundfault.editors.procedural.noise import Shape, cells, cloud, ramp, stripes
 from groundfault.editors.procedural.relief import (
@@ -195,6 +195,16 @@ PATTERNS: dict[str, Callable[[Shape, float, int], Floats]] = {
 """What makes each surface: a flat cloth of a shape for an object of a size, as display values."""
 
 
+def _plain(colour: str) -> Callable[[Shape, float, int], Floats]:
+    """A cloth of one colour."""
+
+    def make(shape: Shape, size_px: float, seed: int) -> Floats:
+        paint = cv2.cvtColor(floats(PAINTS[colour]).reshape(1, 1, 3), cv2.COLOR_LAB2RGB)
+        return floats(np.broadcast_to(np.clip(paint, 0, 1), (*shape, 3)))
+
+    return make
+
+
 class Cover(NamedTuple):
     """New colours of an object, and how much of each pixel stays as it was."""
 
@@ -213,13 +223,13 @@ def covered(
     seed: int,
     windows: bool = False,
 ) -> Cover:
-    """An object under another surface. `white` is how bright white is beside it, `tint`
-    the colour of the light, `blur` what the photograph shows of an edge. Of what has `windows`
-    these, tyres and the like stay as they are."""
+    """An object under another surface, or in another colour. `white` is how bright white is beside
+    it, `tint` the colour of the light, `blur` what the photograph shows of an edge. Of what has
+    `windows` these, tyres and the like stay as they are."""
     light = light_of(photo, mask, paint=0.5)
     height = inflate(mask)
     shape = photo.shape[0] + 2 * MARGIN_PX, photo.shape[1] + 2 * MARGIN_PX
-    cloth = PATTERNS[surface](shape, extent_px(mask), seed)
+    cloth = PATTERNS.get(surface, _plain(surface))(shape, extent_px(mask), seed)
     x, y = wrap(mask, height)
     flat = cv2.remap(
         cloth, x + MARGIN_PX, y + MARGIN_PX, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
@@ -231,6 +241,8 @@ def covered(
     lit = _below(shade + form_light(light, mask, height), 0.3, 0.7) + detail
     lit = lit + np.clip(DRAWN * drawing_of(photo, mask), -1.4, 0.6)
     bright = _bearable(photo, mask, white)
+    if surface == "white":  # in the shade that other colours bear it would be grey
+        lit, bright = 0.55 * lit, 1.15 * max(white, 0.7)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
     covered_ = film(new + _shine(photo, light)[..., None] * bright)
     kept = _dark_features(photo, extent_px(mask))
