@@ -139,6 +139,9 @@ class ProceduralEditor:
         if request.kind in covers.KINDS + looks.KINDS:
             shape = silhouette_of(photo, region)
             region = _outlined(photo, region, request, shape)
+        elif request.kind in ("add", "move") and request.category in LIVING:
+            shape = silhouette_of(photo, region)
+            region = mended(region, region, shape) if shape.wrong <= MOST_WRONG else region
         if self.filters:
             patches = not self.migan
             problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)
@@ -282,7 +285,11 @@ class ProceduralEditor:
     ) -> tuple[Floats, Mask]:
         """The photograph without an object, and where that changed it."""
         before = company.before(region)
-        hole = hole_of(photo, region, before)
+        gone = region
+        if request.category in LIVING:  # with ears and tails that its outline forgot
+            shape = silhouette_of(photo, region)
+            gone = region | shape.mask if shape.wrong <= MOST_WRONG else region
+        hole = hole_of(photo, gone, before)
         found = fill(
             photo,
             hole,

@@ -86,8 +86,8 @@ def objection(
     patches: bool,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
-    where it may. What stays where it is has a `shape` by its colours; holes are filled with
-    `patches` or by a network."""
+    where it may. What is cut out by its colours has a `shape`; holes are filled with `patches` or
+    by a network."""
     toned = is_toned(photo)
     if toned and request.kind == "replace":
         return "no colours"
@@ -102,11 +102,12 @@ def objection(
     copied = request.kind in ("add", "move")
     if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
         return "touches others"
-    found = fitness.measure(photo, region, to_fill=shape is None)
-    if shape is not None:
-        problem = _unsightly(photo, region, request, found, drawn)
-        living = request.category in LIVING
-        return problem or ("outline unclear" if living and shape.wrong > MOST_WRONG else "")
+    seen = request.kind in covers.KINDS + looks.KINDS
+    found = fitness.measure(photo, region, to_fill=not seen)
+    if shape is not None and request.category in LIVING and shape.wrong > MOST_WRONG:
+        return "outline unclear"
+    if seen:
+        return _unsightly(photo, region, request, found, drawn)
     problem = fitness.objection(request.kind, request.category, found)
     if problem or small or not patches:
         return problem
