@@ -128,7 +128,8 @@ def _stood(scene: Floats, mask: Mask, view: View, *, solid: bool) -> Floats:
     rows, columns = box_of(mask)
     tall, wide = rows.stop - rows.start, columns.stop - columns.start
     line = _lower_hull(mask)
-    line = np.where(line > rows.stop - HIGHEST_FOOT * tall, line, -1e6)  # higher up it hangs over
+    highest = min(HIGHEST_FOOT * tall, _rise_px(view, wide) + 0.04 * tall)
+    line = np.where(line > rows.stop - highest, line, -1e6)  # higher up it hangs over
     y = np.arange(mask.shape[0], dtype=np.float32)[:, None]
     above = line[None] - y
     feet = _shifted(mask & (above < 0.07 * tall), int(0.010 * tall) + 1)
@@ -143,9 +144,18 @@ def _stood(scene: Floats, mask: Mask, view: View, *, solid: bool) -> Floats:
     long = cv2.warpAffine(mask.astype(np.float32), flat, mask.shape[::-1])
     long = cv2.GaussianBlur(long, (0, 0), max(0.025 * tall, 2))
     dark = 0.62 * tight + 0.30 * wider + (0.60 if solid else 0.22) * under + 0.14 * long
-    on = np.clip((y - _carried_on(line)[None] + 0.06 * tall) / (0.06 * tall), 0, 1)
+    line = _carried_on(np.where(feet.any(0), line, -1e6))
+    on = np.clip((y - line[None] + 0.06 * tall) / (0.06 * tall), 0, 1)
     dark = dark * on * np.clip((y - view.horizon_px) / (0.02 * mask.shape[0]), 0, 1)
     return np.asarray(scene * (1 - np.clip(dark, 0, 0.82)[..., None]), np.float32)
+
+
+def _rise_px(view: View, wide_px: float) -> float:
+    """How far up in the picture a ground goes between the front and the back of an object as deep
+    as it is wide."""
+    deep_m = wide_px * view.object_m / view.focal_px
+    low_m = view.focal_px * view.camera_m
+    return low_m / view.object_m - low_m / (view.object_m + deep_m)
 
 
 def _carried_on(line: Floats) -> Floats:
