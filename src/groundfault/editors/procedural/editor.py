@@ -141,7 +141,7 @@ class ProceduralEditor:
             region = _outlined(photo, region, request, shape)
         elif request.kind in ("add", "move") and request.category in LIVING:
             shape = silhouette_of(photo, region)
-            region = mended(region, region, shape) if shape.wrong <= MOST_WRONG else region
+            region = shape.mask if shape.wrong <= MOST_WRONG else region
         if self.filters:
             patches = not self.migan
             problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)

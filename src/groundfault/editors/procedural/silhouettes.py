@@ -100,8 +100,7 @@ def _cut_out(picture: Floats, drawn: Mask) -> Mask:
 
 
 def mended(found: Mask, drawn: Mask, shape: Silhouette) -> Mask:
-    """A mask whose outline was `found` near the `drawn` one, without what colours take away from
-    that, and with what they add close to it."""
-    taken = ndi.binary_opening(drawn & ~shape.mask, iterations=2)
-    added = ndi.binary_opening(shape.mask & ~drawn, iterations=1) & grown(drawn, REACH_PX)
-    return np.asarray((found | added) & ~taken)
+    """A mask whose outline was `found` near the `drawn` one, with what colours add close to that.
+    Nothing is taken away: a face or a leg that has the colours of what is around it would be."""
+    added = ndi.binary_opening(shape.mask & ~drawn) & grown(drawn, REACH_PX)
+    return np.asarray(found | added)
