@@ -557,7 +557,7 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
     assert set(colours.PAINTS) == set(repertoire.COLOURS)
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
-    assert set(places.GROUNDS) == set(repertoire.PLACES)
+    assert {*places.GROUNDS, "underwater"} == set(repertoire.PLACES)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"

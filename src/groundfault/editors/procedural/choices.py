@@ -13,13 +13,15 @@ from groundfault.editors.procedural.relief import exposure, extent_px, film, ill
 from groundfault.editors.procedural.repertoire import LENGTHS_M, STANCES
 from groundfault.editors.procedural.suited import suited_places
 
-__all__ = ["LEAST_APART", "apart_from", "chosen_places", "is_too_close"]
+__all__ = ["LEAST_APART", "apart_from", "chosen_places", "is_too_close", "is_wet"]
 
 LEAST_APART = 9.0
 """The distance in Lab between an object's rim and a ground below which it sinks into it."""
 ENOUGH_APART = 30.0
 """Beyond this distance more makes no difference."""
 
+LEAST_CHANGE = 14.0
+"""The distance in Lab between surroundings and water below which these are no other place."""
 LARGEST_STONES_PX = 8.0
 """Asphalt of larger stones looks like a mosaic."""
 
@@ -32,12 +34,14 @@ _GROUNDS: dict[str, Colour] = {
     "bathroom": (0.32, 0.38, 0.43),
     "parking lot": (0.165, 0.165, 0.170),
     "meadow": (0.13, 0.19, 0.045),
+    "underwater": (0.02, 0.15, 0.20),
 }
 """The usual colour of each place's ground, as an amount of light."""
 
 
 def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
-    """The places that suit an object in its photograph, the best first; () where none does."""
+    """The places that suit an object in its photograph, the best first; () where none does. Under
+    water is best: things stand as they did, and what others hid of them is not missed."""
     places = [one for one in suited_places(category) if not is_too_close(mask, category, one)]
     if not places:
         return ()
@@ -49,8 +53,14 @@ def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
         if apart < LEAST_APART:
             continue
         change = min(float(np.linalg.norm(ground - old)), ENOUGH_APART)
-        found.append((-(min(apart, ENOUGH_APART) + change), place))
-    return tuple(place for _, place in sorted(found))
+        found.append((place != "underwater", -(min(apart, ENOUGH_APART) + change), place))
+    return tuple(place for *_, place in sorted(found))
+
+
+def is_wet(photo: Floats, mask: Mask) -> bool:
+    """Whether an object's surroundings look like water already."""
+    around_it = _lab(floats(np.median(photo[~mask], axis=0)))
+    return bool(np.linalg.norm((around_it - _ground("underwater", floats(1.0)))[1:]) < LEAST_CHANGE)
 
 
 def is_too_close(mask: Mask, category: str, place: str) -> bool:

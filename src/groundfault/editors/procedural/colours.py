@@ -28,6 +28,9 @@ NEUTRAL = 11.0
 """Things of less chroma are grey: all of them takes the new colour."""
 DISTINCT = 28.0
 """The distance of two hues in Lab that nobody confuses."""
+DARKER_LIGHTER = 42.0, 26.0
+"""How far lightness may go to a colour's usual one: red on white that stays light is salmon, and
+what is dark and becomes bright glows."""
 ONE_COLOUR = 16.0
 """Things that hardly differ more from their usual hue have one colour: all of it changes."""
 
@@ -69,8 +72,8 @@ def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> 
     usual, a, b = PAINTS[colour]
     weights = share[mask] + 1e-3
     middle = float(np.average(lightness[mask], weights=weights))
-    reach = 48.0 if colour in ("black", "white") else 26.0
-    target = middle + float(np.clip(usual - middle, -reach, reach))
+    darker, lighter = (48.0, 48.0) if colour in ("black", "white") else DARKER_LIGHTER
+    target = middle + float(np.clip(usual - middle, -darker, lighter))
     light = _rescaled(lightness, middle, target)
     strength = np.clip(light / max(target, 8.0), 0, 1.25) * np.clip((99 - light) / 14, 0, 1)
     wanted = floats([a, b]) * vivid * strength[..., None]

@@ -15,7 +15,12 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.choices import LEAST_APART, apart_from, is_too_close
+from groundfault.editors.procedural.choices import (
+    LEAST_APART,
+    apart_from,
+    is_too_close,
+    is_wet,
+)
 from groundfault.editors.procedural.colours import (
     changed_by,
     distinct_colours,
@@ -83,6 +88,7 @@ from groundfault.editors.procedural.transplants import (
     mask_at,
     pasted,
 )
+from groundfault.editors.procedural.underwater import submerged
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -229,7 +235,10 @@ class ProceduralEditor:
         new = recoloured(old, region[box], request.value, vivid=vividness(photo))
         if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
             return refused("already so")
-        return _over(photo, edge, box, new)
+        change = _over(photo, edge, box, new)
+        if request.category in covers.VEHICLES:
+            change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
+        return change
 
     def _dyed(self, photo: Floats, region: Mask, request: EditRequest, edge: Matte) -> _Change:
         """Fur of several colours in a new one: as under a surface without a pattern."""
@@ -250,6 +259,8 @@ class ProceduralEditor:
     # ---- what is around it
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if request.value == "underwater":
+            return self._submerged(photo, region, request)
         stance = STANCES.get(request.category, "standing")
         if self.filters and is_too_close(region, request.category, request.value):
             return refused("place too close")
@@ -271,6 +282,13 @@ class ProceduralEditor:
             solid=request.category not in LIVING,
             seed=request.seed,
         )
+        return _Change(_grey_as(photo, picture), edge.alpha < 1)
+
+    def _submerged(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if self.filters and is_wet(photo, region):
+            return refused("looks like the place")
+        edge = steadied(matte(photo, region), region)
+        picture = submerged(photo, region, edge, seed=request.seed)
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
@@ -436,6 +454,8 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them, fur is found by its colours."""
     made = request.category not in LIVING
+    if made and request.value == "underwater":
+        return snap(photo, region)
     if not made and request.kind == "context":
         return snap(photo, shape.mask if shape.wrong <= MOST_WRONG else region)
     if made and request.kind == "recolour":

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from groundfault.editors.procedural.choices import chosen_places
-from groundfault.editors.procedural.colours import distinct_colours
+from groundfault.editors.procedural.colours import PAINTS, distinct_colours
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 from groundfault.editors.procedural.relief import greyness, is_toned
 from groundfault.editors.procedural.suited import suited_values
@@ -59,11 +59,12 @@ LEAST_NEW = 20.0
 
 
 def novelty(value: str, photo: Floats, mask: Mask) -> float:
-    """How far an object's colours are from those of a surface or substance, in Lab: the mean
+    """How far an object's colours are from those of a surface, substance or paint, in Lab: the mean
     distance to the nearest of them."""
     lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[mask][::7]
     weights = floats([LIGHTNESS, 1, 1])
-    away = [np.linalg.norm((lab - floats(c)) * weights, axis=1) for c in PALETTES[value]]
+    palette = PALETTES.get(value) or (PAINTS[value],)
+    away = [np.linalg.norm((lab - floats(colour)) * weights, axis=1) for colour in palette]
     return float(np.min(away, axis=0).mean())
 
 

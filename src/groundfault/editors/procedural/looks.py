@@ -18,7 +18,14 @@ from groundfault.editors.procedural.repertoire import (
     STANCES,
 )
 
-__all__ = ["KINDS", "Skin", "objection", "objection_to_contact", "skin_of"]
+__all__ = [
+    "KINDS",
+    "Skin",
+    "objection",
+    "objection_to_contact",
+    "objection_to_water",
+    "skin_of",
+]
 
 KINDS = ("recolour", "context")
 UPRIGHT = ("bottle", "cup")
@@ -88,6 +95,23 @@ def objection(kind: str, category: str, found: Measures, skin: Skin) -> str:
         return "seen through"
     to = {"recolour": _to_recolour, "context": _to_relocate}
     return to[kind](category, found, skin)
+
+
+def objection_to_water(category: str, found: Measures, skin: Skin, touched: Contact) -> str:
+    """Why the surroundings of an object can't be put under water: who rides or holds it, and what
+    of the old light shows through it or at its outline."""
+    if found.share > LARGEST_SHARE:
+        return "too large"
+    if found.pieces > 0.06 or touched.people > 0.08 or touched.front > 0.25:
+        return "occluded"
+    if _is_seen_through("context", category, found):
+        return "seen through"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.lit < 0.12:
+        return "too dark"
+    clear = found.contrast >= 0.5 and skin.fit >= 0.45 and skin.weak <= 0.25
+    return "" if clear and found.through <= 0.45 else "outline unclear"
 
 
 def _is_seen_through(kind: str, category: str, found: Measures) -> bool:

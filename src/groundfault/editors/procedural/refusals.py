@@ -33,7 +33,7 @@ from groundfault.editors.procedural.repertoire import (
 )
 from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
 from groundfault.editors.procedural.suited import unsuited
-from groundfault.interfaces import EditRequest
+from groundfault.interfaces import EditRequest, Neighbour
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
@@ -44,6 +44,8 @@ SMALL_HOLE = 0.01
 """Holes of less than this share of a picture are filled whatever is around them, unless others have
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
+SMALLEST_GHOST = 0.004
+"""The share of a picture that another animal or person has who is noticed there."""
 TRACES = "leaves traces"
 ONE_OF_A_KIND = frozenset({"keyboard"})
 """Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
@@ -116,7 +118,7 @@ def objection(
 
 def _unsuited(request: EditRequest, colourless: bool) -> str:
     """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
-    coloured = request.kind in ("surface", "material", "recolour")
+    coloured = request.kind in ("surface", "material", "recolour") or request.value == "underwater"
     if colourless and coloured and request.value not in COLOURLESS:
         return "no colours"
     problem = unsuited(request.kind, request.value, request.category)
@@ -136,6 +138,11 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     return ""
 
 
+def _would_haunt(other: Neighbour, category: str) -> bool:
+    """Whether somebody else would be seen as a ghost in the water."""
+    return other.category in (category, "person") and other.mask.mean() > SMALLEST_GHOST
+
+
 def _unsightly(
     photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
 ) -> str:
@@ -145,6 +152,12 @@ def _unsightly(
     rests = rests or (request.kind == "context" and request.category in PETS)
     on = SUPPORTS if rests else ()
     touched = contact_with(region, request.others, on=on)
+    if request.value == "underwater":
+        if any(_would_haunt(other, request.category) for other in request.others):
+            return "others of its kind"
+        return looks.objection_to_water(
+            request.category, found, looks.skin_of(photo, region), touched
+        )
     if request.kind in looks.KINDS:
         problem = looks.objection_to_contact(request.kind, request.category, touched)
         skin = looks.skin_of(photo, region)

@@ -30,6 +30,7 @@ __all__ = [
     "STANCES",
     "SUPPORTS",
     "SURFACES",
+    "SWIMMING",
     "TABLEWARE_M",
     "TURNABLE",
     "VARIED",
@@ -77,9 +78,14 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot", "meadow")
-"""Places that are rendered, with a ground whose horizon is chosen; a collection of donors may
-have photographs of more."""
+PLACES = (
+    *("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot", "meadow"),
+    "underwater",
+)
+"""Places that are rendered, with a ground whose horizon is chosen; under water it is the
+photograph's own."""
+SWIMMING = frozenset({"bird", "boat", "otter", "surfboard", "turtle"})
+"""Categories that nobody wonders about in water."""
 
 COLOURS = (
     "red",

@@ -12,6 +12,7 @@ from groundfault.editors.procedural.repertoire import (
     PLACES,
     STANCES,
     SURFACES,
+    SWIMMING,
 )
 
 __all__ = [
@@ -145,6 +146,8 @@ def suited_places(category: str) -> tuple[str, ...]:
     if category not in STANCES:
         return ()
     without = _WITHOUT[STANCES[category]]
+    if category in SWIMMING:
+        without = (*without, "underwater")
     if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
         without = (*without, *INDOORS)
     long_m = LENGTHS_M.get(category, 1.0)

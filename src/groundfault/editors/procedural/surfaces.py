@@ -226,7 +226,7 @@ def covered(
     """An object under another surface, or in another colour. `white` is how bright white is beside
     it, `tint` the colour of the light, `blur` what the photograph shows of an edge. Of what has
     `windows` these, tyres and the like stay as they are."""
-    light = light_of(photo, mask, paint=0.5)
+    light = light_of(photo, mask, paint=0.9)
     height = inflate(mask)
     shape = photo.shape[0] + 2 * MARGIN_PX, photo.shape[1] + 2 * MARGIN_PX
     cloth = PATTERNS.get(surface, _plain(surface))(shape, extent_px(mask), seed)
