@@ -2,11 +2,12 @@
 
     python bench/edit_doubts.py [--write]
 
-edit_verdicts.csv has what was measured of 341 things in photographs of COCO and how a rater judged
-them under two versions of the editor, all filters off: accept, borderline (not accepted) or reject.
-A logistic regression with a ridge gives each measure, category and value its weight. Printed is how
-good the ranking is on photographs that are left out in turn, a tenth at a time; --write puts the
-weights into the package.
+edit_verdicts.csv has what was measured of things in photographs and how raters judged edits of them,
+most with all filters off: accept, borderline (not accepted) or reject. Versions 1 and 2 of the
+editor were judged after alone, 3 beside before, by the rubric of `edit_review.py`. A logistic
+regression with a ridge gives each measure, category and value its weight. Printed is how good the
+ranking of version 3 is on photographs that are left out in turn, a tenth at a time; --write puts
+the weights into the package.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ RIDGE, RIDGE_OF_NAMES = 60.0, 15.0
 """The ridge of measures and groups, and that of single categories and values."""
 FEWEST = 4
 """Categories that were judged less often have no weight of their own."""
-EARLIER = 0.5
-"""What a verdict on the earlier version counts."""
+COUNTS = {"1": 0.08, "2": 0.15, "3": 1.0}
+"""What a verdict counts, by the version that was judged."""
 SHARES = (0.2, 0.25, 0.3, 0.35)
 
 
@@ -70,7 +71,7 @@ def read(kind: str) -> Judged:
         names,
         inputs,
         np.array([row["verdict"] == "accept" for row in rows], float),
-        np.array([1.0 if row["version"] == "2" else EARLIER for row in rows]),
+        np.array([COUNTS[row["version"]] for row in rows]),
         np.array([int(row["image_id"]) % 10 for row in rows]),
     )
 
@@ -131,7 +132,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PATH.name}")
     arguments = parser.parse_args()
     tables = {}
-    for kind in ("surface", "material"):
+    for kind in ("surface", "material", "recolour"):
         judged, middle, spread = scaled(read(kind))
         report(kind, judged)
         found = regression(judged, np.full(len(judged.accepted), True))

@@ -65,8 +65,11 @@ OF_THE_VALUE = (
     "place too close",
     "already so",
     "no colours",
+    "others of its kind",
 )
 """Reasons that another value of the same kind of edit may not meet with."""
+WITHOUT_CUTTING = "underwater"
+"""The place for which nothing is cut out: it may do where no other place does."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
@@ -291,7 +294,8 @@ class _Doer:
         refused = dict[str, NotEdited]()
         for proposal in (first, *others):
             earlier = refused.get(proposal.kind)
-            if earlier is not None and earlier.reason not in OF_THE_VALUE:
+            again = earlier is not None and earlier.reason not in OF_THE_VALUE
+            if again and proposal.value != WITHOUT_CUTTING:
                 continue  # another value of the same kind is refused for the same reason
             alone = msgspec.structs.replace(proposal, alternatives=())
             found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)

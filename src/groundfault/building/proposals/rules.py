@@ -238,7 +238,7 @@ def _conflict(
     candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
 ) -> Iterator[Proposal]:
     name = candidate.target.category
-    places = can.places if can.places_of is None else can.places_of.get(name, ())
+    places = can.places if can.places_of is None else can.places_of.get(of.name, ())
     for key in _shuffled(PLACES, places, rng):
         place = PLACES[key]
         if is_usual(key, name):

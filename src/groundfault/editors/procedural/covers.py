@@ -27,6 +27,7 @@ __all__ = [
     "measures_of",
     "most_kept",
     "objection",
+    "objection_to_colour",
     "seen",
     "shade_of",
 ]
@@ -45,7 +46,7 @@ MOST_PATTERN_OF_FUR = 0.36
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
-MOST_DOUBT = {"surface": 0.2, "material": -0.25}
+MOST_DOUBT = {"surface": 0.2, "material": -0.25, "recolour": 9.0}
 """The largest `doubt` that is let through."""
 LITTLE_DOUBT = -0.5
 """A surface about which there is less is let through though other limits would refuse it."""
@@ -141,6 +142,12 @@ def objection(kind: str, value: str, thing: Thing) -> str:
     if problem and not (problem in OVERRULED and doubtful < LITTLE_DOUBT):
         return problem
     return "doubtful" if doubtful > MOST_DOUBT[kind] else ""
+
+
+def objection_to_colour(value: str, thing: Thing) -> str:
+    """Why an object doesn't suit a new colour, besides what its looks say; "" where it does."""
+    doubtful = doubt("recolour", thing.category, value, measures_of(thing))
+    return "doubtful" if doubtful > MOST_DOUBT["recolour"] else ""
 
 
 def _impossible(thing: Thing) -> str:

@@ -454,7 +454,7 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them, fur is found by its colours."""
     made = request.category not in LIVING
-    if made and request.value == "underwater":
+    if request.value == "underwater":
         return snap(photo, region)
     if not made and request.kind == "context":
         return snap(photo, shape.mask if shape.wrong <= MOST_WRONG else region)

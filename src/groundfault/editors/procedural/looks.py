@@ -110,8 +110,8 @@ def objection_to_water(category: str, found: Measures, skin: Skin, touched: Cont
         return "blurred"
     if found.lit < 0.12:
         return "too dark"
-    clear = found.contrast >= 0.5 and skin.fit >= 0.45 and skin.weak <= 0.25
-    return "" if clear and found.through <= 0.45 else "outline unclear"
+    clear = found.contrast >= 0.5 and skin.fit >= 0.58 and skin.weak <= 0.2
+    return "" if clear and found.through <= 0.4 else "outline unclear"
 
 
 def _is_seen_through(kind: str, category: str, found: Measures) -> bool:

@@ -44,6 +44,9 @@ SMALL_HOLE = 0.01
 """Holes of less than this share of a picture are filled whatever is around them, unless others have
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
+MOST_WRONG_IN_WATER = 0.09
+"""How far a mask and an animal's colours may be apart where the mask alone decides: grass between
+legs stays green under water."""
 SMALLEST_GHOST = 0.004
 """The share of a picture that another animal or person has who is noticed there."""
 TRACES = "leaves traces"
@@ -106,7 +109,8 @@ def objection(
         return "touches others"
     seen = request.kind in covers.KINDS + looks.KINDS
     found = fitness.measure(photo, region, to_fill=not seen)
-    if shape is not None and request.category in LIVING and shape.wrong > MOST_WRONG:
+    most_wrong = MOST_WRONG_IN_WATER if request.value == "underwater" else MOST_WRONG
+    if shape is not None and request.category in LIVING and shape.wrong > most_wrong:
         return "outline unclear"
     if seen:
         return _unsightly(photo, region, request, found, drawn)
@@ -161,7 +165,11 @@ def _unsightly(
     if request.kind in looks.KINDS:
         problem = looks.objection_to_contact(request.kind, request.category, touched)
         skin = looks.skin_of(photo, region)
-        return problem or looks.objection(request.kind, request.category, found, skin)
+        problem = problem or looks.objection(request.kind, request.category, found, skin)
+        if problem or request.kind == "context":
+            return problem
     thing = covers.seen(request, photo, region, drawn, found, touched)
+    if request.kind == "recolour":
+        return covers.objection_to_colour(request.value, thing)
     problem = covers.objection(request.kind, request.value, thing)
     return problem or ("" if thing.novelty >= LEAST_NEW else "already so")
