@@ -2,9 +2,9 @@
 
     python bench/edit_doubts.py [--write]
 
-edit_verdicts.csv has what was measured of things in photographs and how raters judged edits of them,
-most with all filters off: accept, borderline (not accepted) or reject. Versions 1 and 2 of the
-editor were judged after alone, 3 beside before, by the rubric of `edit_review.py`. A logistic
+edit_verdicts.csv has what was measured of things in photographs and how raters judged edits of
+them, most with all filters off: accept, borderline (not accepted) or reject. Versions 1 and 2 of
+the editor were judged by captions, 3 beside before, by the rubric of `edit_review.py`. A logistic
 regression with a ridge gives each measure, category and value its weight. Printed is how good the
 ranking of version 3 is on photographs that are left out in turn, a tenth at a time; --write puts
 the weights into the package.

@@ -46,7 +46,7 @@ MOST_PATTERN_OF_FUR = 0.36
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
-MOST_DOUBT = {"surface": 0.2, "material": -0.25, "recolour": 9.0}
+MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
 LITTLE_DOUBT = -0.5
 """A surface about which there is less is let through though other limits would refuse it."""

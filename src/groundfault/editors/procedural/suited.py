@@ -36,14 +36,16 @@ _FRUIT = ("apple", "banana", "donut", "orange")
 _SPOTS = ("strawberry", "ladybug", "leopard", "giraffe")
 """Surfaces that leave the relief of what is under them to be seen: of 306 that were judged by eye,
 on things that look right in any, 47 of 52 of these were accepted, and none in zebra's stripes."""
-_STRIPES = ("watermelon", "tiger")
+_STRIPES = ("tiger",)
+"""Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
+accepted)."""
 _SURFACES_OF = {
     **dict.fromkeys(_FURRED, ("strawberry", "ladybug", "giraffe", "leopard", *_STRIPES, "zebra")),
-    **dict.fromkeys(_SEATS, (*_SPOTS, "watermelon", "zebra")),
+    **dict.fromkeys(_SEATS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
     "oven": ("ladybug", "strawberry", "giraffe", "brick wall"),
     **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, "zebra")),
-    **dict.fromkeys(_BAGS, (*_SPOTS, "watermelon", "zebra")),
+    **dict.fromkeys(_BAGS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "leopard", *_STRIPES, "giraffe", "zebra")),
     **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_FRUIT, ("ladybug", "leopard", "giraffe", "zebra")),
