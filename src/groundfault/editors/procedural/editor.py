@@ -184,19 +184,7 @@ class ProceduralEditor:
             return refused("dark parts")
         blur = blur_px(photo, grown(region, 2))
         edge = matte(photo, region) if living else crisp(photo, region, blur)
-        new = surfaces.covered(
-            photo[box],
-            region[box],
-            request.value,
-            white=exposure(photo, region),
-            tint=illuminant(photo),
-            blur=blur,
-            seed=request.seed,
-            windows=windows,
-        )
-        change = _over(photo, edge, box, new.colours)
-        change.keep(photo, box, new.kept)
-        return change
+        return _covered(photo, region, request, edge, blur=blur, windows=windows)
 
     def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
         box = box_of(region, PAD_PX)
@@ -225,7 +213,7 @@ class ProceduralEditor:
         if request.category in LIVING:
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
-            return self._dyed(photo, region, request, edge)
+            return _covered(photo, region, request, edge)  # coats have several colours
         old = edge.fore[box]
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
@@ -238,22 +226,6 @@ class ProceduralEditor:
         change = _over(photo, edge, box, new)
         if request.category in covers.VEHICLES:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
-        return change
-
-    def _dyed(self, photo: Floats, region: Mask, request: EditRequest, edge: Matte) -> _Change:
-        """Fur of several colours in a new one: as under a surface without a pattern."""
-        box = box_of(region, PAD_PX)
-        new = surfaces.covered(
-            photo[box],
-            region[box],
-            request.value,
-            white=exposure(photo, region),
-            tint=illuminant(photo),
-            blur=0.0,
-            seed=request.seed,
-        )
-        change = _over(photo, edge, box, new.colours)
-        change.keep(photo, box, new.kept)
         return change
 
     # ---- what is around it
@@ -304,7 +276,7 @@ class ProceduralEditor:
         """The photograph without an object, and where that changed it."""
         before = company.before(region)
         gone = region
-        if request.category in LIVING:  # with ears and tails that its outline forgot
+        if request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.wrong <= MOST_WRONG else region
         hole = hole_of(photo, gone, before)
@@ -465,6 +437,32 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
         return mended(found, region, shape) if shape.wrong <= MOST_WRONG else found
     even = evened(found, 0.8 * band_px(found))
     return even & ~gaps_of(photo, even)
+
+
+def _covered(
+    photo: Floats,
+    region: Mask,
+    request: EditRequest,
+    edge: Matte,
+    *,
+    blur: float = 0.0,
+    windows: bool = False,
+) -> _Change:
+    """An object under a new surface, or dyed: a surface without a pattern."""
+    box = box_of(region, PAD_PX)
+    new = surfaces.covered(
+        photo[box],
+        region[box],
+        request.value,
+        white=exposure(photo, region),
+        tint=illuminant(photo),
+        blur=blur,
+        seed=request.seed,
+        windows=windows,
+    )
+    change = _over(photo, edge, box, new.colours)
+    change.keep(photo, box, new.kept)
+    return change
 
 
 def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:
