@@ -174,7 +174,8 @@ def test_context_conflicts_name_other_places_too() -> None:
     found = proposed("CC")
     places = [found.value, *(other.value for other in found.alternatives)]
     assert len(places) > 2 and len(set(places)) == len(places)
-    assert proposed("attribute").alternatives == ()
+    first = proposed("attribute")
+    assert {other.kind for other in first.alternatives} == {first.kind}  # one direction
 
 
 def test_mimicry_names_neither_kin_nor_what_is_in_the_picture() -> None:

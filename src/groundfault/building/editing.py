@@ -66,6 +66,7 @@ OF_THE_VALUE = (
     "already so",
     "no colours",
     "others of its kind",
+    "doubtful",
 )
 """Reasons that another value of the same kind of edit may not meet with."""
 WITHOUT_CUTTING = "underwater"

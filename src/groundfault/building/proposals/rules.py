@@ -56,7 +56,7 @@ OF_A_KIND = ("SM", "OC")
 """Tasks in which a duck is as good as any bird; where a duck is usual, the table does not say."""
 ALTERNATIVES = 8
 """What else may be done in the place of what an editor refuses."""
-WITH_ALTERNATIVES = ("SM", "OC", "CC", "replacement", "tracing")
+WITH_ALTERNATIVES = ("SM", "OC", "CC", "replacement", "attribute", "tracing")
 """Tasks in which an editor may refuse one value and not another: what looks like snow is not put
 into snow, and what is red gets no strawberry's surface."""
 
@@ -164,6 +164,8 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
         if len(found) >= times * most:
             break
     own = found[number - 1 :: times]
+    if candidate.task == "attribute":  # its other direction is another candidate's
+        own = [proposal for proposal in own if proposal.kind == own[0].kind]
     if own:
         return msgspec.structs.replace(own[0], alternatives=tuple(own[1:]))
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
