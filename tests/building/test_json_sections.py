@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from groundfault.errors import DataError
@@ -45,6 +45,7 @@ def streamed(path: Path, block_bytes: int) -> dict[str, list[Any]]:
 
 
 @in_one_folder
+@example(value={"annotations": [0.0, ""], "images": 0.0}, indent=None, ascii=False, size=8)
 @given(
     value=files, indent=st.sampled_from([None, 1]), ascii=st.booleans(), size=st.integers(8, 300)
 )

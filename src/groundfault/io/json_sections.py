@@ -36,6 +36,7 @@ _LIST_OF_OBJECTS = re.compile(rb"\[\s*(?=\{)")
 _EMPTY_OR_OTHER_LIST = re.compile(rb"\[\s*[^\s{]")
 _AFTER_RECORD = re.compile(rb"\s*(?:,\s*(?=[^\s,\]])|(\]))")
 _PART_OF_KEY = re.compile(rb'[\s,]*("((?:[^"\\]|\\.)*("\s*:?\s*|\\)?)?)?')
+_PART_OF_NUMBER = re.compile(rb"\.|[eE][+-]?")
 _GAP = re.compile(rb"[\s,]*")
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -141,8 +142,8 @@ class _Window:
         """Pass over one value that is no list of objects."""
         while True:
             whole, end, incomplete = scan_records(b"[" + self.bytes, slack=LONGEST_WORD)
-            followed = self.bytes[end - 1 :].lstrip()[:1]
-            if whole and followed:  # a number may go on in the next block
+            rest = self.bytes[end - 1 :].lstrip()
+            if whole and rest and not _PART_OF_NUMBER.fullmatch(rest):  # which may go on
                 break
             if not whole and not incomplete:
                 self.refuse()
