@@ -164,14 +164,12 @@ def run(
     return made, reasons, seconds
 
 
-def tile(pictures: list[Any], text: str) -> Image.Image:
-    """Pictures beside each other under a line of text."""
-    wide = TILE_PX[0] * len(pictures)
-    sheet = Image.new("RGB", (wide, TILE_PX[1] + 16), "white")
-    for column, picture in enumerate(pictures):
-        shown = Image.fromarray(picture)
-        shown.thumbnail(TILE_PX, Image.Resampling.LANCZOS)
-        sheet.paste(shown, (column * TILE_PX[0], 16))
+def tile(picture: Any, text: str) -> Image.Image:
+    """A picture under a line of text."""
+    sheet = Image.new("RGB", (TILE_PX[0], TILE_PX[1] + 16), "white")
+    shown = Image.fromarray(picture)
+    shown.thumbnail(TILE_PX, Image.Resampling.LANCZOS)
+    sheet.paste(shown, (0, 16))
     ImageDraw.Draw(sheet).text((4, 2), text, fill="black")
     return sheet
 
@@ -206,7 +204,7 @@ def picture_of(made: dict[str, list[dict[str, Any]]], path: Path) -> None:
                 ids.append(one["instance"].image_id)
                 tiles.append(
                     tile(
-                        [one["edited"].image],
+                        one["edited"].image,
                         f"{one['instance'].category}: {one['request'].instruction} "
                         f"{one['edited'].details.get('category', '')}",
                     )

@@ -20,8 +20,8 @@ LEAST_APART = 9.0
 ENOUGH_APART = 30.0
 """Beyond this distance more makes no difference."""
 
-LEAST_CHANGE = 14.0
-"""The distance in Lab between surroundings and water below which these are no other place."""
+MOST_LIKE_WATER = 14.0
+"""The distance in hue, in Lab, from water below which surroundings are wet already."""
 LARGEST_STONES_PX = 8.0
 """Asphalt of larger stones looks like a mosaic."""
 
@@ -41,7 +41,7 @@ _GROUNDS: dict[str, Colour] = {
 
 def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
     """The places that suit an object in its photograph, the best first; () where none does. Under
-    water is best: things stand as they did, and what others hid of them is not missed."""
+    water comes first: things stand as they did."""
     places = [one for one in suited_places(category) if not is_too_close(mask, category, one)]
     if not places:
         return ()
@@ -60,7 +60,9 @@ def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
 def is_wet(photo: Floats, mask: Mask) -> bool:
     """Whether an object's surroundings look like water already."""
     around_it = _lab(floats(np.median(photo[~mask], axis=0)))
-    return bool(np.linalg.norm((around_it - _ground("underwater", floats(1.0)))[1:]) < LEAST_CHANGE)
+    return bool(
+        np.linalg.norm((around_it - _ground("underwater", floats(1.0)))[1:]) < MOST_LIKE_WATER
+    )
 
 
 def is_too_close(mask: Mask, category: str, place: str) -> bool:

@@ -75,12 +75,7 @@ from groundfault.editors.procedural.repertoire import (
     TURNABLE,
 )
 from groundfault.editors.procedural.shadows import hole_of
-from groundfault.editors.procedural.silhouettes import (
-    MOST_WRONG,
-    Silhouette,
-    mended,
-    silhouette_of,
-)
+from groundfault.editors.procedural.silhouettes import Silhouette, mended, silhouette_of
 from groundfault.editors.procedural.transplants import (
     best_donor,
     cutting_of,
@@ -142,12 +137,12 @@ class ProceduralEditor:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
         drawn, shape = region, None
+        if request.category in LIVING and request.kind not in ("erase", "replace"):
+            shape = silhouette_of(photo, region)
         if request.kind in covers.KINDS + looks.KINDS:
-            shape = silhouette_of(photo, region)
             region = _outlined(photo, region, request, shape)
-        elif request.kind in ("add", "move") and request.category in LIVING:
-            shape = silhouette_of(photo, region)
-            region = shape.mask if shape.wrong <= MOST_WRONG else region
+        elif shape is not None and shape.is_trusted:
+            region = shape.mask
         if self.filters:
             patches = not self.migan
             problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)
@@ -278,7 +273,7 @@ class ProceduralEditor:
         gone = region
         if request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
-            gone = region | shape.mask if shape.wrong <= MOST_WRONG else region
+            gone = region | shape.mask if shape.is_trusted else region
         hole = hole_of(photo, gone, before)
         found = fill(
             photo,
@@ -422,19 +417,19 @@ def refused(reason: str) -> NotEdited:
     return NotEdited(outcome="refused", reason=reason)
 
 
-def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouette) -> Mask:
+def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouette | None) -> Mask:
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
-    and leaves out what is seen through them, fur is found by its colours."""
-    made = request.category not in LIVING
+    and leaves out what is seen through them; what lives has a `shape` by its colours."""
+    made = shape is None
     if request.value == "underwater":
         return snap(photo, region)
-    if not made and request.kind == "context":
-        return snap(photo, shape.mask if shape.wrong <= MOST_WRONG else region)
+    if shape is not None and request.kind == "context":
+        return snap(photo, shape.mask if shape.is_trusted else region)
     if made and request.kind == "recolour":
         return snap(photo, region)
     found = followed(photo, region, stiff=made)
-    if not made:
-        return mended(found, region, shape) if shape.wrong <= MOST_WRONG else found
+    if shape is not None:
+        return mended(found, region, shape) if shape.is_trusted else found
     even = evened(found, 0.8 * band_px(found))
     return even & ~gaps_of(photo, even)
 

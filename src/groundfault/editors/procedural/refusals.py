@@ -91,7 +91,7 @@ def objection(
     patches: bool,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
-    where it may. What is cut out by its colours has a `shape`; holes are filled with `patches` or
+    where it may. What lives has a `shape` by its colours; holes are filled with `patches` or
     by a network."""
     toned = is_toned(photo)
     if toned and request.kind == "replace":
@@ -110,7 +110,7 @@ def objection(
     seen = request.kind in covers.KINDS + looks.KINDS
     found = fitness.measure(photo, region, to_fill=not seen)
     most_wrong = MOST_WRONG_IN_WATER if request.value == "underwater" else MOST_WRONG
-    if shape is not None and request.category in LIVING and shape.wrong > most_wrong:
+    if shape is not None and shape.wrong > most_wrong:
         return "outline unclear"
     if seen:
         return _unsightly(photo, region, request, found, drawn)

@@ -53,6 +53,11 @@ class Silhouette(NamedTuple):
     def wrong(self) -> float:
         return self.taken + self.forgotten
 
+    @property
+    def is_trusted(self) -> bool:
+        """Whether colours and drawn mask are near enough for colours to correct it."""
+        return self.wrong <= MOST_WRONG
+
 
 def silhouette_of(photo: Floats, mask: Mask) -> Silhouette:
     """Cut an object out by its colours (GrabCut), near its drawn outline; thin parts stay."""
