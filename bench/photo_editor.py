@@ -234,6 +234,7 @@ def main() -> None:
     parser.add_argument("--donor-images", type=Path, action="append", default=[])
     parser.add_argument("--without", type=int, nargs="*", default=[], help="ids of images")
     parser.add_argument("--migan", default="", help="migan_pipeline_v2.onnx")
+    parser.add_argument("--isnet", default="", help="isnet-general-use.onnx")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
@@ -252,7 +253,9 @@ def main() -> None:
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
     instances = _some_of_each([instances[index] for index in order], arguments.each)
     instances = instances[: arguments.limit]
-    editor = ProceduralEditor(migan=arguments.migan, donors=donors_of(arguments))
+    editor = ProceduralEditor(
+        migan=arguments.migan, isnet=arguments.isnet, donors=donors_of(arguments)
+    )
     shown: dict[str, list[dict[str, Any]]] = {}
     for kind in arguments.kind:
         made, reasons, seconds = run(editor, kind, instances, arguments.seed)

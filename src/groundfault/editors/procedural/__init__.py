@@ -1,6 +1,7 @@
 """An offline, deterministic editor for photographs with masks: other surfaces, materials, places
 and colours, things erased, replaced, added and moved. Everything is computed from the photograph
-(and from others that are given as donors); no network is needed, MI-GAN helps with holes.
+(and from others that are given as donors); no network is needed; MI-GAN helps with
+holes, ISNet with outlines.
 
 `repertoire` lists what it knows; `ProceduralEditor` is the editor.
 """
@@ -29,7 +30,12 @@ def load(argument: str, options: ModelOptions) -> ProceduralEditor:
 
         donors = read_list(options.donors, options.images)  # type: ignore[attr-defined]
     migan = argument or str(settings.get("migan", ""))
-    return editor(donors=donors, migan=migan, filters=bool(settings.get("filters", True)))
+    return editor(
+        donors=donors,
+        migan=migan,
+        isnet=str(settings.get("isnet", "")),
+        filters=bool(settings.get("filters", True)),
+    )
 
 
 def _editor_class() -> type[ProceduralEditor]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from groundfault.editors.procedural import (
     covers,
+    fitness,
     looks,
     materials,
     neighbours,
@@ -27,6 +29,7 @@ from groundfault.editors.procedural.colours import (
     recoloured,
     vividness,
 )
+from groundfault.editors.procedural.cutouts import Cutout, cut_out
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import (
     Floats,
@@ -84,7 +87,7 @@ from groundfault.editors.procedural.transplants import (
     pasted,
 )
 from groundfault.editors.procedural.underwater import submerged
-from groundfault.interfaces import Edited, EditRequest, NotEdited
+from groundfault.interfaces import Edited, EditRequest, Neighbour, NotEdited
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
@@ -97,6 +100,8 @@ PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
+HOLES = ("erase", "replace")
+"""Kinds of edit after which the object is gone."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -106,15 +111,22 @@ class ProceduralEditor:
 
     donors: photographs whose things may be put into others; without, none are replaced.
     migan: path of MI-GAN's ONNX pipeline for holes; "" fills them with patches of the photograph.
+    isnet: path of ISNet's ONNX file, which cuts objects out; "" does it by colours.
     filters: whether requests are refused that can't look right; without, only those that can't be
         done at all.
     """
 
     def __init__(
-        self, *, donors: Donors | None = None, migan: str = "", filters: bool = True
+        self,
+        *,
+        donors: Donors | None = None,
+        migan: str = "",
+        isnet: str = "",
+        filters: bool = True,
     ) -> None:
         self.donors = donors
         self.migan = migan
+        self.isnet = isnet
         self.filters = filters
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
@@ -136,10 +148,16 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
-        drawn, shape = region, None
-        if request.category in LIVING and request.kind not in ("erase", "replace"):
+        drawn, shape, cut = region, None, None
+        if request.kind not in HOLES:
+            cut = self._cutout(photo, region, request) if self.isnet else None
+            if self.filters and cut is not None and not cut.is_trusted:
+                return refused("outline unclear")
+        if cut is None and request.category in LIVING and request.kind not in HOLES:
             shape = silhouette_of(photo, region)
-        if request.kind in covers.KINDS + looks.KINDS:
+        if cut is not None:
+            region = cut.mask
+        elif request.kind in covers.KINDS + looks.KINDS:
             region = _outlined(photo, region, request, shape)
         elif shape is not None and shape.is_trusted:
             region = shape.mask
@@ -148,16 +166,26 @@ class ProceduralEditor:
             problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)
             if problem:
                 return refused(problem)
-        return self._made(image, photo, region, request)
+        return self._made(image, photo, region, request, cut)
+
+    def _cutout(self, photo: Floats, region: Mask, request: EditRequest) -> Cutout | None:
+        """The object as the network sees it; None where it sees nothing of it."""
+        found = cut_out(photo, region, self.isnet, _masks_of(request.others, region))
+        return found if int(found.mask.sum()) >= fitness.SMALLEST_PX else None
 
     def _made(
-        self, image: Image, photo: Floats, region: Mask, request: EditRequest
+        self,
+        image: Image,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        cut: Cutout | None,
     ) -> Edited | NotEdited:
         make: dict[str, Callable[[Floats, Mask, EditRequest], _Change | NotEdited]] = {
-            "surface": self._surface,
-            "material": self._material,
-            "context": self._context,
-            "recolour": self._recolour,
+            "surface": partial(self._surface, cut=cut),
+            "material": partial(self._material, cut=cut),
+            "context": partial(self._context, cut=cut),
+            "recolour": partial(self._recolour, cut=cut),
             "erase": self._erase,
             "replace": self._replace,
             "add": self._add,
@@ -170,7 +198,9 @@ class ProceduralEditor:
 
     # ---- the object itself
 
-    def _surface(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _surface(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         living = request.category in LIVING
         box = box_of(region, PAD_PX)
         windows = request.category in covers.WINDOWED
@@ -178,13 +208,15 @@ class ProceduralEditor:
         if self.filters and kept > covers.most_kept(request.category):
             return refused("dark parts")
         blur = blur_px(photo, grown(region, 2))
-        edge = matte(photo, region) if living else crisp(photo, region, blur)
+        edge = _edge(photo, region, cut, blur=None if living else blur)
         return _covered(photo, region, request, edge, blur=blur, windows=windows)
 
-    def _material(self, photo: Floats, region: Mask, request: EditRequest) -> _Change:
+    def _material(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change:
         box = box_of(region, PAD_PX)
         blur = blur_px(photo, grown(region, 2))
-        edge = matte(photo, region) if request.category in LIVING else crisp(photo, region, blur)
+        edge = _edge(photo, region, cut, blur=None if request.category in LIVING else blur)
         behind = None
         if request.value == "ice":
             behind = fill(photo, grown(region, 4), seed=request.seed, migan=self.migan)[box]
@@ -203,8 +235,10 @@ class ProceduralEditor:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
         return change
 
-    def _recolour(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        edge, box = matte(photo, region), box_of(region, PAD_PX)
+    def _recolour(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
+        edge, box = _edge(photo, region, cut), box_of(region, PAD_PX)
         if request.category in LIVING:
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
@@ -225,9 +259,11 @@ class ProceduralEditor:
 
     # ---- what is around it
 
-    def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _context(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if request.value == "underwater":
-            return self._submerged(photo, region, request)
+            return self._submerged(photo, region, request, cut)
         stance = STANCES.get(request.category, "standing")
         if self.filters and is_too_close(region, request.category, request.value):
             return refused("place too close")
@@ -236,9 +272,10 @@ class ProceduralEditor:
         view = view_of(region, request.category, stance)
         if view is None:
             return refused("size unknown")
-        rough = 0.5 if request.category in LIVING else 0.8
-        region = evened(region, rough * band_px(region))
-        edge = steadied(matte(photo, region), region)
+        if cut is None:
+            rough = 0.5 if request.category in LIVING else 0.8
+            region = evened(region, rough * band_px(region))
+        edge = _edge(photo, region, cut, steady=True)
         picture = relocated(
             photo,
             region,
@@ -251,10 +288,12 @@ class ProceduralEditor:
         )
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
-    def _submerged(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _submerged(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if self.filters and is_wet(photo, region):
             return refused("looks like the place")
-        edge = steadied(matte(photo, region), region)
+        edge = _edge(photo, region, cut, steady=True)
         picture = submerged(photo, region, edge, seed=request.seed)
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
@@ -415,6 +454,30 @@ class _Change:
 def refused(reason: str) -> NotEdited:
     """An answer that asking again won't change."""
     return NotEdited(outcome="refused", reason=reason)
+
+
+def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
+    """Where other annotated things are."""
+    masks = [np.zeros_like(region), *(other.mask for other in others)]
+    return np.asarray(np.logical_or.reduce(masks))
+
+
+def _edge(
+    photo: Floats,
+    region: Mask,
+    cut: Cutout | None,
+    *,
+    blur: float | None = None,
+    steady: bool = False,
+) -> Matte:
+    """An object's soft edge: a network's where there is one; else by colours, or, of made things,
+    as sharp as the photograph is, whose `blur` is given."""
+    if cut is not None:
+        return cut.edge(photo)
+    if blur is not None:
+        return crisp(photo, region, blur)
+    found = matte(photo, region)
+    return steadied(found, region) if steady else found
 
 
 def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouette | None) -> Mask:

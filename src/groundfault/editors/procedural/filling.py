@@ -3,8 +3,7 @@ fine), or MI-GAN where its ONNX file is given."""
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -12,8 +11,8 @@ import scipy.ndimage as ndi
 from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
+from groundfault.editors.procedural.networks import session
 from groundfault.editors.procedural.strangeness import invented
-from groundfault.errors import DataError, MissingExtra
 
 __all__ = ["fill"]
 
@@ -61,28 +60,12 @@ def fill(
 # ---- MI-GAN
 
 
-@functools.cache
-def _session(path: str) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("onnxruntime", "photo") from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # the same bytes on every machine
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as problem:  # whatever the runtime raises about a file
-        raise DataError(
-            path, f"MI-GAN can't be loaded: {problem}", remedy="give migan_pipeline_v2.onnx"
-        ) from None
-
-
 def _by_network(photo: Floats, hole: Mask, path: str) -> Floats:
     """MI-GAN's published pipeline: any size in, the same size out, 255 is what stays."""
     image = (photo * 255 + 0.5).astype(np.uint8).transpose(2, 0, 1)[None]
     stays = np.where(hole, 0, 255).astype(np.uint8)[None, None]
-    found = _session(path).run(None, {"image": np.ascontiguousarray(image), "mask": stays})[0]
+    network = session(path, "MI-GAN", "migan_pipeline_v2.onnx")
+    found = network.run(None, {"image": np.ascontiguousarray(image), "mask": stays})[0]
     return np.asarray(found[0].transpose(1, 2, 0), np.float32) / 255
 
 
