@@ -325,6 +325,9 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """(height, width, 3) uint8, of the size of the original."""
     mask: Any = None
     """(height, width) bool: where a new or moved thing is; None where the target's mask holds."""
+    target: Any = None
+    """(height, width) bool: the target's own mask as the editor corrected it; None where it holds
+    as it was given."""
     touched: Any = None
     """(height, width) bool: every pixel that may have changed; None where the editor can't say."""
     details: dict[str, str] = {}

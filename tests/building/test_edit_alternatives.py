@@ -12,7 +12,7 @@ from tests.building.proposal_parts import candidate
 
 from groundfault.building.editing import EditSettings, _Doer
 from groundfault.building.records import Proposal
-from groundfault.interfaces import EditRequest, NotEdited
+from groundfault.interfaces import Edited, EditRequest, NotEdited
 from groundfault.io.masks import encode
 
 
@@ -65,3 +65,42 @@ def test_an_editor_is_told_the_tables_name_of_a_category(monkeypatch: pytest.Mon
     monkeypatch.setattr("groundfault.building.editing.read_photograph", lambda *_: None)
     assert isinstance(_Doer(job, Teller())._edit(about), NotEdited)
     assert told[0].category == "tv" and [one.category for one in told[0].others] == ["cat"]
+
+
+def test_a_mask_that_the_editor_corrected_is_the_targets_from_then_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What a drawn mask took along may change with the surroundings, and what it forgot with the
+    object; who corrected it is told."""
+    drawn, seen = np.zeros((2, 60, 80), bool)
+    drawn[10:50, 10:50] = True
+    seen[10:50, 30:70] = True
+    image = np.zeros((60, 80, 3), np.uint8)
+
+    class Corrector:
+        def edit(self, image: Any, region: Any, instruction: str) -> NotEdited:
+            raise AssertionError
+
+        def perform(self, image: Any, region: Any, request: EditRequest) -> Edited:
+            return Edited(
+                image=np.full_like(image, 255),
+                target=seen,
+                touched=np.ones_like(seen),
+                details={"target_by": "ISNet"},
+            )
+
+    kept: dict[str, Any] = {}
+
+    def keep(self: Any, about: Any, before: Any, held: Edited) -> Any:
+        kept["image"] = held.image
+        return about
+
+    about = candidate("SM")
+    target = msgspec.structs.replace(about.target, mask=encode(drawn))
+    about = msgspec.structs.replace(about, target=target, proposal=proposal("bee"))
+    settings = EditSettings(edge_px=0)
+    job: Any = type("Job", (), {"images": (tmp_path,), "settings": settings})()
+    monkeypatch.setattr(_Doer, "_kept", keep)
+    found: Any = _Doer(job, Corrector())._try(about, image)
+    assert np.array_equal(kept["image"][..., 0] == 255, seen)
+    assert found.target.mask == encode(seen) and found.target.masked_by == "ISNet"

@@ -329,6 +329,8 @@ class _Doer:
         found = self.editor.perform(image, region, request)
         if isinstance(found, NotEdited):
             return found
+        if found.target is not None:
+            candidate, region = _corrected(candidate, found), np.asarray(found.target, bool)
         held = _hold(image, region, request.kind, found, job.settings)
         return self._kept(candidate, image, held)
 
@@ -392,6 +394,13 @@ class _Doer:
             matrix=() if framed is None else framed.matrix,
         )
         return msgspec.structs.replace(candidate, edited=edited)
+
+
+def _corrected(candidate: Candidate, found: Edited) -> Candidate:
+    """A candidate whose target's mask is what its editor made of it; who did that is told."""
+    mask, by = encode(np.asarray(found.target, bool)), found.details.get("target_by", "its editor")
+    target = msgspec.structs.replace(candidate.target, mask=mask, masked_by=by)
+    return msgspec.structs.replace(candidate, target=target)
 
 
 def _others(candidate: Candidate) -> tuple[Neighbour, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from groundfault.editors.procedural import (
@@ -100,6 +101,7 @@ PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
+ANYWHERE = ("add", "move")
 HOLES = ("erase", "replace")
 """Kinds of edit after which the object is gone."""
 LEAST_CHANGE = 20.0
@@ -194,7 +196,11 @@ class ProceduralEditor:
         change = make[request.kind](photo, region, request)
         if isinstance(change, NotEdited):
             return change
-        return change.laid_over(image, photo, request.dose)
+        edited = change.laid_over(image, photo, request.dose)
+        if cut is None or request.kind in ANYWHERE:
+            return edited
+        details = edited.details | {"target_by": "ISNet"}
+        return msgspec.structs.replace(edited, target=region, details=details)
 
     # ---- the object itself
 
