@@ -15,12 +15,7 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.choices import (
-    LEAST_APART,
-    apart_from,
-    is_too_close,
-    is_wet,
-)
+from groundfault.editors.procedural.choices import objection_to_scene
 from groundfault.editors.procedural.colours import (
     changed_by,
     distinct_colours,
@@ -63,7 +58,6 @@ from groundfault.editors.procedural.relief import (
     illuminant,
     luma,
 )
-from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     FLAT,
@@ -71,9 +65,9 @@ from groundfault.editors.procedural.repertoire import (
     LEAVING_TRACES,
     LIVING,
     ROUND,
-    STANCES,
     TURNABLE,
 )
+from groundfault.editors.procedural.seasons import COVERED, regraded
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import Silhouette, mended, silhouette_of
 from groundfault.editors.procedural.transplants import (
@@ -83,7 +77,7 @@ from groundfault.editors.procedural.transplants import (
     mask_at,
     pasted,
 )
-from groundfault.editors.procedural.underwater import submerged
+from groundfault.editors.procedural.vegetation import scenery_of
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -226,37 +220,14 @@ class ProceduralEditor:
     # ---- what is around it
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        if request.value == "underwater":
-            return self._submerged(photo, region, request)
-        stance = STANCES.get(request.category, "standing")
-        if self.filters and is_too_close(region, request.category, request.value):
-            return refused("place too close")
-        if self.filters and apart_from(photo, region, request.value) < LEAST_APART:
-            return refused("looks like the place")
-        view = view_of(region, request.category, stance)
-        if view is None:
-            return refused("size unknown")
-        rough = 0.5 if request.category in LIVING else 0.8
-        region = evened(region, rough * band_px(region))
         edge = steadied(matte(photo, region), region)
-        picture = relocated(
-            photo,
-            region,
-            edge,
-            request.value,
-            view,
-            stance=stance,
-            solid=request.category not in LIVING,
-            seed=request.seed,
-        )
-        return _Change(_grey_as(photo, picture), edge.alpha < 1)
-
-    def _submerged(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
-        if self.filters and is_wet(photo, region):
-            return refused("looks like the place")
-        edge = steadied(matte(photo, region), region)
-        picture = submerged(photo, region, edge, seed=request.seed)
-        return _Change(_grey_as(photo, picture), edge.alpha < 1)
+        dry = COVERED[request.value]
+        scene = scenery_of(photo, region, edge, request.others, dry=dry)
+        problem = objection_to_scene(request.value, scene, region) if self.filters else ""
+        if problem:
+            return refused(problem)
+        picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
+        return _Change(picture, (edge.alpha < 1) | (scene.blades > 0))
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
@@ -421,10 +392,8 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them; what lives has a `shape` by its colours."""
     made = shape is None
-    if request.value == "underwater":
+    if request.kind == "context":
         return snap(photo, region)
-    if shape is not None and request.kind == "context":
-        return snap(photo, shape.mask if shape.is_trusted else region)
     if made and request.kind == "recolour":
         return snap(photo, region)
     found = followed(photo, region, stiff=made)

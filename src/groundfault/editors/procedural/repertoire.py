@@ -30,7 +30,6 @@ __all__ = [
     "STANCES",
     "SUPPORTS",
     "SURFACES",
-    "SWIMMING",
     "TABLEWARE_M",
     "TURNABLE",
     "VARIED",
@@ -78,14 +77,9 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = (
-    *("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot", "meadow"),
-    "underwater",
-)
-"""Places that are rendered, with a ground whose horizon is chosen; under water it is the
-photograph's own."""
-SWIMMING = frozenset({"bird", "boat", "otter", "surfboard", "turtle"})
-"""Categories that nobody wonders about in water."""
+PLACES = ("savanna", "snow", "autumn forest", "meadow")
+"""Places that a photograph's own surroundings become: dry, under snow, in autumn, fresh and
+green."""
 
 COLOURS = (
     "red",
