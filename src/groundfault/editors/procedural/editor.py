@@ -15,7 +15,7 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.choices import objection_to_scene
+from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
 from groundfault.editors.procedural.colours import (
     changed_by,
     distinct_colours,
@@ -23,6 +23,7 @@ from groundfault.editors.procedural.colours import (
     vividness,
 )
 from groundfault.editors.procedural.donors import Donors
+from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
@@ -220,6 +221,8 @@ class ProceduralEditor:
     # ---- what is around it
 
     def _context(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        if request.value in PAPERS:
+            return self._in_drawing(photo, region, request)
         edge = steadied(matte(photo, region), region)
         dry = COVERED[request.value]
         scene = scenery_of(photo, region, edge, request.others, dry=dry)
@@ -228,6 +231,13 @@ class ProceduralEditor:
             return refused(problem)
         picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
         return _Change(picture, (edge.alpha < 1) | (scene.blades > 0))
+
+    def _in_drawing(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+        problem = objection_to_drawing(request.value, photo, region) if self.filters else ""
+        if problem:
+            return refused(problem)
+        edge = steadied(matte(photo, region), region)
+        return _Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
@@ -392,8 +402,8 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them; what lives has a `shape` by its colours."""
     made = shape is None
-    if request.kind == "context":
-        return snap(photo, region)
+    if request.kind == "context":  # what it has inside its outline stays in any place
+        return snap(photo, region | shape.mask if shape and shape.is_trusted else region)
     if made and request.kind == "recolour":
         return snap(photo, region)
     found = followed(photo, region, stiff=made)

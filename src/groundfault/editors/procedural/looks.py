@@ -25,12 +25,8 @@ __all__ = [
 ]
 
 KINDS = ("recolour", "context")
-UPRIGHT = ("bottle", "cup")
-"""What stands on a table: of flat things others hide less."""
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
-MOST_RISE = 0.4
-"""Farther up the lower edge of a box does not go that is seen from a standing person's height."""
 REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""
 OTHER_HUE = 14.0
@@ -91,12 +87,19 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
     return _to_recolour(found, skin)
 
 
-def objection_to_place(found: Measures, skin: Skin) -> str:
-    """Why the surroundings of an object can't become another place: its outline is not seen."""
+def objection_to_place(found: Measures, skin: Skin, *, drawn: bool) -> str:
+    """Why the surroundings of an object can't become another place, or be drawn: where its
+    outline is wrong, it shows in a drawing; in a landscape both sides stay what they are."""
     if found.share > LARGEST_SHARE:
         return "too large"
-    clear = found.contrast >= 0.4 and skin.weak <= 0.3
-    return "" if clear else "outline unclear"
+    if not drawn:
+        return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
+    if found.pieces > 0.06:
+        return "occluded"
+    if found.lit < 0.12:
+        return "too dark"
+    clear = found.contrast >= 0.5 and skin.fit >= 0.58 and skin.weak <= 0.2
+    return "" if clear and found.through <= 0.4 else "outline unclear"
 
 
 def _to_recolour(found: Measures, skin: Skin) -> str:

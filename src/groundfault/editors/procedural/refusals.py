@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundfault.editors.procedural import covers, fitness, looks, neighbours
+from groundfault.editors.procedural.drawings import PAPERS
 from groundfault.editors.procedural.edges import Floats, Mask
 from groundfault.editors.procedural.fills import LEFT_BEHIND
 from groundfault.editors.procedural.fitness import Measures
@@ -141,7 +142,8 @@ def _unsightly(
     """Why a new surface, material, place or colour would not look right on this object, whose
     outline was `drawn` elsewhere."""
     if request.kind == "context":
-        return looks.objection_to_place(found, looks.skin_of(photo, region))
+        drawn = request.value in PAPERS
+        return looks.objection_to_place(found, looks.skin_of(photo, region), drawn=drawn)
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
     if request.kind == "recolour":

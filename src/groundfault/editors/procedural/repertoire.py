@@ -77,9 +77,12 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("savanna", "snow", "autumn forest", "meadow")
-"""Places that a photograph's own surroundings become: dry, under snow, in autumn, fresh and
-green."""
+PLACES = (
+    *("savanna", "snow", "autumn forest", "meadow"),
+    *("pencil drawing", "blueprint"),
+)
+"""Places that a photograph's own surroundings become: landscapes that are dry, under snow, in
+autumn, fresh and green; and drawings of what is there."""
 
 COLOURS = (
     "red",

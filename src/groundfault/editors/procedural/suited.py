@@ -102,6 +102,15 @@ _MANY_COLOURED = frozenset(
 """Categories whose main colour is not their own, but that of a screen, of what is in them or behind
 them."""
 
+_LANDSCAPES = ("savanna", "snow", "autumn forest", "meadow")
+_OUTDOORS = LIVING - {"teddy bear"} | frozenset(
+    (
+        *("airplane", "bench", "bicycle", "boat", "bus", "car", "fire hydrant", "frisbee"),
+        *("kite", "motorcycle", "parking meter", "skateboard", "sports ball", "stop sign"),
+        *("surfboard", "traffic light", "train", "truck", "umbrella"),
+    )
+)
+"""Categories that are photographed where something grows; around others it is wallpaper."""
 _AT_HOME = {
     **dict.fromkeys(
         ("elephant", "giraffe", "leopard", "lion", "rhinoceros", "zebra"), ("savanna",)
@@ -136,8 +145,12 @@ def suited_colours(category: str) -> tuple[str, ...]:
 
 
 def suited_places(category: str) -> tuple[str, ...]:
-    """The places into which a thing of a category is put: those where it is not at home."""
-    return tuple(place for place in PLACES if place not in _AT_HOME.get(category, ()))
+    """The places into which a thing of a category is put: those where it is not at home, and
+    landscapes only where it is found outdoors."""
+    without = _AT_HOME.get(category, ())
+    if category not in _OUTDOORS:
+        without = _LANDSCAPES
+    return tuple(place for place in PLACES if place not in without)
 
 
 def suited_values(kind: str, category: str) -> tuple[str, ...]:

@@ -129,12 +129,12 @@ def scenery_of(
     lab = floats(cv2.cvtColor(behind, cv2.COLOR_RGB2LAB))
     colours = greenness(lab)
     if dry:
-        colours = np.minimum(colours + dryness(lab) * _low(mask), 1)
+        colours = np.minimum(colours + dryness(lab), 1)
     things = _things_of(others, mask)
     kept = np.logical_or.reduce([np.zeros_like(mask), *things])
     there = ~mask & ~kept & (colours > 0.5)
     for thing in things:
-        colours = np.where(core(thing, BAND_PX), 0, colours)
+        colours = np.where(core(thing, 2), 0, colours)
     green = smoothed(floats(colours), behind, floats(edge.alpha < 0.9))
     depth = depth_inside(mask)
     deep = mask & (depth > BAND_PX)
@@ -157,13 +157,6 @@ def scenery_of(
         variety=float(np.std(hue[there])) if there.any() else 0.0,
         light=float(np.median(lab[..., 0][there])) if there.any() else 0.0,
     )
-
-
-def _low(mask: Mask) -> Floats:
-    """Where the ground is, as far as an object's foot tells: below it and some way up."""
-    rows, _ = box_of(mask)
-    above = (rows.stop - np.arange(len(mask), dtype=np.float32)) / len(mask)
-    return ramp(-above, -0.55, -0.3)[:, None]
 
 
 def _grass_before(lab: Floats, thing: Mask, there: Mask) -> Floats:
