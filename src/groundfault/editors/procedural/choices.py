@@ -16,12 +16,14 @@ from groundfault.editors.procedural.vegetation import Scenery, scenery_of
 
 __all__ = ["chosen_places", "objection_to_drawing", "objection_to_scene"]
 
-LEAST_SHARE = 0.4
+LEAST_SHARE = 0.45
 """The share of the surroundings that must become another place."""
 LEAST_AT_FOOT = 0.55
 LEAST_TEXTURE = 2.5
 """Walls, sofas and carpets are smoother than what grows."""
-LEAST_CHANGE = {"savanna": 9.0, "snow": 18.0, "autumn forest": 12.0, "meadow": 10.0}
+LEAST_CHROMA = 14.0
+"""Pavements are greyer."""
+LEAST_CHANGE = {"savanna": 9.0, "snow": 18.0, "autumn forest": 12.0, "meadow": 12.0}
 """The mean colour distance in Lab that must lie between the surroundings and a place."""
 LEAST_LIGHT = 18.0
 MOST_INSIDE = 0.04
@@ -34,13 +36,13 @@ drawn, too."""
 def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
     """The places that suit an object in its photograph, the best first; () where none does. It is
     put into drawings where its surroundings can't become another landscape."""
-    hard = Matte(floats(mask), photo, photo)
-    scenes = {dry: scenery_of(photo, mask, hard, (), dry=dry) for dry in (False, True)}
     places = suited_places(category)
+    landscapes = [place for place in places if place in COVERED]
+    hard = Matte(floats(mask), photo, photo)
+    covers = {COVERED[place] for place in landscapes}
+    scenes = {cover: scenery_of(photo, mask, hard, (), cover) for cover in covers}
     found = tuple(
-        place
-        for place in places
-        if place in COVERED and not objection_to_scene(place, scenes[COVERED[place]], mask)
+        place for place in landscapes if not objection_to_scene(place, scenes[COVERED[place]], mask)
     )
     if found:
         return found
@@ -52,7 +54,7 @@ def objection_to_scene(place: str, scene: Scenery, mask: Mask) -> str:
     """Why an object's surroundings can't become a landscape; "" where they can."""
     if scene.share < LEAST_SHARE:
         return "too little grows there"
-    if scene.texture < LEAST_TEXTURE:
+    if scene.texture < LEAST_TEXTURE or scene.chroma < LEAST_CHROMA:
         return "nothing grows there"
     if scene.light < LEAST_LIGHT:
         return "too dark"

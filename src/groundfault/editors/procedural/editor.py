@@ -224,8 +224,7 @@ class ProceduralEditor:
         if request.value in PAPERS:
             return self._in_drawing(photo, region, request)
         edge = steadied(matte(photo, region), region)
-        dry = COVERED[request.value]
-        scene = scenery_of(photo, region, edge, request.others, dry=dry)
+        scene = scenery_of(photo, region, edge, request.others, COVERED[request.value])
         problem = objection_to_scene(request.value, scene, region) if self.filters else ""
         if problem:
             return refused(problem)

@@ -27,6 +27,8 @@ __all__ = [
 KINDS = ("recolour", "context")
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
+GLASS = ("wine glass",)
+"""What shows the old surroundings through it."""
 REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""
 OTHER_HUE = 14.0
@@ -87,7 +89,7 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
     return _to_recolour(found, skin)
 
 
-def objection_to_place(found: Measures, skin: Skin, *, drawn: bool) -> str:
+def objection_to_place(category: str, found: Measures, skin: Skin, *, drawn: bool) -> str:
     """Why the surroundings of an object can't become another place, or be drawn: where its
     outline is wrong, it shows in a drawing; in a landscape both sides stay what they are."""
     if found.share > LARGEST_SHARE:
@@ -96,10 +98,14 @@ def objection_to_place(found: Measures, skin: Skin, *, drawn: bool) -> str:
         return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
     if found.pieces > 0.06:
         return "occluded"
+    if category in GLASS or found.through > SLATTED.get(category, 1.0):
+        return "seen through"
     if found.lit < 0.12:
         return "too dark"
-    clear = found.contrast >= 0.5 and skin.fit >= 0.58 and skin.weak <= 0.2
-    return "" if clear and found.through <= 0.4 else "outline unclear"
+    if found.blur_px > 1.8:
+        return "blurred"
+    clear = found.contrast >= 0.5 and skin.fit >= 0.67 and skin.weak <= 0.14
+    return "" if clear and found.through <= 0.35 else "outline unclear"
 
 
 def _to_recolour(found: Measures, skin: Skin) -> str:

@@ -143,7 +143,9 @@ def _unsightly(
     outline was `drawn` elsewhere."""
     if request.kind == "context":
         drawn = request.value in PAPERS
-        return looks.objection_to_place(found, looks.skin_of(photo, region), drawn=drawn)
+        return looks.objection_to_place(
+            request.category, found, looks.skin_of(photo, region), drawn=drawn
+        )
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
     if request.kind == "recolour":

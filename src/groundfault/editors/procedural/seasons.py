@@ -11,7 +11,7 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, floats
 from groundfault.editors.procedural.noise import cloud
-from groundfault.editors.procedural.vegetation import Scenery, ramp
+from groundfault.editors.procedural.vegetation import Cover, Scenery, ramp
 
 __all__ = ["COVERED", "GRADES", "change_to", "regraded"]
 
@@ -103,5 +103,10 @@ GRADES: dict[str, Callable[[Scenery, Mask, int], Floats]] = {
     "meadow": _meadow,
 }
 """The colours of what grows, in Lab, by place."""
-COVERED = {"savanna": False, "snow": True, "autumn forest": False, "meadow": True}
-"""Whether a place covers dry ground too, or only what is green."""
+COVERED: dict[str, Cover] = {
+    "savanna": "green",
+    "snow": "any",
+    "autumn forest": "green",
+    "meadow": "dry",
+}
+"""What becomes each place."""

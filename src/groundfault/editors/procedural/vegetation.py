@@ -1,10 +1,11 @@
-"""What grows in a photograph: how far each pixel is grass or leaves, and what that says about the
-scene. Colours say it, softly, and edges of the photograph bound it; pictures are as in `edges`."""
+"""What grows in a photograph: how far each pixel is grass, leaves or dry ground, and what that says
+about the scene. Colours say it, softly, and edges of the photograph bound it; pictures are as in
+`edges`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import cv2
 import numpy as np
@@ -22,7 +23,16 @@ from groundfault.editors.procedural.edges import (
 from groundfault.editors.procedural.relief import extent_px
 from groundfault.interfaces import Neighbour
 
-__all__ = ["BAND_PX", "Scenery", "greenness", "ramp", "scenery_of", "smoothed"]
+__all__ = [
+    "BAND_PX",
+    "Cover",
+    "Scenery",
+    "dryness",
+    "greenness",
+    "ramp",
+    "scenery_of",
+    "smoothed",
+]
 
 BAND_PX = 5
 """How deep inside an outline blades of grass are looked for; deeper, pixels are the object's."""
@@ -43,21 +53,19 @@ class Scenery(NamedTuple):
     lab: Floats
     """The picture without the object along its edge, in Lab."""
     green: Floats
-    """How far each pixel outside of the object is living vegetation, (h, w)."""
+    """How far each pixel outside of the object is covered so, (h, w)."""
     blades: Floats
     """How far pixels inside the object, close to its outline, are."""
     share: float
     """The mean of `green` over all that is neither the object nor another thing."""
     foot: float
     """Its mean around the lower part of the object."""
-    rim: float
-    """Its mean all around the object."""
     inside: float
     """How far the object itself looks like vegetation, where it may not change."""
     texture: float
     """The median contrast of neighbouring pixels in what is green, in Lab."""
-    variety: float
-    """The spread of its hues, in degrees."""
+    chroma: float
+    """How colourful it usually is, in Lab."""
     light: float
     """Its usual lightness."""
 
@@ -79,6 +87,15 @@ def dryness(lab: Floats) -> Floats:
     hue, chroma = _hue_and_chroma(lab)
     hues = ramp(hue, 35, 50) * ramp(-hue, -HUES[1], -HUES[0])
     return hues * ramp(chroma, 3, 8) * ramp(-chroma, -48, -38) * ramp(lab[..., 0], 10, 24)
+
+
+Cover = Literal["green", "dry", "any"]
+"""Living plants, hay and earth, or both."""
+COVERS: dict[Cover, Callable[[Floats], Floats]] = {
+    "green": greenness,
+    "dry": dryness,
+    "any": lambda lab: np.minimum(greenness(lab) + dryness(lab), 1),
+}
 
 
 def _hue_and_chroma(lab: Floats) -> tuple[Floats, Floats]:
@@ -121,21 +138,19 @@ def smoothed(values: Floats, guide: Floats, weight: Floats) -> Floats:
 
 
 def scenery_of(
-    photo: Floats, mask: Mask, edge: Matte, others: Sequence[Neighbour], *, dry: bool = False
+    photo: Floats, mask: Mask, edge: Matte, others: Sequence[Neighbour], cover: Cover
 ) -> Scenery:
-    """What grows around an object with this soft edge, dry ground with it or not; other things
-    that are annotated are none of it."""
+    """What covers the ground around an object with this soft edge; other things that are annotated
+    are none of it."""
     behind = np.where((edge.alpha > 0.02)[..., None], edge.back, photo).astype(np.float32)
     lab = floats(cv2.cvtColor(behind, cv2.COLOR_RGB2LAB))
-    colours = greenness(lab)
-    if dry:
-        colours = np.minimum(colours + dryness(lab), 1)
+    colours = COVERS[cover](lab)
     things = _things_of(others, mask)
     kept = np.logical_or.reduce([np.zeros_like(mask), *things])
     there = ~mask & ~kept & (colours > 0.5)
-    for thing in things:
-        colours = np.where(core(thing, 2), 0, colours)
-    green = smoothed(floats(colours), behind, floats(edge.alpha < 0.9))
+    inner = np.logical_or.reduce([np.zeros_like(mask), *(core(thing, 2) for thing in things)])
+    green = smoothed(floats(np.where(inner, 0, colours)), behind, floats(edge.alpha < 0.9))
+    green = green * (1 - cv2.GaussianBlur(floats(inner), (0, 0), 1.0))
     depth = depth_inside(mask)
     deep = mask & (depth > BAND_PX)
     own = _grass_before(floats(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)), deep, there)
@@ -144,18 +159,17 @@ def scenery_of(
     rows, _ = box_of(mask)
     low = ring & (np.arange(len(mask))[:, None] > rows.stop - 0.3 * (rows.stop - rows.start))
     fine = np.abs(lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 1.5))
-    hue, _ = _hue_and_chroma(lab)
+    _, chroma = _hue_and_chroma(lab)
     return Scenery(
         lab=lab,
         green=green,
         blades=own * mask * ramp(-depth, -float(BAND_PX), -0.6 * BAND_PX),
         share=_mean(green, around),
         foot=_mean(green, low),
-        rim=_mean(green, ring),
         inside=_mean(floats(own > 0.5), deep),
-        texture=float(np.median(fine[there])) if there.any() else 0.0,
-        variety=float(np.std(hue[there])) if there.any() else 0.0,
-        light=float(np.median(lab[..., 0][there])) if there.any() else 0.0,
+        texture=_median(fine, there),
+        chroma=_median(chroma, there),
+        light=_median(lab[..., 0], there),
     )
 
 
@@ -181,3 +195,7 @@ def _things_of(others: Sequence[Neighbour], mask: Mask) -> list[Mask]:
 
 def _mean(values: Floats, where: Mask) -> float:
     return float(values[where].mean()) if where.any() else 0.0
+
+
+def _median(values: Floats, where: Mask) -> float:
+    return float(np.median(values[where])) if where.any() else 0.0
