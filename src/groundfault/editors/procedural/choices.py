@@ -18,15 +18,16 @@ __all__ = ["chosen_places", "objection_to_drawing", "objection_to_scene"]
 
 LEAST_SHARE = 0.45
 """The share of the surroundings that must become another place."""
-LEAST_AT_FOOT = 0.55
+LEAST_AT_FOOT = {"savanna": 0.55, "snow": 0.55, "autumn forest": 0.0}
+"""The same, of what is around the object's foot; leaves turn above any ground."""
 LEAST_TEXTURE = 2.5
 """Walls, sofas and carpets are smoother than what grows."""
 LEAST_CHROMA = 14.0
 """Pavements are greyer."""
-LEAST_CHANGE = {"savanna": 9.0, "snow": 18.0, "autumn forest": 12.0, "meadow": 12.0}
+LEAST_CHANGE = {"savanna": 9.0, "snow": 18.0, "autumn forest": 12.0}
 """The mean colour distance in Lab that must lie between the surroundings and a place."""
 LEAST_LIGHT = 18.0
-MOST_INSIDE = 0.04
+MOST_INSIDE = 0.015
 """How much grass may seem to be inside of an object's outline, where it stays as it is."""
 LEAST_APART = 12.0
 """The distance in Lab between an object's rim and any tone of a drawing below which it seems to be
@@ -58,7 +59,7 @@ def objection_to_scene(place: str, scene: Scenery, mask: Mask) -> str:
         return "nothing grows there"
     if scene.light < LEAST_LIGHT:
         return "too dark"
-    if scene.foot < LEAST_AT_FOOT:
+    if scene.foot < LEAST_AT_FOOT[place]:
         return "ground does not suit"
     if change_to(place, scene, mask) < LEAST_CHANGE[place]:
         return "looks like the place"

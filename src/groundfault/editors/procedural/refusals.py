@@ -142,10 +142,9 @@ def _unsightly(
     """Why a new surface, material, place or colour would not look right on this object, whose
     outline was `drawn` elsewhere."""
     if request.kind == "context":
-        drawn = request.value in PAPERS
-        return looks.objection_to_place(
-            request.category, found, looks.skin_of(photo, region), drawn=drawn
-        )
+        skin = looks.skin_of(photo, region)
+        in_drawing = request.value in PAPERS
+        return looks.objection_to_place(request.category, found, skin, drawn=in_drawing)
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
     if request.kind == "recolour":

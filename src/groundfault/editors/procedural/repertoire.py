@@ -73,12 +73,9 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = (
-    *("savanna", "snow", "autumn forest", "meadow"),
-    *("pencil drawing", "blueprint"),
-)
-"""Places that a photograph's own surroundings become: landscapes that are dry, under snow, in
-autumn, fresh and green; and drawings of what is there."""
+PLACES = ("savanna", "snow", "autumn forest", "pencil drawing", "blueprint")
+"""Places that a photograph's own surroundings become: landscapes that are dry, under snow or in
+autumn, and drawings of what is there."""
 
 COLOURS = (
     "red",

@@ -72,14 +72,6 @@ def _snow(scene: Scenery, mask: Mask, seed: int) -> Floats:
     return floats(np.stack([light, -0.5 - shade, -1.5 - 7 * shade], axis=2))
 
 
-def _meadow(scene: Scenery, mask: Mask, seed: int) -> Floats:
-    """Fresh grass: of one hue, yellower where it is light; what shines stays white."""
-    old = scene.lab[..., 0]
-    light = 100 * (old / 100) ** 1.15
-    chroma = np.clip(8 + 0.62 * light + 0.5 * _chroma_relief(scene.lab), 0, 52)
-    return _polar(light, chroma * ramp(-old, -98, -80), 122 - 14 * ramp(old, 20, 75))
-
-
 def _chroma_relief(lab: Floats) -> Floats:
     """How much more or less colourful pixels are than those around them."""
     chroma = np.hypot(lab[..., 1], lab[..., 2])
@@ -100,13 +92,11 @@ GRADES: dict[str, Callable[[Scenery, Mask, int], Floats]] = {
     "savanna": _savanna,
     "snow": _snow,
     "autumn forest": _autumn,
-    "meadow": _meadow,
 }
 """The colours of what grows, in Lab, by place."""
 COVERED: dict[str, Cover] = {
     "savanna": "green",
     "snow": "any",
     "autumn forest": "green",
-    "meadow": "dry",
 }
 """What becomes each place."""

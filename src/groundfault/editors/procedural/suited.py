@@ -102,7 +102,7 @@ _MANY_COLOURED = frozenset(
 """Categories whose main colour is not their own, but that of a screen, of what is in them or behind
 them."""
 
-_LANDSCAPES = ("savanna", "snow", "autumn forest", "meadow")
+_LANDSCAPES = ("savanna", "snow", "autumn forest")
 _OUTDOORS = LIVING - {"teddy bear"} | frozenset(
     (
         *("airplane", "bench", "bicycle", "boat", "bus", "car", "fire hydrant", "frisbee"),
@@ -115,8 +115,7 @@ _AT_HOME = {
     **dict.fromkeys(
         ("elephant", "giraffe", "leopard", "lion", "rhinoceros", "zebra"), ("savanna",)
     ),
-    **dict.fromkeys(("cow", "donkey", "goat", "horse", "sheep"), ("meadow",)),
-    **dict.fromkeys(("deer", "fox"), ("autumn forest", "meadow")),
+    **dict.fromkeys(("deer", "fox"), ("autumn forest",)),
     **dict.fromkeys(("skis", "snowboard"), ("snow",)),
 }
 """Places in which nobody wonders about things of a category."""

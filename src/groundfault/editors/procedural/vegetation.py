@@ -89,11 +89,10 @@ def dryness(lab: Floats) -> Floats:
     return hues * ramp(chroma, 3, 8) * ramp(-chroma, -48, -38) * ramp(lab[..., 0], 10, 24)
 
 
-Cover = Literal["green", "dry", "any"]
-"""Living plants, hay and earth, or both."""
+Cover = Literal["green", "any"]
+"""Living plants, or hay and earth with them."""
 COVERS: dict[Cover, Callable[[Floats], Floats]] = {
     "green": greenness,
-    "dry": dryness,
     "any": lambda lab: np.minimum(greenness(lab) + dryness(lab), 1),
 }
 
@@ -174,8 +173,8 @@ def scenery_of(
 
 
 def _grass_before(lab: Floats, thing: Mask, there: Mask) -> Floats:
-    """How far pixels have the hue of what grows `there` rather than that of a thing; 0 where both
-    are alike."""
+    """How far pixels have the hue of what grows `there` rather than that of a thing, or are as
+    green as it is; 0 where both are alike."""
     if not thing.any() or not there.any():
         return np.zeros(thing.shape, np.float32)
     hues = cv2.GaussianBlur(lab[..., 1:], (0, 0), 1.0)
@@ -184,7 +183,10 @@ def _grass_before(lab: Floats, thing: Mask, there: Mask) -> Floats:
     apart = float(np.linalg.norm(towards))
     if apart < LEAST_APART:
         return np.zeros(thing.shape, np.float32)
-    return ramp(floats((hues - usual) @ towards / apart**2), 0.4, 0.8)
+    towards_it = ramp(floats((hues - usual) @ towards / apart**2), 0.4, 0.8)
+    _, chroma = _hue_and_chroma(lab)
+    vivid = float(np.median(chroma[there]))
+    return np.maximum(towards_it, greenness(lab) * ramp(chroma, 0.45 * vivid, 0.75 * vivid))
 
 
 def _things_of(others: Sequence[Neighbour], mask: Mask) -> list[Mask]:
