@@ -92,6 +92,8 @@ PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
+LEAST_GREEN = 0.01
+"""What is less green than that stays as it is in another landscape: sky, water, streets."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -229,7 +231,8 @@ class ProceduralEditor:
         if problem:
             return refused(problem)
         picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
-        return _Change(picture, (edge.alpha < 1) | (scene.blades > 0))
+        touched = ((edge.alpha < 1) & (scene.green > LEAST_GREEN)) | (scene.blades > 0)
+        return _Change(picture, touched)
 
     def _in_drawing(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         problem = objection_to_drawing(request.value, photo, region) if self.filters else ""
