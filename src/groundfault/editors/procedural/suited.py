@@ -111,7 +111,7 @@ _OUTDOORS = LIVING - {"teddy bear"} | frozenset(
     )
 )
 """Categories that are photographed where something grows; around others it is wallpaper."""
-_AT_HOME = {
+_AT_HOME: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("elephant", "giraffe", "leopard", "lion", "rhinoceros", "zebra"), ("savanna",)
     ),
@@ -146,9 +146,7 @@ def suited_colours(category: str) -> tuple[str, ...]:
 def suited_places(category: str) -> tuple[str, ...]:
     """The places into which a thing of a category is put: those where it is not at home, and
     landscapes only where it is found outdoors."""
-    without = _AT_HOME.get(category, ())
-    if category not in _OUTDOORS:
-        without = _LANDSCAPES
+    without = _AT_HOME.get(category, ()) if category in _OUTDOORS else _LANDSCAPES
     return tuple(place for place in PLACES if place not in without)
 
 
@@ -166,7 +164,7 @@ def suited_values(kind: str, category: str) -> tuple[str, ...]:
 _NONE = {
     "surface": "defined by its parts",
     "material": "defined by its parts",
-    "context": "does not stand on the ground",
+    "context": "no place",
     "recolour": "many colours",
 }
 
