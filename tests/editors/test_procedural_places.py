@@ -135,6 +135,16 @@ def test_a_grey_thing_is_lost_in_a_pencil_drawing_and_not_in_a_blueprint() -> No
     assert objection_to_drawing("blueprint", photo, mask) == ""
 
 
+def test_what_others_hide_is_left_in_no_drawing() -> None:
+    image, mask = body_on()
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    front = (y > 100) & (abs(x - 96) < 12)
+    image[front] = (40, 60, 160)
+    hand = Neighbour(category="person", mask=front)
+    found = put(image, mask & ~front, "blueprint", others=(hand,))
+    assert isinstance(found, NotEdited) and found.reason == "occluded"
+
+
 def test_colours_of_grass_and_hay() -> None:
     colours = lab(np.array([[GRASS, HAY, (130, 130, 135), (60, 90, 200), (200, 60, 50)]]))
     wide = np.repeat(np.repeat(colours, 24, 0), 24, 1)

@@ -11,22 +11,23 @@ import numpy as np
 from groundfault.editors.procedural.edges import Floats, Mask, core, floats
 from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures
 from groundfault.editors.procedural.occlusion import Contact
-from groundfault.editors.procedural.repertoire import (
-    SLATTED,
-)
+from groundfault.editors.procedural.repertoire import SLATTED
 
 __all__ = [
     "KINDS",
     "Skin",
     "objection",
     "objection_to_contact",
-    "objection_to_place",
+    "objection_to_drawing",
+    "objection_to_landscape",
     "skin_of",
 ]
 
 KINDS = ("recolour", "context")
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
+MOST_BITTEN = 0.06
+"""How much of an object's hollows others may fill that are in front of it."""
 GLASS = ("wine glass",)
 """What shows the old surroundings through it."""
 REACH_PX = 8
@@ -89,14 +90,20 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
     return _to_recolour(found, skin)
 
 
-def objection_to_place(category: str, found: Measures, skin: Skin, *, drawn: bool) -> str:
-    """Why the surroundings of an object can't become another place, or be drawn: where its
-    outline is wrong, it shows in a drawing; in a landscape both sides stay what they are."""
+def objection_to_landscape(found: Measures, skin: Skin) -> str:
+    """Why the surroundings of an object can't become another landscape. Beside a wrong outline
+    both sides stay what they are, so not much is asked of it."""
     if found.share > LARGEST_SHARE:
         return "too large"
-    if not drawn:
-        return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
-    if found.pieces > 0.06:
+    return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
+
+
+def objection_to_drawing(category: str, found: Measures, skin: Skin, touched: Contact) -> str:
+    """Why an object can't be left in a drawing of its surroundings, where each fault of its outline
+    shows, and so does what was bitten out of it by things in front."""
+    if found.share > LARGEST_SHARE:
+        return "too large"
+    if found.pieces > 0.06 or (touched.gap >= MOST_BITTEN and touched.front > 0.05):
         return "occluded"
     if category in GLASS or found.through > SLATTED.get(category, 1.0):
         return "seen through"

@@ -141,12 +141,13 @@ def _unsightly(
 ) -> str:
     """Why a new surface, material, place or colour would not look right on this object, whose
     outline was `drawn` elsewhere."""
-    if request.kind == "context":
-        skin = looks.skin_of(photo, region)
-        in_drawing = request.value in PAPERS
-        return looks.objection_to_place(request.category, found, skin, drawn=in_drawing)
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
+    if request.kind == "context":
+        skin = looks.skin_of(photo, region)
+        if request.value in PAPERS:
+            return looks.objection_to_drawing(request.category, found, skin, touched)
+        return looks.objection_to_landscape(found, skin)
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)
         problem = problem or looks.objection(request.category, found, looks.skin_of(photo, region))
