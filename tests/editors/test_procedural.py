@@ -23,7 +23,6 @@ from groundfault.editors.procedural.editor import EDGE_PX
 from groundfault.editors.procedural.grounds import is_collage
 from groundfault.editors.procedural.looks import skin_of
 from groundfault.editors.procedural.occlusion import contact_with
-from groundfault.editors.procedural.relocation import view_of
 from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.suited import suited_values
 from groundfault.editors.procedural.transplants import _of_a_size, _suits
@@ -115,7 +114,8 @@ def test_every_edit_changes_what_it_may_and_nothing_else(
         assert not (changed & ~grown(mask, EDGE_PX)).any()
     if kind == "context":
         assert not (changed & core(mask, EDGE_PX)).any()
-        assert changed[~grown(mask, EDGE_PX)].mean() > 0.9
+        meadow = ~grown(mask, EDGE_PX) & (np.arange(SIZE[0])[:, None] > 0.42 * SIZE[0])
+        assert changed[meadow].mean() > 0.9
 
 
 def test_surfaces_leave_the_light(editor: ProceduralEditor) -> None:
@@ -317,7 +317,7 @@ def test_none_gives_the_photograph(editor: ProceduralEditor) -> None:
 SOME = [
     ("surface", "zebra"),
     ("material", "ice"),
-    ("context", "beach"),
+    ("context", "autumn forest"),
     ("recolour", "blue"),
     ("erase", ""),
     ("move", ""),
@@ -367,14 +367,9 @@ def test_what_does_not_suit_is_refused() -> None:
     assert reason(image, mask, request("surface", "zebra", category="bicycle")) == (
         "defined by its parts"
     )
-    for category in ("sink", "gargoyle"):
-        wanted = request("context", "snow", category=category)
-        assert reason(image, mask, wanted) == "does not stand on the ground"
-    assert reason(image, mask, request("context", "snow", category="kite")) == "does not fly"
-    assert reason(image, mask, request("context", "lake")) == "place does not suit"
-    assert reason(image, mask, request("context", "room", category="elephant")) == (
-        "place does not suit"
-    )
+    for place, category in (("snow", "sink"), ("savanna", "zebra"), ("autumn forest", "fox")):
+        wanted = request("context", place, category=category)
+        assert reason(image, mask, wanted) == "place does not suit"
     assert reason(image, mask, request("move", category="oven")) == "fixed in its place"
     assert reason(image, mask, request("surface", "zebra", category="clock")) == (
         "defined by its parts"
@@ -386,9 +381,6 @@ def test_what_does_not_suit_is_refused() -> None:
     assert reason(image, pieces, request("material", "gold")) == "occluded"
     flat = np.full_like(image, 128)
     assert reason(flat, mask, request("surface", "zebra")) in ("outline unclear", "blurred")
-    low = np.zeros_like(mask)
-    low[100:, 90:170] = True
-    assert reason(image, low, request("context", "snow", category="couch")) == "cut off below"
     small = np.zeros_like(mask)
     small[80:120, 75:115] = True
     parted = image.copy()
@@ -401,25 +393,6 @@ def test_what_does_not_suit_is_refused() -> None:
     slats = np.where((mask & (np.arange(SIZE[1]) % 12 < 7))[..., None], image[120, 220], image)
     slats = slats.astype(np.uint8)
     assert reason(slats, mask, request("recolour", "red", category="chair")) == "seen through"
-
-
-def test_what_others_hide_goes_nowhere() -> None:
-    image, mask = photograph()
-    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
-    behind = Neighbour(category="tree", mask=(x > 60) & (x < 70) & (y < 70) & ~mask)
-    wanted = request("context", "snow")
-    fine = msgspec.structs.replace(wanted, others=(behind,))
-    assert isinstance(ProceduralEditor().perform(image, mask, fine), Edited)
-    front = Neighbour(category="rock", mask=(y > 130) & (x > 50) & (x < 100) & ~mask)
-    assert contact_with(mask, (front,)).front > 0.1 > contact_with(mask, (behind,)).any
-    hidden = msgspec.structs.replace(wanted, others=(front,))
-    assert reason(image, mask, hidden) == "occluded"
-    holder = Neighbour(category="person", mask=(x < 70) & (y > 80) & (y < 110) & ~mask)
-    held = msgspec.structs.replace(wanted, others=(holder,))
-    assert reason(image, mask, held) == "occluded"
-    table = Neighbour(category="dining table", mask=(y > 100) & ~mask)
-    bowl = msgspec.structs.replace(wanted, value="room", category="bowl", others=(table,))
-    assert isinstance(ProceduralEditor().perform(image, mask, bowl), Edited)
 
 
 def test_what_suits_is_offered_and_nothing_else() -> None:
@@ -454,17 +427,6 @@ def test_one_thing_under_two_names_hides_nothing() -> None:
     _, mask = photograph()
     again = Neighbour(category="couch", mask=grown(mask, 1))
     assert contact_with(mask, (again,)).any == 0
-
-
-def test_places_have_their_horizon_where_the_stance_asks_for_it() -> None:
-    _, mask = photograph()
-    foot = int(np.flatnonzero(mask.any(1))[-1])
-    standing, lying = view_of(mask, "dog", "standing"), view_of(mask, "bowl", "lying")
-    flying = view_of(mask, "airplane", "flying")
-    assert standing and lying and flying
-    assert 0 < standing.horizon_px < foot and lying.horizon_px < 0 < foot < flying.horizon_px
-    steep = view_of(np.ascontiguousarray(mask.T), "bowl", "lying")
-    assert steep and steep.camera_m / steep.object_m > 0.9  # a round bowl is seen from above
 
 
 def test_windows_stay_as_they_are_where_a_car_is_covered() -> None:
@@ -552,12 +514,12 @@ def test_it_keeps_the_contract_and_reads_no_prose() -> None:
 
 
 def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
-    from groundfault.editors.procedural import colours, materials, places, surfaces
+    from groundfault.editors.procedural import colours, drawings, materials, seasons, surfaces
 
     assert set(colours.PAINTS) == set(repertoire.COLOURS)
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
-    assert {*places.GROUNDS, "underwater"} == set(repertoire.PLACES)
+    assert {*seasons.GRADES, *drawings.PAPERS} == set(repertoire.PLACES)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"

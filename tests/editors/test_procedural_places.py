@@ -1,42 +1,175 @@
-"""Places around an object that stays: which suit its photograph, which are refused, and that its
-outline is clean and its shadow on the ground."""
+"""Places that an object's surroundings become: landscapes where something grows, drawings anywhere;
+the object stays, and what can't become a place is refused."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import cv2
 import numpy as np
+import pytest
 
-from groundfault.editors.procedural import ProceduralEditor
-from groundfault.editors.procedural.choices import (
-    LEAST_APART,
-    apart_from,
-    chosen_places,
-    is_too_close,
-)
+from groundfault.building.editing import EditSettings, touchable
+from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.choices import apart_from, chosen_places, objection_to_drawing
+from groundfault.editors.procedural.drawings import PAPERS
 from groundfault.editors.procedural.edges import Matte, core, evened, grown, steadied
-from groundfault.editors.procedural.grass import with_blades
 from groundfault.editors.procedural.occlusion import contact_with
-from groundfault.editors.procedural.relocation import view_of
+from groundfault.editors.procedural.seasons import COVERED
+from groundfault.editors.procedural.vegetation import dryness, greenness, scenery_of, smoothed
 from groundfault.interfaces import Edited, EditRequest, Neighbour, NotEdited
 
 SIZE = (180, 240)
+GRASS, HAY, WALL = (70, 120, 50), (176, 150, 100), (96, 140, 72)
 
 
-def body_on_a_meadow() -> tuple[Any, Any]:
-    """A lit grey body on a grainy meadow, and its mask."""
+def body_on(ground: tuple[int, int, int] = GRASS, grain: float = 16) -> tuple[Any, Any]:
+    """A lit reddish body on a grainy ground, and its mask."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[: SIZE[0], : SIZE[1]]
     mask = ((y - 108) / 40) ** 2 + ((x - 96) / 38) ** 2 < 1
-    meadow = np.array([70, 120, 50]) + rng.normal(0, 9, (*SIZE, 1))
+    field = np.array(ground) + rng.normal(0, grain, (*SIZE, 1))
     light = 150 - (x - 96) - 0.6 * (y - 108) + rng.normal(0, 4, SIZE)
-    image = np.where(mask[..., None], light[..., None] * np.array([1, 0.98, 0.95]), meadow)
+    image = np.where(mask[..., None], light[..., None] * np.array([1, 0.6, 0.5]), field)
     return np.clip(image, 0, 255).astype(np.uint8), mask
 
 
-def moved(image: Any, mask: Any, place: str, category: str = "bear") -> Edited | NotEdited:
-    wanted = EditRequest(instruction="", kind="context", value=place, category=category)
+def put(
+    image: Any, mask: Any, place: str, category: str = "bear", **fields: Any
+) -> Edited | NotEdited:
+    wanted = EditRequest(instruction="", kind="context", value=place, category=category, **fields)
     return ProceduralEditor().perform(image, mask, wanted)
+
+
+def reason(image: Any, mask: Any, place: str, category: str = "bear") -> str:
+    found = put(image, mask, place, category)
+    assert isinstance(found, NotEdited), found
+    return found.reason
+
+
+def lab(image: Any) -> Any:
+    return cv2.cvtColor(np.asarray(image, np.float32) / 255, cv2.COLOR_RGB2LAB)
+
+
+@pytest.mark.parametrize("place", repertoire.PLACES)
+def test_an_object_stays_and_a_build_clips_nothing(place: str) -> None:
+    image, mask = body_on()
+    found = put(image, mask, place, seed=4)
+    assert isinstance(found, Edited), found
+    changed = (found.image != image).any(-1)
+    assert not (changed & core(mask, 6)).any()
+    assert not (changed & ~touchable(mask, "context", EditSettings())).any()
+    assert changed[~grown(mask, 6)].mean() > 0.95
+    again = put(image, mask, place, seed=4)
+    assert isinstance(again, Edited) and np.array_equal(found.image, again.image)
+
+
+def test_places_have_their_colours() -> None:
+    image, mask = body_on()
+    far = ~grown(mask, 8)
+    light, red_green, yellow = {}, {}, {}
+    for place in ("savanna", "snow", "blueprint", "pencil drawing"):
+        found = put(image, mask, place)
+        assert isinstance(found, Edited), found
+        light[place], red_green[place], yellow[place] = lab(found.image)[far].mean(0)
+    old = lab(image)[far].mean(0)
+    assert red_green["savanna"] > old[1] + 15 and yellow["savanna"] > 15
+    assert light["snow"] > 80 and abs(yellow["snow"]) < 10
+    assert yellow["blueprint"] < -20 and light["pencil drawing"] > light["blueprint"] + 20
+
+
+def test_only_what_grows_becomes_another_landscape() -> None:
+    smooth, mask = body_on(WALL, grain=1)
+    assert reason(smooth, mask, "savanna") == "nothing grows there"
+    street, _ = body_on((130, 130, 135))
+    assert reason(street, mask, "snow") == "too little grows there"
+    hay, _ = body_on(HAY)
+    assert reason(hay, mask, "savanna") == "too little grows there"
+    straw = put(hay, mask, "snow")
+    assert isinstance(straw, Edited)
+    assert reason(straw.image, mask, "snow") in ("too little grows there", "nothing grows there")
+    night = (body_on()[0] * 0.25).astype(np.uint8)
+    assert reason(night, mask, "snow") in ("too dark", "nothing grows there", "outline unclear")
+    island, _ = body_on()
+    island[125:160, 40:160][~mask[125:160, 40:160]] = (130, 130, 135)
+    assert reason(island, mask, "savanna") == "ground does not suit"
+    grey = np.repeat(body_on()[0][..., :1], 3, -1)
+    assert reason(grey, mask, "snow") == "no colours"
+
+
+def test_grass_that_an_outline_took_along_is_a_reason_to_refuse() -> None:
+    image, mask = body_on()
+    drawn = mask.copy()
+    drawn[100:140, 130:170] = True
+    assert reason(image, drawn, "snow") in ("grass inside its outline", "outline unclear")
+
+
+def test_other_things_stay_as_they_are() -> None:
+    image, mask = body_on()
+    other = np.zeros_like(mask)
+    other[30:80, 170:220] = True
+    image[other] = (60, 150, 60)
+    wanted = put(image, mask, "snow", others=(Neighbour(category="car", mask=other),))
+    assert isinstance(wanted, Edited)
+    inner = core(other, 8)
+    away = np.abs(wanted.image.astype(int) - image).max(-1)
+    assert np.median(away[inner]) <= 2 < np.median(away[~grown(mask | other, 6)])
+
+
+def test_places_are_chosen_by_the_picture() -> None:
+    image, mask = body_on()
+    photo = image.astype(np.float32) / 255
+    found = chosen_places(photo, mask, "bear")
+    assert set(found) <= set(COVERED) and "savanna" in found
+    assert set(chosen_places(photo, mask, "toilet")) <= set(PAPERS)
+    indoors = body_on(WALL, grain=1)[0].astype(np.float32) / 255
+    assert set(chosen_places(indoors, mask, "bear")) == set(PAPERS)
+
+
+def test_a_grey_thing_is_lost_in_a_pencil_drawing_and_not_in_a_blueprint() -> None:
+    image, mask = body_on()
+    image[mask] = (150, 150, 150)
+    photo = image.astype(np.float32) / 255
+    assert apart_from("pencil drawing", photo, mask) < 8 < 12 < apart_from("blueprint", photo, mask)
+    assert objection_to_drawing("pencil drawing", photo, mask) == "looks like the place"
+    assert objection_to_drawing("blueprint", photo, mask) == ""
+
+
+def test_what_others_hide_is_left_in_no_drawing() -> None:
+    image, mask = body_on()
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    front = (y > 100) & (abs(x - 96) < 12)
+    image[front] = (40, 60, 160)
+    hand = Neighbour(category="person", mask=front)
+    found = put(image, mask & ~front, "blueprint", others=(hand,))
+    assert isinstance(found, NotEdited) and found.reason == "occluded"
+
+
+def test_colours_of_grass_and_hay() -> None:
+    colours = lab(np.array([[GRASS, HAY, (130, 130, 135), (60, 90, 200), (200, 60, 50)]]))
+    wide = np.repeat(np.repeat(colours, 24, 0), 24, 1)
+    green, dry = (found(wide)[12, 12::24].round(1).tolist() for found in (greenness, dryness))
+    assert green == [1, 0, 0, 0, 0] and dry[:4] == [0, 1, 0, 0]
+
+
+def test_a_smoothed_share_has_the_edges_of_the_picture_and_ignores_what_has_no_weight() -> None:
+    rng = np.random.default_rng(1)
+    picture = np.zeros((60, 80, 3), np.float32)
+    picture[:, 40:] = (0.2, 0.6, 0.1)
+    noisy = np.clip((np.arange(80) >= 40) + rng.normal(0, 0.3, (60, 80)), 0, 1)
+    weight = np.ones((60, 80), np.float32)
+    found = smoothed(noisy.astype(np.float32), picture, weight)
+    assert found[:, 46:].min() > 0.6 and found[:, :34].max() < 0.4
+    weight[:, 60:] = 0
+    noisy[:, 60:] = 0
+    assert smoothed(noisy.astype(np.float32), picture, weight)[:, 46:58].min() > 0.6
+
+
+def test_scenes_are_measured_without_the_object() -> None:
+    image, mask = body_on()
+    photo = image.astype(np.float32) / 255
+    scene = scenery_of(photo, mask, Matte(mask.astype(np.float32), photo, photo), (), "green")
+    assert scene.share > 0.9 and scene.foot > 0.9 and scene.inside < 0.01 and scene.texture > 2.5
 
 
 def test_what_stands_in_the_hollows_of_an_outline_is_measured() -> None:
@@ -46,49 +179,6 @@ def test_what_stands_in_the_hollows_of_an_outline_is_measured() -> None:
     beside = Neighbour(category="person", mask=(y > 50) & (x > 82))
     assert contact_with(bridge, (below,)).gap > 0.1
     assert contact_with(bridge, (beside,)).gap == 0
-
-
-def test_places_are_chosen_by_the_picture() -> None:
-    image, mask = body_on_a_meadow()
-    photo = image.astype(np.float32) / 255
-    photo[~mask] = (0.42, 0.46, 0.25)
-    white, green = photo.copy(), photo.copy()
-    white[mask], green[mask] = (0.88, 0.88, 0.90), (0.42, 0.46, 0.25)
-    assert chosen_places(white, mask, "bear")[-1] in ("snow", "meadow")
-    assert "snow" in chosen_places(green, mask, "bear")
-    assert "meadow" not in chosen_places(green, mask, "bear")
-    assert chosen_places(white, mask, "gargoyle") == ()
-    assert apart_from(white, mask, "meadow") > 30 > LEAST_APART > apart_from(green, mask, "meadow")
-
-
-def test_what_looks_like_the_place_is_refused() -> None:
-    image, mask = body_on_a_meadow()
-    meadow = image.copy()
-    meadow[mask], meadow[~mask] = (104, 122, 60), (200, 190, 180)
-    meadow[::3] -= 9
-    found = moved(meadow, mask, "meadow")
-    assert isinstance(found, NotEdited) and found.reason == "looks like the place"
-    assert isinstance(moved(meadow, mask, "snow"), Edited)
-
-
-def test_asphalt_is_not_seen_through_a_lens() -> None:
-    image, mask = body_on_a_meadow()
-    large = np.repeat(np.repeat(mask, 4, 0), 4, 1)
-    assert not is_too_close(mask, "bowl", "parking lot")
-    assert is_too_close(large, "hot dog", "parking lot")
-    assert not is_too_close(large, "hot dog", "meadow")
-    assert not is_too_close(large, "bear", "parking lot")
-    near = np.repeat(np.repeat(image, 4, 0), 4, 1)
-    found = moved(near, large, "parking lot", "hot dog")
-    assert isinstance(found, NotEdited) and found.reason == "place too close"
-
-
-def test_birds_that_sit_do_not_fly() -> None:
-    image, mask = body_on_a_meadow()
-    image[~mask] = (130, 160, 210)
-    assert isinstance(moved(image, mask, "meadow", "kite"), Edited)
-    found = moved(image, mask, "meadow", "bird")
-    assert isinstance(found, NotEdited) and found.reason == "does not fly"
 
 
 def test_teeth_of_an_outline_go_and_legs_stay() -> None:
@@ -102,32 +192,10 @@ def test_teeth_of_an_outline_go_and_legs_stay() -> None:
 
 
 def test_a_soft_edge_follows_the_mask_where_colours_do_not_tell() -> None:
-    _, mask = body_on_a_meadow()
+    _, mask = body_on()
     flat = np.full((*mask.shape, 3), 0.5, np.float32)
     ragged = Matte(np.where(mask, 0.5, 0).astype(np.float32), flat, flat)
     found = steadied(ragged, mask)
     assert found.alpha[core(mask, 4)].min() > 0.99 and found.alpha[~grown(mask, 4)].max() < 0.01
     told = ragged._replace(fore=np.ones_like(flat), back=np.zeros_like(flat))
     assert np.allclose(steadied(told, mask).alpha, ragged.alpha)
-
-
-def test_a_shadow_is_on_the_ground_and_not_in_the_sky() -> None:
-    image, mask = body_on_a_meadow()
-    found = moved(image, mask, "room")
-    assert isinstance(found, Edited)
-    grey = found.image.mean(-1)
-    below, beside = grey[149:152, 90:102].mean(), grey[149:152, 10:30].mean()
-    assert below < 0.75 * beside
-    above, away = grey[55:64, 90:102].mean(), grey[55:64, 10:30].mean()
-    assert abs(above - away) < 12
-
-
-def test_blades_grow_where_they_can_be_seen() -> None:
-    _, mask = body_on_a_meadow()
-    view = view_of(mask, "cat", "standing")
-    assert view is not None
-    plain = np.full((*SIZE, 3), 0.1, np.float32)
-    grown_over = with_blades(plain, view, 3, np.ones(SIZE, np.float32))
-    changed = (grown_over != plain).any(-1)
-    assert changed[150:].mean() > 0.8 and not changed[: max(int(view.horizon_px), 0)].any()
-    assert np.array_equal(grown_over, with_blades(plain, view, 3, np.ones(SIZE, np.float32)))

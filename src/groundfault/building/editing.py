@@ -55,22 +55,22 @@ if TYPE_CHECKING:
 
 __all__ = ["EditJob", "EditSettings", "EditStage", "touchable"]
 
-VERSION = "7"
+VERSION = "8"
 """Of what this stage does with an editor's reply; another one makes old results stale."""
 TARGET = ("surface", "material", "recolour")
 """Kinds of edit that change the target and nothing else."""
 OF_THE_VALUE = (
     "no donor",
     "looks like the place",
-    "place too close",
+    "too little grows there",
+    "nothing grows there",
+    "ground does not suit",
+    "grass inside its outline",
     "already so",
     "no colours",
-    "others of its kind",
     "doubtful",
 )
 """Reasons that another value of the same kind of edit may not meet with."""
-WITHOUT_CUTTING = "underwater"
-"""The place for which nothing is cut out: it may do where no other place does."""
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
@@ -295,8 +295,7 @@ class _Doer:
         refused = dict[str, NotEdited]()
         for proposal in (first, *others):
             earlier = refused.get(proposal.kind)
-            again = earlier is not None and earlier.reason not in OF_THE_VALUE
-            if again and proposal.value != WITHOUT_CUTTING:
+            if earlier is not None and earlier.reason not in OF_THE_VALUE:
                 continue  # another value of the same kind is refused for the same reason
             alone = msgspec.structs.replace(proposal, alternatives=())
             found = self._try(msgspec.structs.replace(candidate, proposal=alone), image)

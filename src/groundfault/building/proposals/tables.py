@@ -279,6 +279,11 @@ PLACES: dict[str, Place] = {
               ("street", "airport", "runway")),
         Place("forest", "between the trees of a dense forest", ("deer", "mushroom", "owl"),
               (("animal", "fox"), ("food", "mushroom"), ("furniture", "tent"))),
+        Place("autumn forest", "among the orange leaves of an autumn forest",
+              ("deer", "squirrel", "pumpkin"),
+              (("animal", "fox"), ("vehicle", "tractor"), ("street", "signpost"),
+               ("furniture", "tent"), ("sport", "pumpkin")),
+              ("forest", "park", "meadow")),
         Place("meadow", "on a green meadow with flowers", ("cow", "sheep", "tractor"),
               (("animal", "sheep"), ("vehicle", "tractor"), ("furniture", "picnic table")),
               ("park", "farm", "savanna")),
@@ -325,6 +330,10 @@ PLACES: dict[str, Place] = {
               ("meadow",)),
         Place("zoo", "in an enclosure of a zoo", ("monkey", "flamingo"), ()),
         Place("airport", "in the hall of an airport", ("suitcase", "ticket machine"), ()),
+        Place("pencil drawing", "in a pencil drawing of its surroundings",
+              ("pencil", "eraser", "notebook")),
+        Place("blueprint", "in a blueprint of its surroundings, drawn with white lines",
+              ("ruler", "pencil", "scissors")),
         Place("wall", "before a brick wall", ("picture frame", "street lamp"), ()),
     )
 }  # fmt: skip

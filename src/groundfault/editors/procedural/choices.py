@@ -1,115 +1,84 @@
-"""Which of the places that suit a category suit this photograph: an object is seen best before a
-ground of other colours than its own, and a place is noticed where it differs from the old one."""
+"""Which of the places that suit a category suit this photograph: scenes need enough of what they
+are made from, grass, leaves or dry ground, around the object and at its foot; in a drawing it must
+stand out by its colours."""
 
 from __future__ import annotations
 
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, around, box_of, core, floats
-from groundfault.editors.procedural.noise import Colour
-from groundfault.editors.procedural.places import STONE_M
-from groundfault.editors.procedural.relief import exposure, extent_px, film, illuminant
-from groundfault.editors.procedural.repertoire import LENGTHS_M, STANCES
+from groundfault.editors.procedural.drawings import INKS, PAPERS
+from groundfault.editors.procedural.edges import Floats, Mask, Matte, core, floats
+from groundfault.editors.procedural.relief import extent_px
+from groundfault.editors.procedural.seasons import COVERED, change_to
 from groundfault.editors.procedural.suited import suited_places
+from groundfault.editors.procedural.vegetation import Scenery, scenery_of
 
-__all__ = ["LEAST_APART", "apart_from", "chosen_places", "is_too_close", "is_wet"]
+__all__ = ["chosen_places", "objection_to_drawing", "objection_to_scene"]
 
-LEAST_APART = 9.0
-"""The distance in Lab between an object's rim and a ground below which it sinks into it."""
-ENOUGH_APART = 30.0
-"""Beyond this distance more makes no difference."""
-
-MOST_LIKE_WATER = 14.0
-"""The distance in hue, in Lab, from water below which surroundings are wet already."""
-LARGEST_STONES_PX = 8.0
-"""Asphalt of larger stones looks like a mosaic."""
-
-_GROUNDS: dict[str, Colour] = {
-    "desert": (0.56, 0.39, 0.215),
-    "beach": (0.56, 0.47, 0.35),
-    "snow": (0.68, 0.72, 0.79),
-    "lake": (0.40, 0.48, 0.58),
-    "room": (0.30, 0.17, 0.085),
-    "bathroom": (0.32, 0.38, 0.43),
-    "parking lot": (0.165, 0.165, 0.170),
-    "meadow": (0.13, 0.19, 0.045),
-    "underwater": (0.02, 0.15, 0.20),
-}
-"""The usual colour of each place's ground, as an amount of light."""
+LEAST_SHARE = 0.45
+"""The share of the surroundings that must become another place."""
+LEAST_AT_FOOT = {"savanna": 0.55, "snow": 0.55, "autumn forest": 0.0}
+"""The same, of what is around the object's foot; leaves turn above any ground."""
+LEAST_TEXTURE = 2.5
+"""Walls, sofas and carpets are smoother than what grows."""
+LEAST_CHROMA = 14.0
+"""Pavements are greyer."""
+LEAST_CHANGE = {"savanna": 9.0, "snow": 18.0, "autumn forest": 12.0}
+"""The mean colour distance in Lab that must lie between the surroundings and a place."""
+LEAST_LIGHT = 18.0
+MOST_INSIDE = 0.015
+"""How much grass may seem to be inside of an object's outline, where it stays as it is."""
+LEAST_APART = 12.0
+"""The distance in Lab between an object's rim and any tone of a drawing below which it seems to be
+drawn, too."""
 
 
 def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
-    """The places that suit an object in its photograph, the best first; () where none does. Under
-    water comes first: things stand as they did."""
-    places = [one for one in suited_places(category) if not is_too_close(mask, category, one)]
-    if not places:
-        return ()
-    old, rim, light = _lab(_surroundings(photo, mask)), _rim(photo, mask), _light(photo, mask)
-    found = []
-    for place in places:
-        ground = _ground(place, light)
-        apart = _apart(rim, ground)
-        if apart < LEAST_APART:
-            continue
-        change = min(float(np.linalg.norm(ground - old)), ENOUGH_APART)
-        found.append((place != "underwater", -(min(apart, ENOUGH_APART) + change), place))
-    return tuple(place for *_, place in sorted(found))
-
-
-def is_wet(photo: Floats, mask: Mask) -> bool:
-    """Whether an object's surroundings look like water already."""
-    around_it = _lab(floats(np.median(photo[~mask], axis=0)))
-    return bool(
-        np.linalg.norm((around_it - _ground("underwater", floats(1.0)))[1:]) < MOST_LIKE_WATER
+    """The places that suit an object in its photograph, the best first; () where none does. It is
+    put into drawings where its surroundings can't become another landscape."""
+    places = suited_places(category)
+    landscapes = [place for place in places if place in COVERED]
+    hard = Matte(floats(mask), photo, photo)
+    covers = {COVERED[place] for place in landscapes}
+    scenes = {cover: scenery_of(photo, mask, hard, (), cover) for cover in covers}
+    found = tuple(
+        place for place in landscapes if not objection_to_scene(place, scenes[COVERED[place]], mask)
     )
+    if found:
+        return found
+    apart = {place: apart_from(place, photo, mask) for place in places if place in PAPERS}
+    return tuple(place for place in apart if apart[place] >= LEAST_APART)
 
 
-def is_too_close(mask: Mask, category: str, place: str) -> bool:
-    """Whether the ground below what lies on it would be seen so closely that nobody knows it."""
-    if place != "parking lot" or STANCES.get(category) != "lying":
-        return False
-    rows, columns = box_of(mask)
-    long_px = max(rows.stop - rows.start, columns.stop - columns.start)
-    return bool(long_px / LENGTHS_M[category] * STONE_M > LARGEST_STONES_PX)
+def objection_to_scene(place: str, scene: Scenery, mask: Mask) -> str:
+    """Why an object's surroundings can't become a landscape; "" where they can."""
+    if scene.share < LEAST_SHARE:
+        return "too little grows there"
+    if scene.texture < LEAST_TEXTURE or scene.chroma < LEAST_CHROMA:
+        return "nothing grows there"
+    if scene.light < LEAST_LIGHT:
+        return "too dark"
+    if scene.foot < LEAST_AT_FOOT[place]:
+        return "ground does not suit"
+    if change_to(place, scene, mask) < LEAST_CHANGE[place]:
+        return "looks like the place"
+    return "grass inside its outline" if scene.inside > MOST_INSIDE else ""
 
 
-def apart_from(photo: Floats, mask: Mask, place: str) -> float:
-    """How much an object's rim differs from a place's ground, in Lab."""
-    return _apart(_rim(photo, mask), _ground(place, _light(photo, mask)))
+def objection_to_drawing(place: str, photo: Floats, mask: Mask) -> str:
+    """Why an object would be lost in a drawing; "" where it would not."""
+    return "" if apart_from(place, photo, mask) >= LEAST_APART else "looks like the place"
 
 
-def _light(photo: Floats, mask: Mask) -> Floats:
-    """The light in which a place is rendered."""
-    return floats(max(exposure(photo, mask), 0.45) ** 0.65 * 1.1 * illuminant(photo))
-
-
-def _ground(place: str, light: Floats) -> Floats:
-    """The colour of a place's ground, in Lab."""
-    return _lab(film(floats(_GROUNDS[place]) * light))
-
-
-def _rim(photo: Floats, mask: Mask) -> Floats:
-    """The colours along the inside of an object's outline, (n, 3) in Lab."""
-    depth = max(int(0.05 * extent_px(mask)), 4)
+def apart_from(place: str, photo: Floats, mask: Mask) -> float:
+    """How far the colours of an object's rim are from the tones of a drawing, in Lab: the median
+    distance to those between its paper and its ink."""
+    depth = max(int(0.08 * extent_px(mask)), 6)
     rim = core(mask, 2) & ~core(mask, depth)
-    colours = photo[rim if rim.any() else mask]
-    return floats(cv2.cvtColor(np.ascontiguousarray(colours[None]), cv2.COLOR_RGB2LAB)[0])
-
-
-def _apart(rim: Floats, ground: Floats) -> float:
-    """The median distance: half of the rim is nearer."""
-    return float(np.median(np.linalg.norm(rim - ground, axis=1)))
-
-
-def _lab(colour: Floats) -> Floats:
-    return floats(cv2.cvtColor(floats(colour).reshape(1, 1, 3), cv2.COLOR_RGB2LAB)[0, 0])
-
-
-def _surroundings(photo: Floats, mask: Mask) -> Floats:
-    """The usual colour of what is around an object now, below its middle where there is any."""
-    rows, _ = box_of(mask)
-    ring = around(mask, 4, max(int(0.3 * extent_px(mask)), 12))
-    low = ring & (np.arange(mask.shape[0])[:, None] > (rows.start + rows.stop) / 2)
-    where = low if low.any() else ring if ring.any() else ~mask
-    return floats(np.median(photo[where], axis=0))
+    lab = cv2.cvtColor(floats(photo[rim if rim.any() else mask])[None], cv2.COLOR_RGB2LAB)[0]
+    paper, ink = (floats(colour[place]) for colour in (PAPERS, INKS))
+    mixed = floats([paper + (ink - paper) * share for share in np.linspace(0, 1, 9)])
+    tones = cv2.cvtColor(mixed[None], cv2.COLOR_RGB2LAB)[0]
+    away = np.linalg.norm(lab[::5, None] - tones[None], axis=2).min(1)
+    return float(np.median(away))

@@ -18,12 +18,7 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.choices import (
-    LEAST_APART,
-    apart_from,
-    is_too_close,
-    is_wet,
-)
+from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
 from groundfault.editors.procedural.colours import (
     changed_by,
     distinct_colours,
@@ -32,6 +27,7 @@ from groundfault.editors.procedural.colours import (
 )
 from groundfault.editors.procedural.cutouts import Cutout, cut_out
 from groundfault.editors.procedural.donors import Donors
+from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
@@ -67,7 +63,6 @@ from groundfault.editors.procedural.relief import (
     illuminant,
     luma,
 )
-from groundfault.editors.procedural.relocation import relocated, view_of
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     FLAT,
@@ -75,9 +70,9 @@ from groundfault.editors.procedural.repertoire import (
     LEAVING_TRACES,
     LIVING,
     ROUND,
-    STANCES,
     TURNABLE,
 )
+from groundfault.editors.procedural.seasons import COVERED, regraded
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import Silhouette, mended, silhouette_of
 from groundfault.editors.procedural.transplants import (
@@ -87,7 +82,7 @@ from groundfault.editors.procedural.transplants import (
     mask_at,
     pasted,
 )
-from groundfault.editors.procedural.underwater import submerged
+from groundfault.editors.procedural.vegetation import scenery_of
 from groundfault.interfaces import Edited, EditRequest, Neighbour, NotEdited
 
 if TYPE_CHECKING:
@@ -104,6 +99,8 @@ where a certain category is wanted."""
 ANYWHERE = ("add", "move")
 HOLES = ("erase", "replace")
 """Kinds of edit after which the object is gone."""
+LEAST_GREEN = 0.01
+"""What is less green than that stays as it is in another landscape: sky, water, streets."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -268,40 +265,25 @@ class ProceduralEditor:
     def _context(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> _Change | NotEdited:
-        if request.value == "underwater":
-            return self._submerged(photo, region, request, cut)
-        stance = STANCES.get(request.category, "standing")
-        if self.filters and is_too_close(region, request.category, request.value):
-            return refused("place too close")
-        if self.filters and apart_from(photo, region, request.value) < LEAST_APART:
-            return refused("looks like the place")
-        view = view_of(region, request.category, stance)
-        if view is None:
-            return refused("size unknown")
-        if cut is None:
-            rough = 0.5 if request.category in LIVING else 0.8
-            region = evened(region, rough * band_px(region))
+        if request.value in PAPERS:
+            return self._in_drawing(photo, region, request, cut)
         edge = _edge(photo, region, cut, steady=True)
-        picture = relocated(
-            photo,
-            region,
-            edge,
-            request.value,
-            view,
-            stance=stance,
-            solid=request.category not in LIVING,
-            seed=request.seed,
-        )
-        return _Change(_grey_as(photo, picture), edge.alpha < 1)
+        scene = scenery_of(photo, region, edge, request.others, COVERED[request.value])
+        problem = objection_to_scene(request.value, scene, region) if self.filters else ""
+        if problem:
+            return refused(problem)
+        picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
+        touched = ((edge.alpha < 1) & (scene.green > LEAST_GREEN)) | (scene.blades > 0)
+        return _Change(picture, touched)
 
-    def _submerged(
+    def _in_drawing(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> _Change | NotEdited:
-        if self.filters and is_wet(photo, region):
-            return refused("looks like the place")
+        problem = objection_to_drawing(request.value, photo, region) if self.filters else ""
+        if problem:
+            return refused(problem)
         edge = _edge(photo, region, cut, steady=True)
-        picture = submerged(photo, region, edge, seed=request.seed)
-        return _Change(_grey_as(photo, picture), edge.alpha < 1)
+        return _Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
@@ -490,10 +472,8 @@ def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouet
     """An object's mask, its outline moved to where the object ends: that of made things is smooth
     and leaves out what is seen through them; what lives has a `shape` by its colours."""
     made = shape is None
-    if request.value == "underwater":
-        return snap(photo, region)
-    if shape is not None and request.kind == "context":
-        return snap(photo, shape.mask if shape.is_trusted else region)
+    if request.kind == "context":  # what it has inside its outline stays in any place
+        return snap(photo, region | shape.mask if shape and shape.is_trusted else region)
     if made and request.kind == "recolour":
         return snap(photo, region)
     found = followed(photo, region, stiff=made)

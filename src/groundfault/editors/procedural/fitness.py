@@ -22,7 +22,6 @@ from groundfault.editors.procedural.edges import (
 from groundfault.editors.procedural.gaps import foreignness
 from groundfault.editors.procedural.relief import blur_px, extent_px, luma
 from groundfault.editors.procedural.repertoire import (
-    ALONE,
     MOST_SOLID,
     PROPORTIONS,
 )
@@ -77,9 +76,6 @@ class Measures(NamedTuple):
     """Its share of its convex hull."""
     tallness: float
     """Its height over its width."""
-    cut_low: float
-    """The share of its width that lies at the picture's lower border, where drawn outlines end some
-    pixels early."""
     cut: float
     """The share of the outline on the picture's border."""
     cut_side: float
@@ -87,8 +83,6 @@ class Measures(NamedTuple):
     the upper one."""
     through: float
     """The share of its pixels whose colours are rather those of its surroundings."""
-    rise: float
-    """How far its lower outline rises towards its ends, as a share of its height."""
 
 
 def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
@@ -116,11 +110,9 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
         tallness=tallness_of(mask),
-        cut_low=_cut_low(mask),
         cut=_cut(mask),
         cut_side=_cut_side(mask),
         through=_through(lab, inner if inner.any() else mask, ring),
-        rise=_rise(mask),
     )
 
 
@@ -210,11 +202,6 @@ def tallness_of(mask: Mask) -> float:
     return float((rows.stop - rows.start) / (columns.stop - columns.start))
 
 
-def _cut_low(mask: Mask) -> float:
-    _, columns = box_of(mask)
-    return float(mask[-BORDER_PX:, columns].any(0).mean())
-
-
 def _cut(mask: Mask) -> float:
     border = int(mask[0].sum() + mask[-1].sum() + mask[:, 0].sum() + mask[:, -1].sum())
     outline = int((mask & ~ndi.binary_erosion(mask, border_value=1)).sum())
@@ -233,14 +220,6 @@ def _cut_side(mask: Mask) -> float:
     return float(max(left, right, mask[:BORDER_PX, columns].any(0).mean()))
 
 
-def _rise(mask: Mask) -> float:
-    rows, columns = box_of(mask)
-    lowest = mask.shape[0] - 1 - mask[::-1, columns].argmax(0)
-    end = max(len(lowest) // 10, 1)
-    up = rows.stop - 1 - np.array([np.median(lowest[:end]), np.median(lowest[-end:])])
-    return float(up.max() / (rows.stop - rows.start))
-
-
 def objection(kind: str, category: str, found: Measures) -> str:
     """Why an object doesn't suit being taken away, doubled, moved or replaced; "" where it does."""
     general = _general(found)
@@ -257,14 +236,10 @@ def objection(kind: str, category: str, found: Measures) -> str:
     }[kind](found)
 
 
-def is_whole(
-    category: str, solidity: float, tallness: float, loose: float = 1.0, *, alone: bool = False
-) -> bool:
+def is_whole(category: str, solidity: float, tallness: float, loose: float = 1.0) -> bool:
     """Whether a silhouette is one that a whole thing of its category has: of what others hide,
-    hulls are hollow and proportions odd. `loose` widens what is usual; a thing that will be `alone`
-    is looked at more closely."""
-    usual = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
-    least, low, high = ALONE.get(category, usual) if alone else usual
+    hulls are hollow and proportions odd. `loose` widens what is usual."""
+    least, low, high = PROPORTIONS.get(category, (0.55, 0.1, 10.0))
     most = min(MOST_SOLID.get(category, 1.0) * (0.97 + 0.03 * loose), 1.0)
     return least / loose <= solidity <= most and low / loose <= tallness <= high * loose
 

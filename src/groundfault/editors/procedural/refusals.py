@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundfault.editors.procedural import covers, fitness, looks, neighbours
+from groundfault.editors.procedural.drawings import PAPERS
 from groundfault.editors.procedural.edges import Floats, Mask
 from groundfault.editors.procedural.fills import LEFT_BEHIND
 from groundfault.editors.procedural.fitness import Measures
@@ -24,7 +25,6 @@ from groundfault.editors.procedural.repertoire import (
     LIVING,
     MATERIALS,
     NOT_STANDING,
-    PETS,
     PLACES,
     PLUMBED,
     SUPPORTS,
@@ -33,7 +33,7 @@ from groundfault.editors.procedural.repertoire import (
 )
 from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
 from groundfault.editors.procedural.suited import unsuited
-from groundfault.interfaces import EditRequest, Neighbour
+from groundfault.interfaces import EditRequest
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
@@ -44,11 +44,6 @@ SMALL_HOLE = 0.01
 """Holes of less than this share of a picture are filled whatever is around them, unless others have
 more than `MOST_BESIDE_SMALL` of it."""
 MOST_BESIDE_SMALL = 0.6
-MOST_WRONG_IN_WATER = 0.09
-"""How far a mask and an animal's colours may be apart where the mask alone decides: grass between
-legs stays green under water."""
-SMALLEST_GHOST = 0.004
-"""The share of a picture that another animal or person has who is noticed there."""
 TRACES = "leaves traces"
 ONE_OF_A_KIND = frozenset({"keyboard"})
 """Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
@@ -109,8 +104,7 @@ def objection(
         return "touches others"
     seen = request.kind in covers.KINDS + looks.KINDS
     found = fitness.measure(photo, region, to_fill=not seen)
-    most_wrong = MOST_WRONG_IN_WATER if request.value == "underwater" else MOST_WRONG
-    if shape is not None and shape.wrong > most_wrong:
+    if shape is not None and shape.wrong > MOST_WRONG:
         return "outline unclear"
     if seen:
         return _unsightly(photo, region, request, found, drawn)
@@ -122,7 +116,7 @@ def objection(
 
 def _unsuited(request: EditRequest, colourless: bool) -> str:
     """Why things of a category, or a photograph without colours, don't suit a kind of edit."""
-    coloured = request.kind in ("surface", "material", "recolour") or request.value == "underwater"
+    coloured = request.kind in ("surface", "material", "recolour", "context")
     if colourless and coloured and request.value not in COLOURLESS:
         return "no colours"
     problem = unsuited(request.kind, request.value, request.category)
@@ -142,31 +136,22 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     return ""
 
 
-def _would_haunt(other: Neighbour, category: str) -> bool:
-    """Whether somebody else would be seen as a ghost in the water."""
-    return other.category in (category, "person") and other.mask.mean() > SMALLEST_GHOST
-
-
 def _unsightly(
     photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
 ) -> str:
     """Why a new surface, material, place or colour would not look right on this object, whose
     outline was `drawn` elsewhere."""
-    rests = HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M
-    rests = rests or (request.kind == "context" and request.category in PETS)
-    on = SUPPORTS if rests else ()
+    on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
-    if request.value == "underwater":
-        if any(_would_haunt(other, request.category) for other in request.others):
-            return "others of its kind"
-        return looks.objection_to_water(
-            request.category, found, looks.skin_of(photo, region), touched
-        )
-    if request.kind in looks.KINDS:
-        problem = looks.objection_to_contact(request.kind, request.category, touched)
+    if request.kind == "context":
         skin = looks.skin_of(photo, region)
-        problem = problem or looks.objection(request.kind, request.category, found, skin)
-        if problem or request.kind == "context":
+        if request.value in PAPERS:
+            return looks.objection_to_drawing(request.category, found, skin, touched)
+        return looks.objection_to_landscape(found, skin)
+    if request.kind == "recolour":
+        problem = looks.objection_to_contact(request.category, touched)
+        problem = problem or looks.objection(request.category, found, looks.skin_of(photo, region))
+        if problem:
             return problem
     thing = covers.seen(request, photo, region, drawn, found, touched)
     if request.kind == "recolour":

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 __all__ = [
     "AIRBORNE",
-    "ALONE",
-    "BOXES",
     "BUILT_IN",
     "COLOURS",
     "COMPANY",
@@ -21,16 +19,13 @@ __all__ = [
     "MATERIALS",
     "MOST_SOLID",
     "NOT_STANDING",
-    "PETS",
     "PLACES",
     "PLUMBED",
     "PROPORTIONS",
     "ROUND",
     "SLATTED",
-    "STANCES",
     "SUPPORTS",
     "SURFACES",
-    "SWIMMING",
     "TABLEWARE_M",
     "TURNABLE",
     "VARIED",
@@ -78,14 +73,9 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = (
-    *("desert", "beach", "snow", "lake", "room", "bathroom", "parking lot", "meadow"),
-    "underwater",
-)
-"""Places that are rendered, with a ground whose horizon is chosen; under water it is the
-photograph's own."""
-SWIMMING = frozenset({"bird", "boat", "otter", "surfboard", "turtle"})
-"""Categories that nobody wonders about in water."""
+PLACES = ("savanna", "snow", "autumn forest", "pencil drawing", "blueprint")
+"""Places that a photograph's own surroundings become: landscapes that are dry, under snow or in
+autumn, and drawings of what is there."""
 
 COLOURS = (
     "red",
@@ -151,37 +141,9 @@ _WILD_M = {
     "wolf": 0.8,
 }
 """Animals that COCO has no category for, and how tall they are."""
-_STANDING = (
-    *("bear", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra"),
-    *(animal for animal in _WILD_M if animal not in ("otter", "turtle")),  # which swim
-    *("bus", "car", "motorcycle", "train", "truck"),
-    *("bed", "bench", "chair", "couch", "laptop", "microwave", "oven", "refrigerator"),
-    *("toilet", "tv"),
-    *("fire hydrant", "parking meter", "potted plant", "suitcase", "vase"),
-)
-_LYING = (
-    *("apple", "banana", "bottle", "bowl", "broccoli", "cake", "carrot", "cup", "donut"),
-    *("hot dog", "orange", "pizza", "sandwich"),
-    *("cell phone", "keyboard", "mouse", "remote", "toaster"),
-    *("backpack", "book", "clock", "frisbee", "skateboard", "snowboard", "sports ball"),
-    *("stop sign", "surfboard", "teddy bear", "tie"),
-)
-_FLYING = ("airplane", "bird", "kite")
-STANCES = {
-    **dict.fromkeys(_STANDING, "standing"),
-    **dict.fromkeys(_LYING, "lying"),
-    **dict.fromkeys(_FLYING, "flying"),
-}
-"""How things of a category can be put into another place: standing on the ground, seen from the
-side; lying on it, seen from above, as flat things and those on tables; in the air. Others are known
-by what is around them or seen through, and are put nowhere else."""
-
 SUPPORTS = frozenset({"bed", "bench", "chair", "couch", "dining table"})
 TABLEWARE_M = 0.4
 """What is not taller may stand on the `SUPPORTS`."""
-PETS = frozenset({"cat", "dog"})
-"""What lies on the `SUPPORTS`, too."""
-
 LENGTHS_M = {
     "apple": 0.08,
     "backpack": 0.5,
@@ -311,33 +273,6 @@ PROPORTIONS = {
 }
 """The least share of its convex hull, and the least and greatest height over width, that a whole
 thing of a category has in photographs."""
-
-ALONE = {
-    **dict.fromkeys(("apple", "orange", "sports ball"), (0.97, 0.80, 1.25)),
-    "banana": (0.6, 0.2, 3.0),
-    "bed": (0.88, 0.25, 1.2),
-    "book": (0.95, 0.25, 3.0),
-    "chair": (0.6, 0.5, 3.0),
-    "fire hydrant": (0.65, 1.0, 3.5),
-    "giraffe": (0.40, 1.25, 5.0),
-    "keyboard": (0.84, 0.15, 3.0),
-    "laptop": (0.72, 0.35, 1.1),
-    "microwave": (0.93, 0.4, 1.1),
-    "motorcycle": (0.66, 0.45, 2.2),
-    "parking meter": (0.8, 2.3, 12.0),
-    "potted plant": (0.6, 0.6, 3.0),
-    "refrigerator": (0.93, 1.2, 4.0),
-    "stop sign": (0.96, 0.8, 1.45),
-    "toilet": (0.76, 0.9, 2.8),
-    "truck": (0.70, 0.25, 1.7),
-    "tv": (0.94, 0.45, 1.1),
-    "vase": (0.84, 0.6, 3.5),
-}
-"""The same, for what is put into another place: there a missing piece is seen at once, and so is
-that a wall or a pole is no longer there."""
-
-BOXES = frozenset({"bed", "bus", "car", "couch", "microwave", "oven", "train", "truck"})
-"""Categories whose lower edge is straight and lies on the ground."""
 
 SLATTED = {
     "bench": 0.22,

@@ -5,14 +5,10 @@ from __future__ import annotations
 
 from groundfault.editors.procedural.repertoire import (
     COLOURS,
-    HEIGHTS_M,
-    LENGTHS_M,
     LIVING,
     MATERIALS,
     PLACES,
-    STANCES,
     SURFACES,
-    SWIMMING,
 )
 
 __all__ = [
@@ -106,18 +102,23 @@ _MANY_COLOURED = frozenset(
 """Categories whose main colour is not their own, but that of a screen, of what is in them or behind
 them."""
 
-INDOORS = ("room", "bathroom")
-TALLEST_INDOORS_M = 2.0
-SMALLEST_ON_ASPHALT_M = 0.16
-"""Beside smaller things asphalt is seen so closely that nobody recognises it."""
-SMALLEST_ON_SAND_M = 0.5
-"""Beside smaller things sand has no ripples and looks like cloth."""
-_WITHOUT = {
-    "standing": ("lake",),
-    "lying": ("lake", "beach", "snow"),
-    "flying": ("room", "bathroom", "parking lot"),
+_LANDSCAPES = ("savanna", "snow", "autumn forest")
+_OUTDOORS = LIVING - {"teddy bear"} | frozenset(
+    (
+        *("airplane", "bench", "bicycle", "boat", "bus", "car", "fire hydrant", "frisbee"),
+        *("kite", "motorcycle", "parking meter", "skateboard", "sports ball", "stop sign"),
+        *("surfboard", "traffic light", "train", "truck", "umbrella"),
+    )
+)
+"""Categories that are photographed where something grows; around others it is wallpaper."""
+_AT_HOME: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("elephant", "giraffe", "leopard", "lion", "rhinoceros", "zebra"), ("savanna",)
+    ),
+    **dict.fromkeys(("deer", "fox"), ("autumn forest",)),
+    **dict.fromkeys(("skis", "snowboard"), ("snow",)),
 }
-"""Nothing stands on water; from above every sand is alike, and snow is white and nothing else."""
+"""Places in which nobody wonders about things of a category."""
 
 
 def suited_surfaces(category: str) -> tuple[str, ...]:
@@ -143,20 +144,9 @@ def suited_colours(category: str) -> tuple[str, ...]:
 
 
 def suited_places(category: str) -> tuple[str, ...]:
-    """The places in which a thing of a category looks right; what is taller than a door is not put
-    into rooms."""
-    if category not in STANCES:
-        return ()
-    without = _WITHOUT[STANCES[category]]
-    if category in SWIMMING:
-        without = (*without, "underwater")
-    if HEIGHTS_M.get(category, 0.0) > TALLEST_INDOORS_M:
-        without = (*without, *INDOORS)
-    long_m = LENGTHS_M.get(category, 1.0)
-    if STANCES[category] == "lying" and long_m < SMALLEST_ON_ASPHALT_M:
-        without = (*without, "parking lot")
-    if STANCES[category] == "lying" and long_m < SMALLEST_ON_SAND_M:
-        without = (*without, "desert")
+    """The places into which a thing of a category is put: those where it is not at home, and
+    landscapes only where it is found outdoors."""
+    without = _AT_HOME.get(category, ()) if category in _OUTDOORS else _LANDSCAPES
     return tuple(place for place in PLACES if place not in without)
 
 
@@ -174,7 +164,7 @@ def suited_values(kind: str, category: str) -> tuple[str, ...]:
 _NONE = {
     "surface": "defined by its parts",
     "material": "defined by its parts",
-    "context": "does not stand on the ground",
+    "context": "no place",
     "recolour": "many colours",
 }
 

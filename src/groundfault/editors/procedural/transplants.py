@@ -30,9 +30,8 @@ from groundfault.editors.procedural.fitness import (
 )
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
-from groundfault.editors.procedural.relocation import shadowed
 from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M
-from groundfault.editors.procedural.shadows import shadow_of
+from groundfault.editors.procedural.shadows import shadow_of, shadowed
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
 
