@@ -41,7 +41,7 @@ def vividness(photo: Floats) -> float:
         cv2.resize(photo, (160, 120), interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2LAB
     )
     strongest = float(np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 97))
-    return float(np.clip(strongest / 45, 0.75, 1.0))
+    return float(np.clip(strongest / 45, 0.6, 1.0))
 
 
 def changed_by(before: Floats, after: Floats, mask: Mask) -> float:

@@ -145,19 +145,24 @@ def _sharpened(alpha: Floats) -> Floats:
 def _seen(pixels: bytes, shape: tuple[int, int], path: str) -> Floats:
     """What the network takes for the foremost object of an RGB picture, 0 to 1."""
     network = session(path, "ISNet", FILE)
-    given = network.get_inputs()[0]
-    try:
-        tall, wide = (int(each) for each in given.shape[-2:])
-    except (TypeError, ValueError):
-        raise DataError(
-            path, f"takes pictures of {given.shape}, not of a fixed size", remedy=f"give {FILE}"
-        ) from None
+    given, first = network.get_inputs()[0], network.get_outputs()[0].name
+    if len(given.shape) != 4 or not all(isinstance(side, int) for side in given.shape[1:]):
+        raise _unfit(path, f"takes {given.shape}, not pictures of a fixed size")
+    _, channels, tall, wide = given.shape
+    if channels != 3:
+        raise _unfit(path, f"takes pictures of {channels} channels, not of 3")
     picture = floats(np.frombuffer(pixels, np.uint8).reshape(*shape, 3)) / 255 - 0.5
     seen = cv2.resize(picture, (wide, tall), interpolation=cv2.INTER_LINEAR)
-    first = network.get_outputs()[0].name
-    found = network.run([first], {given.name: np.ascontiguousarray(seen.transpose(2, 0, 1)[None])})
-    share = np.clip(floats(found[0])[0, 0], 0, 1)
-    return floats(cv2.resize(share, shape[::-1], interpolation=cv2.INTER_AREA))
+    answer = network.run([first], {given.name: np.ascontiguousarray(seen.transpose(2, 0, 1)[None])})
+    share = floats(answer[0])
+    if share.shape[:2] != (1, 1) or share.ndim != 4:
+        raise _unfit(path, f"answers with {share.shape}, not with one mask")
+    found = np.clip(share[0, 0], 0, 1)
+    return floats(cv2.resize(found, shape[::-1], interpolation=cv2.INTER_AREA))
+
+
+def _unfit(path: str, problem: str) -> DataError:
+    return DataError(path, problem, remedy=f"give {FILE}")
 
 
 def _connected(alpha: Floats, drawn: Mask) -> Floats:
