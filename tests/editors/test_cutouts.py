@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundfault.editors.procedural import ProceduralEditor, cutouts
+from groundfault.editors.procedural import ProceduralEditor, cutouts, networks
 from groundfault.editors.procedural.cutouts import cut_out
 from groundfault.errors import DataError
 from groundfault.interfaces import Edited, EditRequest, NotEdited
@@ -34,7 +34,9 @@ def saved(path: Path, side: int | str, masks: int = 1, least: float = 0.25) -> s
     """A network for pictures of a size that answers with some masks of what is redder than
     `least`."""
     helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
-    weights = np.tile(np.float32([STEEP, -STEEP, 0]).reshape(1, 3, 1, 1), (masks, 1, 1, 1))
+    weights = np.tile(
+        np.array([STEEP, -STEEP, 0], np.float32).reshape(1, 3, 1, 1), (masks, 1, 1, 1)
+    )
     bias = np.full(masks, -least * STEEP, np.float32)
     graph = helper.make_graph(
         [
@@ -59,8 +61,13 @@ def picture() -> tuple[Any, Any]:
     y, x = np.mgrid[: SIZE[0], : SIZE[1]]
     mask = np.hypot(y - 100, x - 130) < 60
     light = (1 - 0.25 * (x - 130) / 60)[..., None]
-    photo = np.where(mask[..., None], light * np.float32([0.72, 0.16, 0.12]), np.float32(0.45))
-    photo[:20], photo[-20:] = np.float32([0.2, 0.3, 0.7]), np.float32([0.6, 0.6, 0.1])
+    photo = np.where(
+        mask[..., None], light * np.array([0.72, 0.16, 0.12], np.float32), np.float32(0.45)
+    )
+    photo[:20], photo[-20:] = (
+        np.array([0.2, 0.3, 0.7], np.float32),
+        np.array([0.6, 0.6, 0.1], np.float32),
+    )
     noise = np.random.default_rng(0).normal(0, 0.01, (*SIZE, 1))
     return (np.clip(photo + noise, 0, 1) * 255).astype(np.uint8), mask
 
@@ -116,7 +123,7 @@ def test_edits_of_one_object_ask_the_network_once(
 ) -> None:
     image, mask = picture()
     asked = []
-    real = cutouts.session
+    real = networks.session
 
     def session(*given: Any) -> Any:
         asked.append(given)
