@@ -12,7 +12,7 @@ import numpy as np
 from groundfault.editors.procedural.doubts import doubt
 from groundfault.editors.procedural.edges import Floats, Mask, box_of
 from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures, is_whole
-from groundfault.editors.procedural.fitting import novelty
+from groundfault.editors.procedural.fitting import LEAST_NEW, novelty
 from groundfault.editors.procedural.looks import Skin, skin_of
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import LUMA, linear
@@ -20,19 +20,24 @@ from groundfault.editors.procedural.repertoire import KNOWN_BY_PIECES, LIVING, S
 from groundfault.interfaces import EditRequest
 
 __all__ = [
+    "BY_COLOURS",
     "KINDS",
     "VEHICLES",
     "WINDOWED",
     "Thing",
     "measures_of",
+    "most_beyond",
     "most_kept",
     "objection",
     "objection_to_colour",
+    "objection_to_cutout",
     "seen",
     "shade_of",
 ]
 
 KINDS = ("surface", "material")
+BY_COLOURS = (*KINDS, "recolour")
+"""Kinds that an object is given where a network does not cut it out, too: by its colours."""
 VEHICLES = ("airplane", "bus", "car", "train", "truck")
 WINDOWED = frozenset({*VEHICLES, "bench", "chair", "fire hydrant", "microwave", "oven"})
 """What has windows, tyres, gaps or dials that are far darker than the rest and stay as they are."""
@@ -48,6 +53,10 @@ MOST_TOUCHED_VEHICLE = 0.13
 3 of 12 of the others."""
 MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
+LESS_DOUBT = 0.3
+"""How much more doubt there may be about what a network has cut out together with others."""
+LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.12}
+"""How brightly the brighter third of a thing is lit at least under what hides how dark it was."""
 LITTLE_DOUBT = -0.5
 """A surface about which there is less is let through though other limits would refuse it."""
 OVERRULED = ("occluded", "outline unclear")
@@ -142,6 +151,61 @@ def objection(kind: str, value: str, thing: Thing) -> str:
     if problem and not (problem in OVERRULED and doubtful < LITTLE_DOUBT):
         return problem
     return "doubtful" if doubtful > MOST_DOUBT[kind] else ""
+
+
+def objection_to_cutout(kind: str, value: str, thing: Thing, *, alone: bool) -> str:
+    """Why an object that a network has cut out doesn't suit a new surface, substance or colour; ""
+    where it does. Where the network sees it `alone` its outline is right, and its own looks are
+    asked; the learnt doubt, whose verdicts are on drawn outlines, is asked of others only."""
+    problem = _of_cutout(kind, value, thing)
+    if problem:
+        return problem
+    if kind != "recolour" and thing.novelty < LEAST_NEW:
+        return "already so"
+    if alone:
+        return ""
+    if _is_hidden(thing):
+        return "occluded"
+    doubtful = doubt(kind, thing.category, value, measures_of(thing))
+    return "doubtful" if doubtful > MOST_DOUBT[kind] + LESS_DOUBT else ""
+
+
+def _of_cutout(kind: str, value: str, thing: Thing) -> str:
+    """What can't be seen on an object whose outline is right."""
+    category, found, skin = thing.category, thing.found, thing.skin
+    if found.share > LARGEST_SHARE:
+        return "too large"
+    if found.pieces > 0.06:
+        return "occluded"
+    if found.lit < LEAST_LIT.get(value, 0.2) or (kind == "recolour" and found.brightness < 0.15):
+        return "too dark"
+    if found.burnt > 0.35:
+        return "burnt out"
+    if found.blur_px > 2.2:
+        return "blurred"
+    if found.thickness < 0.08:
+        return "too thin"
+    if found.pattern > _most_pattern(kind, value, category):
+        return "patterned already"
+    if kind == "recolour" and category not in LIVING and skin.motley > 0.45:
+        return "many colours"
+    return "seen through" if _is_seen_through(category, found) else ""
+
+
+def _most_pattern(kind: str, value: str, category: str) -> float:
+    """How strong stripes and patches may be: gold and chocolate show them as relief, surfaces and
+    paints let them through."""
+    if category not in LIVING:
+        return 0.6
+    if category in ("giraffe", "zebra"):
+        return MOST_PATTERN_OF_FUR
+    return 0.6 if kind == "material" and value in LEAST_LIT else 0.3
+
+
+def most_beyond(category: str) -> float:
+    """How much a network may see of an object beyond its drawn mask, as a share of it: of an animal
+    these may be legs that were forgotten, of other things it is what they stand on."""
+    return 0.085 if category in LIVING else 0.2
 
 
 def objection_to_colour(value: str, thing: Thing) -> str:

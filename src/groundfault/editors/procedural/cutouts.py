@@ -30,8 +30,15 @@ __all__ = ["Cutout", "cut_out"]
 FILE = "isnet-general-use.onnx"
 MARGIN = 0.2
 """How much of its surroundings the network sees, as a share of the object's extent."""
-MOST_OFF, MOST_BEYOND, MOST_UNSURE = 0.2, 0.06, 0.06
+ALONE = 0.06
+"""How much it sees where it looks once more."""
+MOST_OFF, MOST_BEYOND, MOST_UNSURE = 0.2, 0.06, 0.045
+MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
 """Limits of a cut-out that is trusted: see `Cutout`."""
+ANOTHER = 0.5
+"""What is farther off than this share of a drawn mask is another thing."""
+SOFT = 0.25, 0.75
+"""What the network is less and more sure of is not the object, and nothing else."""
 
 
 class Cutout(NamedTuple):
@@ -46,6 +53,11 @@ class Cutout(NamedTuple):
     """How much goes on farther away than an edit may reach, as a share of the mask."""
     unsure: float
     """The mean distance of alpha from both 0 and 1 in the mask, 0 to 0.5."""
+    unseen: float
+    """The share of the outline beside which the network goes on, as it takes several things for
+    one."""
+    shared: Mask
+    """Where it goes on: there a drawn mask alone parts them."""
 
     @property
     def mask(self) -> Mask:
@@ -53,7 +65,25 @@ class Cutout(NamedTuple):
 
     @property
     def is_trusted(self) -> bool:
-        return self.off <= MOST_OFF and self.beyond <= MOST_BEYOND and self.unsure <= MOST_UNSURE
+        near = self.off <= MOST_OFF and self.beyond <= MOST_BEYOND
+        return near and self.unsure <= MOST_UNSURE and self.unseen <= MOST_UNSEEN
+
+    def agrees(self, most_beyond: float) -> bool:
+        """Whether the network sees this object, though maybe others with it."""
+        seen = self.unsure <= MOST_UNSURE and self.unseen <= MOST_UNSEEN_OF_PARTED
+        return seen and self.off <= MOST_OFF and self.beyond <= most_beyond
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the network sees this object, but with other parts than the drawn mask; what it
+        takes for something else altogether says nothing about a mask."""
+        return MOST_OFF < self.off < ANOTHER
+
+    def parted(self, outline: Mask) -> Cutout:
+        """The cut-out that ends at an outline where the network does not end."""
+        soft = cv2.GaussianBlur(outline.astype(np.float32), (0, 0), 0.8)
+        alpha = np.where(self.shared, np.minimum(self.alpha, soft), self.alpha)
+        return self._replace(alpha=floats(alpha))
 
     def edge(self, photo: Floats) -> Matte:
         """The soft edge that the network sees."""
@@ -61,41 +91,78 @@ class Cutout(NamedTuple):
 
 
 def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -> Cutout:
-    """The object that a mask was drawn for; `others` are what is known not to be it."""
+    """The object that a mask was drawn for; `others` are what is known not to be it. The network
+    looks for the foremost object; where that is another, or several, it looks once more at a
+    picture in which there is nothing else."""
+    found = _cut_out(photo, drawn, path, others)
+    if found.is_trusted:
+        return found
+    again = _cut_out(_alone(photo, drawn), drawn, path, others)
+    return min(found, again, key=lambda cut: (not cut.is_trusted, cut.off + cut.unseen))
+
+
+def _alone(photo: Floats, drawn: Mask) -> Floats:
+    """The photograph without what is farther away from a mask than it may be wrong."""
+    away_px = max(int(ALONE * extent_px(drawn)), 6)
+    near = grown(drawn, away_px)
+    beside = near & ~drawn
+    plain = np.median(photo[beside if beside.any() else drawn], axis=0)
+    share = cv2.GaussianBlur(near.astype(np.float32), (0, 0), away_px / 2)[..., None]
+    return floats(photo * share + plain * (1 - share))
+
+
+def _cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None) -> Cutout:
     margin = max(int(MARGIN * extent_px(drawn)), 12)
     box = box_of(drawn, margin)
     alpha = np.zeros(drawn.shape, np.float32)
     window = (photo[box] * 255 + 0.5).astype(np.uint8)
     alpha[box] = _seen(window.tobytes(), window.shape[:2], path)
+    near = grown(drawn, REACH_PX)
+    ends = near & ~grown(drawn, REACH_PX - 2)
+    goes_on = ends & (alpha > 0.5)
+    unseen = float(goes_on.sum() / max(int(ends.sum()), 1))
     if others is not None:
         alpha[others & ~drawn] = 0
     whole = _connected(alpha, drawn)
-    near = grown(drawn, REACH_PX)
     beyond = int(((whole > 0.5) & ~near).sum())
     found = np.where(near, whole, 0)
     area = max(int(drawn.sum()), 1)
     off = int(((found > 0.5) ^ drawn).sum())
     unsure = float(np.minimum(found, 1 - found)[core(drawn, 3)].mean()) if drawn.any() else 0.0
-    return Cutout(floats(found), off / area, beyond / area, unsure)
+    return Cutout(
+        _sharpened(found), off / area, beyond / area, unsure, unseen, grown(goes_on, 2 * REACH_PX)
+    )
+
+
+def _sharpened(alpha: Floats) -> Floats:
+    """Edges as narrow as photographs have them: the network sees objects at a smaller scale, and a
+    haze of their old colours would stay."""
+    low, high = SOFT
+    return floats(np.clip((alpha - low) / (high - low), 0, 1))
 
 
 @functools.lru_cache(maxsize=32)  # several edits of one object are tried in turn
 def _seen(pixels: bytes, shape: tuple[int, int], path: str) -> Floats:
     """What the network takes for the foremost object of an RGB picture, 0 to 1."""
     network = session(path, "ISNet", FILE)
-    given = network.get_inputs()[0]
-    try:
-        tall, wide = (int(each) for each in given.shape[-2:])
-    except (TypeError, ValueError):
-        raise DataError(
-            path, f"takes pictures of {given.shape}, not of a fixed size", remedy=f"give {FILE}"
-        ) from None
+    given, first = network.get_inputs()[0], network.get_outputs()[0].name
+    if len(given.shape) != 4 or not all(isinstance(side, int) for side in given.shape[1:]):
+        raise _unfit(path, f"takes {given.shape}, not pictures of a fixed size")
+    _, channels, tall, wide = given.shape
+    if channels != 3:
+        raise _unfit(path, f"takes pictures of {channels} channels, not of 3")
     picture = floats(np.frombuffer(pixels, np.uint8).reshape(*shape, 3)) / 255 - 0.5
     seen = cv2.resize(picture, (wide, tall), interpolation=cv2.INTER_LINEAR)
-    first = network.get_outputs()[0].name
-    found = network.run([first], {given.name: np.ascontiguousarray(seen.transpose(2, 0, 1)[None])})
-    share = np.clip(floats(found[0])[0, 0], 0, 1)
-    return floats(cv2.resize(share, shape[::-1], interpolation=cv2.INTER_AREA))
+    answer = network.run([first], {given.name: np.ascontiguousarray(seen.transpose(2, 0, 1)[None])})
+    share = floats(answer[0])
+    if share.shape[:2] != (1, 1) or share.ndim != 4:
+        raise _unfit(path, f"answers with {share.shape}, not with one mask")
+    found = np.clip(share[0, 0], 0, 1)
+    return floats(cv2.resize(found, shape[::-1], interpolation=cv2.INTER_AREA))
+
+
+def _unfit(path: str, problem: str) -> DataError:
+    return DataError(path, problem, remedy=f"give {FILE}")
 
 
 def _connected(alpha: Floats, drawn: Mask) -> Floats:

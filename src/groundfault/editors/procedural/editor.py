@@ -147,11 +147,19 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
+        problem = refusals.unsuited(photo, region, request) if self.filters else ""
+        if problem:
+            return refused(problem)
         drawn, shape, cut = region, None, None
-        if request.kind not in HOLES:
-            cut = self._cutout(photo, region, request) if self.isnet else None
+        if self.isnet and request.kind not in HOLES:
+            cut = self._cutout(photo, region, request)
             if self.filters and cut is not None and not cut.is_trusted:
-                return refused("outline unclear")
+                if request.kind not in covers.BY_COLOURS or cut.contradicts:
+                    return refused("outline unclear")
+                cut = cut if cut.agrees(covers.most_beyond(request.category)) else None
+            if cut is not None and request.kind in covers.BY_COLOURS:
+                stiff = request.category not in LIVING
+                cut = cut.parted(followed(photo, region, stiff=stiff))
         if cut is None and request.category in LIVING and request.kind not in HOLES:
             shape = silhouette_of(photo, region)
         if cut is not None:
@@ -161,8 +169,15 @@ class ProceduralEditor:
         elif shape is not None and shape.is_trusted:
             region = shape.mask
         if self.filters:
-            patches = not self.migan
-            problem = refusals.objection(photo, region, request, drawn, shape, patches=patches)
+            problem = refusals.objection(
+                photo,
+                region,
+                request,
+                drawn,
+                shape,
+                patches=not self.migan,
+                cut=cut,
+            )
             if problem:
                 return refused(problem)
         return self._made(image, photo, region, request, cut)

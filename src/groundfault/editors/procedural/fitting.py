@@ -23,6 +23,7 @@ COLOURLESS = frozenset(
         "granite",
         "silver",
         "ice",
+        "grey",
         "black",
         "white",
     }
@@ -73,8 +74,9 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
     kinds without values."""
     values = suited_values(kind, category)
     if kind == "recolour":
-        distinct = distinct_colours(photo, mask)
-        return tuple(value for value in values if value in distinct)
+        distinct = [value for value in distinct_colours(photo, mask) if value in values]
+        away = {value: novelty(value, photo, mask) for value in distinct}
+        return tuple(sorted(distinct, key=lambda value: (value in COLOURLESS, -away[value])))
     if kind == "context":
         return chosen_places(photo, mask, category)
     if kind not in ("surface", "material"):

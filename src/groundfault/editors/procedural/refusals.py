@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundfault.editors.procedural import covers, fitness, looks, neighbours
+from groundfault.editors.procedural import covers, fitness, looks, neighbours, suited
+from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.drawings import PAPERS
 from groundfault.editors.procedural.edges import Floats, Mask
 from groundfault.editors.procedural.fills import LEFT_BEHIND
@@ -32,13 +33,12 @@ from groundfault.editors.procedural.repertoire import (
     TABLEWARE_M,
 )
 from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
-from groundfault.editors.procedural.suited import unsuited
 from groundfault.interfaces import EditRequest
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
 
-__all__ = ["SMALL_HOLE", "impossible", "objection"]
+__all__ = ["SMALL_HOLE", "impossible", "objection", "unsuited"]
 
 SMALL_HOLE = 0.01
 """Holes of less than this share of a picture are filled whatever is around them, unless others have
@@ -76,6 +76,20 @@ def impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     return ""
 
 
+def unsuited(photo: Floats, region: Mask, request: EditRequest) -> str:
+    """Why things of a category, or in a photograph like this, don't suit a request; "" where they
+    may. This costs little, and is asked before an object is cut out."""
+    toned = is_toned(photo)
+    if toned and request.kind == "replace":
+        return "no colours"
+    problem = _unsuited(request, toned or greyness(photo) > 0.6)
+    return "" if problem == TRACES and _is_small_hole(region, request) else problem
+
+
+def _is_small_hole(region: Mask, request: EditRequest) -> bool:
+    return bool(request.kind == "erase" and region.mean() < SMALL_HOLE)
+
+
 def objection(
     photo: Floats,
     region: Mask,
@@ -84,17 +98,12 @@ def objection(
     shape: Silhouette | None,
     *,
     patches: bool,
+    cut: Cutout | None = None,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
-    where it may. What lives has a `shape` by its colours; holes are filled with `patches` or
-    by a network."""
-    toned = is_toned(photo)
-    if toned and request.kind == "replace":
-        return "no colours"
-    problem = _unsuited(request, toned or greyness(photo) > 0.6)
-    small = request.kind == "erase" and region.mean() < SMALL_HOLE
-    if problem and not (small and problem == TRACES):
-        return problem
+    where it may. What lives has a `shape` by its colours, or was `cut` out by a network; holes are
+    filled with `patches` or by a network."""
+    small = _is_small_hole(region, request)
     company = company_of(region, request.category, request.others)
     problem = neighbours.objection(request.kind, company)
     if problem and not (small and company.touching < MOST_BESIDE_SMALL):
@@ -107,7 +116,7 @@ def objection(
     if shape is not None and shape.wrong > MOST_WRONG:
         return "outline unclear"
     if seen:
-        return _unsightly(photo, region, request, found, drawn)
+        return _unsightly(photo, region, request, found, drawn, cut)
     problem = fitness.objection(request.kind, request.category, found)
     if problem or small or not patches:
         return problem
@@ -119,7 +128,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     coloured = request.kind in ("surface", "material", "recolour", "context")
     if colourless and coloured and request.value not in COLOURLESS:
         return "no colours"
-    problem = unsuited(request.kind, request.value, request.category)
+    problem = suited.unsuited(request.kind, request.value, request.category)
     if problem:
         return problem
     if request.value == "ice" and request.category in LIVING:
@@ -137,12 +146,21 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
 
 
 def _unsightly(
-    photo: Floats, region: Mask, request: EditRequest, found: Measures, drawn: Mask
+    photo: Floats,
+    region: Mask,
+    request: EditRequest,
+    found: Measures,
+    drawn: Mask,
+    cut: Cutout | None,
 ) -> str:
     """Why a new surface, material, place or colour would not look right on this object, whose
-    outline was `drawn` elsewhere."""
+    outline was `drawn` elsewhere, or which was `cut` out by a network."""
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
+    if cut is not None and request.kind in covers.BY_COLOURS:
+        thing = covers.seen(request, photo, region, drawn, found, touched)
+        alone = cut.is_trusted
+        return covers.objection_to_cutout(request.kind, request.value, thing, alone=alone)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
         if request.value in PAPERS:

@@ -44,7 +44,7 @@ _SURFACES_OF = {
     **dict.fromkeys(_BAGS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "leopard", *_STRIPES, "giraffe", "zebra")),
     **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_FRUIT, ("ladybug", "leopard", "giraffe", "zebra")),
+    **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "leopard", "zebra")),
     "banana": ("ladybug", "strawberry", "watermelon", "zebra"),
     "cake": ("giraffe", "leopard", "ladybug"),
 }
@@ -58,7 +58,7 @@ _WITHOUT_BODY = frozenset(
         *("hot dog", "keyboard", "knife", "motorcycle", "person", "pizza", "potted plant"),
         *("remote", "salad", "sandwich", "scissors", "skis", "spoon", "stop sign"),
         *("tennis racket", "toothbrush", "traffic light", "tv"),
-        *("giraffe", "microwave", "sink", "zebra"),
+        *("giraffe", "microwave", "sink", "wine glass", "zebra"),
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""
@@ -69,17 +69,17 @@ _METALS = ("gold", "bronze", "silver")
 _STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
     **dict.fromkeys(_STATUES, ("gold", "chocolate", "bronze", "wood", "marble")),
-    "elephant": ("gold", "bronze", "marble", "chocolate", "granite"),
+    "elephant": ("gold", "chocolate", "bronze", "marble", "granite"),
     **dict.fromkeys(("bench", "chair", "couch"), ("gold", "chocolate", "bronze", "marble")),
     **dict.fromkeys(
         (*_CASES, "book", "laptop", "microwave", "oven"),
-        ("gold", "wood", "chocolate", "bronze", "marble"),
+        ("gold", "chocolate", "wood", "bronze", "marble"),
     ),
-    **dict.fromkeys((*_ROUND, "cup"), ("gold", "wood", "chocolate", "bronze", "marble", "ice")),
-    "wine glass": ("gold", "chocolate", "bronze"),
+    **dict.fromkeys((*_ROUND, "cup"), ("gold", "chocolate", "wood", "bronze", "marble", "ice")),
+    "wine glass": ("gold", "bronze"),
     **dict.fromkeys(("giraffe", "zebra"), ("gold", "wood", "bronze")),
-    **dict.fromkeys(_BAGS, ("gold", "wood", "chocolate", "bronze", "marble")),
-    **dict.fromkeys(_VEHICLES, ("gold", "bronze", "wood")),
+    **dict.fromkeys(_BAGS, ("gold", "chocolate", "wood", "bronze", "marble")),
+    **dict.fromkeys(_VEHICLES, ("gold", "wood", "bronze")),
     **dict.fromkeys(_FRUIT, ("gold", "chocolate", "bronze", "silver", "marble")),
     **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "chocolate", "bronze", "silver")),
     "stop sign": ("gold", "wood", "chocolate", "bronze"),
