@@ -54,7 +54,14 @@ from groundfault.editors.procedural.fills import (
     measure_fill,
 )
 from groundfault.editors.procedural.gaps import gaps_of
-from groundfault.editors.procedural.grounds import Place, free_place, in_front, is_collage
+from groundfault.editors.procedural.grounds import (
+    MOST_BEHIND,
+    MOST_OVERLAP,
+    Place,
+    free_place,
+    in_front,
+    is_collage,
+)
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.outlines import followed
 from groundfault.editors.procedural.refusals import SMALL_HOLE
@@ -102,6 +109,13 @@ LEAST_OVERLAP = (0.5, 0.35)
 where a certain category is wanted."""
 HOLES = ("erase", "replace")
 """Kinds of edit after which the object is gone."""
+FAINT = 0.1
+"""The share of a pixel from which on an object would be seen there after it is gone."""
+MOST_LEFT = 0.3
+"""How much of what the network sees as an object may go on beyond its mask, as a share of it, where
+the object goes: that much would stay behind."""
+MOST_OFF_OF_DOUBLES = 0.2, 0.25, 0.09
+"""How far off, beyond its mask and unsure a cut-out of what is doubled may be: see `Cutout`."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -148,14 +162,13 @@ class ProceduralEditor:
         if request.kind == "none" or request.dose <= 0:
             return Edited(image=image.copy(), touched=np.zeros(region.shape, bool))
         photo = image.astype(np.float32) / 255
-        drawn, shape, cut = region, None, None
-        if request.kind not in HOLES:
-            cut = self._cutout(photo, region, request) if self.isnet else None
-            if self.filters and cut is not None and not cut.is_trusted:
-                return refused("outline unclear")
+        drawn, shape = region, None
+        cut = self._cutout(photo, region, request) if self.isnet else None
+        if self.filters and cut is not None and not self._is_clear(cut, request):
+            return refused("outline unclear")
         if cut is None and request.category in LIVING and request.kind not in HOLES:
             shape = silhouette_of(photo, region)
-        if cut is not None:
+        if cut is not None and request.kind not in HOLES:
             region = cut.mask
         elif request.kind in covers.KINDS + looks.KINDS:
             region = _outlined(photo, region, request, shape)
@@ -173,6 +186,16 @@ class ProceduralEditor:
         found = cut_out(photo, region, self.isnet, _masks_of(request.others, region))
         return found if int(found.mask.sum()) >= fitness.SMALLEST_PX else None
 
+    def _is_clear(self, cut: Cutout, request: EditRequest) -> bool:
+        """Whether a cut-out is good enough: where the object only goes, all of it must; a double
+        stands by the object, which is what it is compared with."""
+        if request.kind in HOLES:
+            return cut.beyond <= MOST_LEFT
+        if request.kind == "add":
+            off, beyond, unsure = MOST_OFF_OF_DOUBLES
+            return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
+        return cut.is_trusted
+
     def _made(
         self,
         image: Image,
@@ -186,10 +209,10 @@ class ProceduralEditor:
             "material": partial(self._material, cut=cut),
             "context": partial(self._context, cut=cut),
             "recolour": partial(self._recolour, cut=cut),
-            "erase": self._erase,
-            "replace": self._replace,
-            "add": self._add,
-            "move": self._move,
+            "erase": partial(self._erase, cut=cut),
+            "replace": partial(self._replace, cut=cut),
+            "add": partial(self._add, cut=cut),
+            "move": partial(self._move, cut=cut),
         }
         change = make[request.kind](photo, region, request)
         if isinstance(change, NotEdited):
@@ -297,20 +320,29 @@ class ProceduralEditor:
         picture = submerged(photo, region, edge, seed=request.seed)
         return _Change(_grey_as(photo, picture), edge.alpha < 1)
 
-    def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _erase(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
-        filled, hole = self._filled(photo, region, request, company)
+        filled, hole = self._filled(photo, region, request, company, cut)
         if self._is_badly_filled(request, company, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
     def _filled(
-        self, photo: Floats, region: Mask, request: EditRequest, company: Company
+        self,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        company: Company,
+        cut: Cutout | None,
     ) -> tuple[Floats, Mask]:
         """The photograph without an object, and where that changed it."""
         before = company.before(region)
         gone = region
-        if request.category in LIVING and request.kind != "move":  # whose outline is mended
+        if cut is not None:
+            gone = region | (cut.alpha > FAINT)
+        elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
         hole = hole_of(photo, gone, before)
@@ -345,10 +377,12 @@ class ProceduralEditor:
 
     # ---- other things, other places
 
-    def _replace(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _replace(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
         if found is None:
             return refused("no donor")
         donor, cutting, place = found
@@ -358,7 +392,7 @@ class ProceduralEditor:
         if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
-        clean, hole = self._filled(photo, region, request, company)
+        clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
         picture, mask, touched = pasted(clean, cutting, place, front=front)
         if self._is_badly_filled(request, company, clean, region, hole, mask):
@@ -366,7 +400,9 @@ class ProceduralEditor:
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
 
-    def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _add(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
         if self.filters and is_collage(photo):
             return refused("collage")
@@ -377,22 +413,15 @@ class ProceduralEditor:
             company,
             category=request.category,
             flipped=request.category in TURNABLE,
+            most_overlap=MOST_OVERLAP if cut is None else MOST_BEHIND,
         )
         if place is None:
             return refused("no room")
         if request.value in ("", request.category):
-            own = cutting_of(photo, region, company.blocked)
-            front = in_front(place, company, region)
-            stands = request.category not in FLAT | AIRBORNE
-            picture, mask, touched = pasted(
-                photo, own, place, harmonise=0, front=front, standing=stands
-            )
-            if self.filters and not is_seen(photo, picture, mask):
-                return refused("not seen")
-            return _Change(picture, touched, mask, {"category": request.category})
+            return self._doubled(photo, region, request, company, place, cut)
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
         if found is None:
             return refused("no donor")
         donor, cutting, own_place = found
@@ -402,7 +431,35 @@ class ProceduralEditor:
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched, mask, details)
 
-    def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _doubled(
+        self,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        company: Company,
+        place: Place,
+        cut: Cutout | None,
+    ) -> _Change | NotEdited:
+        """The object once more, in another place."""
+        edge = None if cut is None else cut.edge(photo)
+        own = cutting_of(photo, region, company.blocked, edge)
+        ahead = None if edge is None else np.where(edge.alpha[..., None] > 0, edge.fore, photo)
+        picture, mask, touched = pasted(
+            photo,
+            own,
+            place,
+            harmonise=0,
+            front=in_front(place, company, region, None if edge is None else edge.alpha),
+            ahead=ahead,
+            standing=request.category not in FLAT | AIRBORNE,
+        )
+        if self.filters and not is_seen(photo, picture, mask):
+            return refused("not seen")
+        return _Change(picture, touched, mask, {"category": request.category})
+
+    def _move(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if self.filters and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
@@ -411,9 +468,9 @@ class ProceduralEditor:
         )
         if place is None:
             return refused("no room")
-        clean, hole = self._filled(photo, region, request, company)
+        clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        own = cutting_of(photo, region, company.blocked)
+        own = cutting_of(photo, region, company.blocked, None if cut is None else cut.edge(photo))
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
             clean, own, place, harmonise=0, front=front, standing=stands

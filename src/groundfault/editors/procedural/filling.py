@@ -17,6 +17,9 @@ from groundfault.editors.procedural.strangeness import invented
 __all__ = ["fill"]
 
 RADIUS_PX = 3
+THIN_PX = 12
+"""How thin a hole is in the picture in which patches for a guess are sought: coarser ones have lost
+what the guess is good for."""
 MOST_TARGETS = 26_000
 """Patches that are sought at once; a finer picture takes over what a coarser one has found."""
 ROUNDS = 4
@@ -89,19 +92,22 @@ _COMPARED = _PATCH[(_PATCH.sum(1) % 2) == 0]
 """Half of a patch tells patches apart as well as all of it."""
 
 
-def _by_patches(photo: Floats, hole: Mask, seed: int, others: Mask | None) -> Floats:
-    """Fill within a window around the hole, from a coarse picture to the photograph itself."""
+def _by_patches(
+    photo: Floats, hole: Mask, seed: int, others: Mask | None, guess: Floats | None = None
+) -> Floats:
+    """Fill within a window around the hole, from a coarse picture to the photograph itself, or from
+    a `guess` of what is there: a network's fill is rough but right at large."""
     rows, columns = box_of(hole)
     reach = int(0.9 * max(rows.stop - rows.start, columns.stop - columns.start)) + 32
     box = box_of(hole, reach)
-    window, gap = photo[box], hole[box]
     pad = RADIUS_PX
-    window = np.pad(window, ((pad, pad), (pad, pad), (0, 0)), mode="reflect")
-    gap = np.pad(gap, pad)
+    sides = ((pad, pad), (pad, pad), (0, 0))
+    window, gap = np.pad(photo[box], sides, mode="reflect"), np.pad(hole[box], pad)
+    rough = None if guess is None else np.pad(guess[box], sides, mode="reflect")
     unwanted = _like_what_goes(photo[box], hole[box])
     barred = np.pad(unwanted if others is None else unwanted | others[box], pad)
     found = photo.copy()
-    filled = _pyramid_fill(window, gap, barred, np.random.default_rng(seed))
+    filled = _pyramid_fill(window, gap, barred, np.random.default_rng(seed), rough)
     found[box] = filled[pad:-pad, pad:-pad]
     return found
 
@@ -129,11 +135,17 @@ def _like_what_goes(image: Floats, hole: Mask) -> Mask:
     return np.asarray((cv2.blur(foreign, (11, 11)) > 0.5) & ~ring)
 
 
-def _pyramid_fill(image: Floats, hole: Mask, barred: Mask, rng: np.random.Generator) -> Floats:
+def _pyramid_fill(
+    image: Floats, hole: Mask, barred: Mask, rng: np.random.Generator, rough: Floats | None = None
+) -> Floats:
     levels = [(image, hole)]
-    while min(levels[-1][0].shape[:2]) > 40 and _thickness(levels[-1][1]) > 3:
+    least = 3 if rough is None else THIN_PX
+    while min(levels[-1][0].shape[:2]) > 40 and _thickness(levels[-1][1]) > least:
         levels.append(_halved(*levels[-1]))
-    guess = _smooth_fill(*levels[-1])
+    if rough is None:
+        guess = _smooth_fill(*levels[-1])
+    else:
+        guess = cv2.resize(rough, levels[-1][0].shape[1::-1], interpolation=cv2.INTER_AREA)
     nearest: NDArray[np.int64] | None = None
     before: _Level | None = None
     for picture, gap in reversed(levels):
@@ -142,7 +154,9 @@ def _pyramid_fill(image: Floats, hole: Mask, barred: Mask, rng: np.random.Genera
             return floats(cv2.resize(guess, image.shape[1::-1]))
         if before is None or nearest is None:
             nearest = _random_sources(level, rng)
-            current = np.where(gap[..., None], guess, picture)
+            current = floats(np.where(gap[..., None], guess, picture))
+            if rough is not None:  # patches are sought for what the guess has
+                nearest = _sought(level, nearest, current, rng)
         else:
             nearest = _enlarged(before, nearest, level, rng)
             current = _voted(level, nearest, picture, None)
@@ -155,6 +169,15 @@ def _pyramid_fill(image: Floats, hole: Mask, barred: Mask, rng: np.random.Genera
     if before is not None and nearest is not None:
         guess = _evened(before, *_mixed(before, nearest, None, FINAL_REACH))
     return guess
+
+
+def _sought(
+    level: _Level, nearest: NDArray[np.int64], current: Floats, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Sources that look like what a picture has in the hole."""
+    for _ in range(ROUNDS - 1):
+        nearest, _ = _improved(level, nearest, current, rng)
+    return nearest
 
 
 def _thickness(hole: Mask) -> float:
