@@ -404,7 +404,7 @@ class ProceduralEditor:
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> _Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
-        if self.filters and is_collage(photo):
+        if self.filters and cut is None and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
         place = free_place(

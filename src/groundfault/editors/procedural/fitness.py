@@ -313,7 +313,7 @@ def objection_to_patches(kind: str, found: Measures) -> str:
 
 
 def _to_add(found: Measures) -> str:
-    if found.share > 0.25:
+    if found.share > 0.35:
         return "too large"
     if found.cut > 0.02:
         return "cut off"

@@ -29,6 +29,9 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
+SHELTERED, LEAST_SHELTER = 0.6, 0.15
+"""What is asked of the ground under a thing, as a share of the usual, that stands right behind the
+object, which hides some of it: nobody sees how it stands."""
 LEAST_BEFORE = 0.7
 """The share of what is below a thing that stands farther away, down to the object's own foot, that
 must be ground: else it hangs on a wall."""
@@ -173,7 +176,8 @@ def free_place(
         scale = min(scale, MOST_LARGER[leaves]) if depth else 1.0
         if scale < LEAST_SCALE:
             continue
-        for size in SIZES[: 1 if leaves or category not in VARIED else None]:
+        one_size = leaves or category not in VARIED or (depth > 0 and not lying)
+        for size in SIZES[: 1 if one_size else None]:
             for found in _tried(room, shape, foot, size * scale, leaves):
                 cost = found.cost + (1 - size) + (NEARER if depth > 0 else 0)
                 if best is None or cost < best.cost:
@@ -278,14 +282,17 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
             continue
         box = slice(top, foot_row), slice(left, left + wide)
         footing, below = _grounded(room, (top, left), foot, low, in_back and not leaves)
-        if not room.lying and (footing < LEAST_FOOTING or below < 0.6 * room.least_below):
+        overlap = float((room.mask[box] & thing).sum() / thing.sum())
+        firm = SHELTERED if in_back and overlap > LEAST_SHELTER else 1.0
+        if not room.lying and footing < firm * LEAST_FOOTING:
+            continue
+        if not room.lying and below < 0.6 * firm * room.least_below:
             continue
         before = room.seen[foot_row : rows.stop, box[1]]
-        if before.size and not room.lying and float(before.mean()) < LEAST_BEFORE:
+        if before.size and not room.lying and float(before.mean()) < firm * LEAST_BEFORE:
             continue
         if room.lying and float(room.free[box][thing].mean()) < LEAST_LYING:
             continue
-        overlap = float((room.mask[box] & thing).sum() / thing.sum())
         if not leaves and overlap > (room.most_overlap if in_back else 0.0):
             continue
         hidden = sum(float((other[box] & thing).sum()) for other in in_front) / thing.sum()

@@ -53,7 +53,9 @@ TRACES = "leaves traces"
 ONE_OF_A_KIND = frozenset({"keyboard"})
 """Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
 judged by eye)."""
-MOST_ALIKE_ANIMALS = 0.15
+HOLDING = frozenset({"vase"})
+"""Categories of things whose flowers are not part of them: a double's would be cut off."""
+MOST_ALIKE_ANIMALS = {"add": 0.3, "move": 0.15}
 """The share of an animal's surroundings that others of its kind may have for it to be doubled or
 moved: with more, what is annotated as an animal is often a part of one."""
 
@@ -104,8 +106,8 @@ def objection(
     problem = neighbours.objection(request.kind, company)
     if problem and not (small and company.touching < MOST_BESIDE_SMALL):
         return problem
-    copied = request.kind in ("add", "move")
-    if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
+    most_alike = MOST_ALIKE_ANIMALS.get(request.kind, 1.0)
+    if request.category in LIVING and company.alike > most_alike:
         return "touches others"
     seen = request.kind in covers.KINDS + looks.KINDS
     found = fitness.measure(photo, region, to_fill=not seen)
@@ -135,6 +137,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
+    if request.kind == "add" and request.category in HOLDING:
+        return "holds others"
     if request.kind == "replace" and not request.value and request.category in PLUMBED:
         return "fixed in its place"
     if request.kind == "erase" and request.category in PLUMBED | LEFT_BEHIND:
