@@ -46,6 +46,8 @@ class Cutout(NamedTuple):
     """How much goes on farther away than an edit may reach, as a share of the mask."""
     unsure: float
     """The mean distance of alpha from both 0 and 1 in the mask, 0 to 0.5."""
+    whole: Floats
+    """The same as `alpha`, however far it goes from the drawn mask."""
 
     @property
     def mask(self) -> Mask:
@@ -76,7 +78,7 @@ def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -
     area = max(int(drawn.sum()), 1)
     off = int(((found > 0.5) ^ drawn).sum())
     unsure = float(np.minimum(found, 1 - found)[core(drawn, 3)].mean()) if drawn.any() else 0.0
-    return Cutout(floats(found), off / area, beyond / area, unsure)
+    return Cutout(floats(found), off / area, beyond / area, unsure, floats(whole))
 
 
 @functools.lru_cache(maxsize=32)  # several edits of one object are tried in turn

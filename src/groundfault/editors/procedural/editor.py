@@ -44,11 +44,13 @@ from groundfault.editors.procedural.edges import (
     snap,
     steadied,
 )
-from groundfault.editors.procedural.filling import fill
+from groundfault.editors.procedural.filling import fill, mirrored_fill
 from groundfault.editors.procedural.fills import (
+    MOST_DISAGREEMENT,
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
+    disagreement,
     doubt,
     is_patchy,
     measure_fill,
@@ -69,6 +71,7 @@ from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
     exposure,
+    extent_px,
     greyness,
     illuminant,
     luma,
@@ -104,13 +107,16 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
 PAD_PX = 48
-LEAST_OVERLAP = (0.5, 0.35)
+LEAST_OVERLAP = (0.42, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
 HOLES = ("erase", "replace")
 """Kinds of edit after which the object is gone."""
 FAINT = 0.1
 """The share of a pixel from which on an object would be seen there after it is gone."""
+FORGOTTEN = 0.12
+"""How far from its drawn mask parts of an object are looked for that go with it, as a share of its
+extent."""
 MOST_LEFT = 0.3
 """How much of what the network sees as an object may go on beyond its mask, as a share of it, where
 the object goes: that much would stay behind."""
@@ -325,7 +331,7 @@ class ProceduralEditor:
     ) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company, cut)
-        if self._is_badly_filled(request, company, filled, region, hole):
+        if self._is_badly_filled(photo, request, company, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
@@ -341,7 +347,9 @@ class ProceduralEditor:
         before = company.before(region)
         gone = region
         if cut is not None:
-            gone = region | (cut.alpha > FAINT)
+            gone = region | (cut.whole > FAINT) & grown(
+                region, round(FORGOTTEN * extent_px(region))
+            )
         elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
@@ -358,6 +366,7 @@ class ProceduralEditor:
 
     def _is_badly_filled(
         self,
+        photo: Floats,
         request: EditRequest,
         company: Company,
         filled: Floats,
@@ -373,7 +382,15 @@ class ProceduralEditor:
             return True
         troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        return doubt(found, float(hole.mean()), troubles) > most[request.kind]
+        if doubt(found, float(hole.mean()), troubles) > most[request.kind]:
+            return True
+        if not self.migan or request.kind not in MOST_DISAGREEMENT:
+            return False
+        before = company.before(region)
+        unseen = None if before is None else grown(before, 3)
+        other = mirrored_fill(photo, hole, self.migan, unseen)
+        seen = hole if hidden is None else hole & ~hidden
+        return disagreement(filled, other, seen) > MOST_DISAGREEMENT[request.kind]
 
     # ---- other things, other places
 
@@ -395,7 +412,7 @@ class ProceduralEditor:
         clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
         picture, mask, touched = pasted(clean, cutting, place, front=front)
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
@@ -475,7 +492,7 @@ class ProceduralEditor:
         picture, mask, touched = pasted(
             clean, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
 

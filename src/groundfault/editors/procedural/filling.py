@@ -14,12 +14,9 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, g
 from groundfault.editors.procedural.networks import session
 from groundfault.editors.procedural.strangeness import invented
 
-__all__ = ["fill"]
+__all__ = ["fill", "mirrored_fill"]
 
 RADIUS_PX = 3
-THIN_PX = 12
-"""How thin a hole is in the picture in which patches for a guess are sought: coarser ones have lost
-what the guess is good for."""
 MOST_TARGETS = 26_000
 """Patches that are sought at once; a finer picture takes over what a coarser one has found."""
 ROUNDS = 4
@@ -48,7 +45,7 @@ def fill(
     if not hole.any() or hole.all():
         return photo
     if migan:
-        gap = hole if unseen is None or (hole | unseen).mean() > MOST_UNSEEN else hole | unseen
+        gap = _gap(hole, unseen)
         found = _by_network(photo, gap, migan)
         strange = invented(np.where(gap[..., None], found, photo), hole)
         if strange.any():
@@ -58,6 +55,19 @@ def fill(
     soft = cv2.GaussianBlur(hole.astype(np.float32), (0, 0), 1.5)
     soft = np.clip((soft - 0.35) / 0.5, 0, 1)[..., None] * hole[..., None]
     return np.asarray(photo + soft * (found - photo), np.float32)
+
+
+def mirrored_fill(photo: Floats, hole: Mask, migan: str, unseen: Mask | None = None) -> Floats:
+    """The network's fill of the mirrored photograph, mirrored back: a second opinion. Where the
+    surroundings say what goes on behind an object, both are alike; else both are invented."""
+    gap = _gap(hole, unseen)[:, ::-1]
+    found = _by_network(np.ascontiguousarray(photo[:, ::-1]), np.ascontiguousarray(gap), migan)
+    return np.where(hole[..., None], found[:, ::-1], photo)
+
+
+def _gap(hole: Mask, unseen: Mask | None) -> Mask:
+    """What a network does not see."""
+    return hole if unseen is None or (hole | unseen).mean() > MOST_UNSEEN else hole | unseen
 
 
 # ---- MI-GAN
@@ -92,22 +102,19 @@ _COMPARED = _PATCH[(_PATCH.sum(1) % 2) == 0]
 """Half of a patch tells patches apart as well as all of it."""
 
 
-def _by_patches(
-    photo: Floats, hole: Mask, seed: int, others: Mask | None, guess: Floats | None = None
-) -> Floats:
-    """Fill within a window around the hole, from a coarse picture to the photograph itself, or from
-    a `guess` of what is there: a network's fill is rough but right at large."""
+def _by_patches(photo: Floats, hole: Mask, seed: int, others: Mask | None) -> Floats:
+    """Fill within a window around the hole, from a coarse picture to the photograph itself."""
     rows, columns = box_of(hole)
     reach = int(0.9 * max(rows.stop - rows.start, columns.stop - columns.start)) + 32
     box = box_of(hole, reach)
+    window, gap = photo[box], hole[box]
     pad = RADIUS_PX
-    sides = ((pad, pad), (pad, pad), (0, 0))
-    window, gap = np.pad(photo[box], sides, mode="reflect"), np.pad(hole[box], pad)
-    rough = None if guess is None else np.pad(guess[box], sides, mode="reflect")
+    window = np.pad(window, ((pad, pad), (pad, pad), (0, 0)), mode="reflect")
+    gap = np.pad(gap, pad)
     unwanted = _like_what_goes(photo[box], hole[box])
     barred = np.pad(unwanted if others is None else unwanted | others[box], pad)
     found = photo.copy()
-    filled = _pyramid_fill(window, gap, barred, np.random.default_rng(seed), rough)
+    filled = _pyramid_fill(window, gap, barred, np.random.default_rng(seed))
     found[box] = filled[pad:-pad, pad:-pad]
     return found
 
@@ -135,17 +142,11 @@ def _like_what_goes(image: Floats, hole: Mask) -> Mask:
     return np.asarray((cv2.blur(foreign, (11, 11)) > 0.5) & ~ring)
 
 
-def _pyramid_fill(
-    image: Floats, hole: Mask, barred: Mask, rng: np.random.Generator, rough: Floats | None = None
-) -> Floats:
+def _pyramid_fill(image: Floats, hole: Mask, barred: Mask, rng: np.random.Generator) -> Floats:
     levels = [(image, hole)]
-    least = 3 if rough is None else THIN_PX
-    while min(levels[-1][0].shape[:2]) > 40 and _thickness(levels[-1][1]) > least:
+    while min(levels[-1][0].shape[:2]) > 40 and _thickness(levels[-1][1]) > 3:
         levels.append(_halved(*levels[-1]))
-    if rough is None:
-        guess = _smooth_fill(*levels[-1])
-    else:
-        guess = cv2.resize(rough, levels[-1][0].shape[1::-1], interpolation=cv2.INTER_AREA)
+    guess = _smooth_fill(*levels[-1])
     nearest: NDArray[np.int64] | None = None
     before: _Level | None = None
     for picture, gap in reversed(levels):
@@ -154,9 +155,7 @@ def _pyramid_fill(
             return floats(cv2.resize(guess, image.shape[1::-1]))
         if before is None or nearest is None:
             nearest = _random_sources(level, rng)
-            current = floats(np.where(gap[..., None], guess, picture))
-            if rough is not None:  # patches are sought for what the guess has
-                nearest = _sought(level, nearest, current, rng)
+            current = np.where(gap[..., None], guess, picture)
         else:
             nearest = _enlarged(before, nearest, level, rng)
             current = _voted(level, nearest, picture, None)
@@ -169,15 +168,6 @@ def _pyramid_fill(
     if before is not None and nearest is not None:
         guess = _evened(before, *_mixed(before, nearest, None, FINAL_REACH))
     return guess
-
-
-def _sought(
-    level: _Level, nearest: NDArray[np.int64], current: Floats, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Sources that look like what a picture has in the hole."""
-    for _ in range(ROUNDS - 1):
-        nearest, _ = _improved(level, nearest, current, rng)
-    return nearest
 
 
 def _thickness(hole: Mask) -> float:

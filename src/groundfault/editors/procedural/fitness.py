@@ -293,7 +293,7 @@ def _to_replace(found: Measures) -> str:
     """The new thing hides most of the hole."""
     if found.brightness < 0.08:
         return "too dark"
-    if found.share > 0.22:
+    if found.share > 0.3:
         return "too large"
     if found.cut > 0.05:
         return "cut off"

@@ -42,15 +42,15 @@ SIDE = 40
 """Silhouettes are compared on a square of this side."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-CLOSER_LOOKS = 8
+CLOSER_LOOKS = 16
 """Donors whose pictures are opened, the most similar silhouettes first."""
-MOST_CUT_OUT = 3
+MOST_CUT_OUT = 4
 """Donors that are cut out, the most suited first, until one is seen clearly."""
 SAME_PHOTO = 0.01
 """Small copies of two photographs that differ by less are of the same one."""
-MOST_ENLARGED = (1.4, 2.0)
+MOST_ENLARGED = (1.7, 2.0)
 """How many times larger than in its photograph a donor may become; more where it is wanted."""
-MOST_TALLER, MOST_LONGER = (1.4, 2.6), (2.1, 2.6)
+MOST_TALLER, MOST_LONGER = (1.7, 2.6), (2.1, 2.6)
 """How many times taller or longer than the object's kind a donor's may be, or less so; more where
 it is wanted. Of 51 that were judged by eye, 2 of 17 beyond were accepted and 13 of 34 within."""
 UNKNOWN_ALONE = frozenset({"bench", "handbag", "microwave", "suitcase"})
@@ -64,7 +64,7 @@ MOST_SHADOW = 0.25
 LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
 """The share of the picture that a new thing must have, and its mean colour distance from what was
 there: a flower among flowers is not found."""
-MOST_UNLIKE = 0.95
+MOST_UNLIKE = 1.15
 """In outline, light and sharpness together; no donor is used that is more so."""
 
 
@@ -154,8 +154,9 @@ def best_donor(
         soft = max(looks.blur_px * scale - max(blur, 0.6), 0)
         apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
         cost = unlike + 0.015 * apart + 0.5 * soft
-        if cost <= MOST_UNLIKE:
-            suited.append((cost, donor, looks, _instead(mask, donor, scale, flipped)))
+        place = _instead(mask, donor, scale, flipped)
+        if cost <= MOST_UNLIKE and _is_inside(photo.shape, donor, place):
+            suited.append((cost, donor, looks, place))
     for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
         alone = _cut_from(donor, looks, isnet)
         if alone is not None:  # another ground's shadow stays there
@@ -223,6 +224,14 @@ def _instead(mask: Mask, donor: Donor, scale: float, flipped: bool) -> Place:
     rows, columns = box_of(mask)
     own = _silhouette(donor.mask())
     return Place((columns.start + columns.stop) / 2, rows.stop, own.tall_px * scale, flipped)
+
+
+def _is_inside(size: tuple[int, ...], donor: Donor, place: Place) -> bool:
+    """Whether a donor would be in the picture with all of itself."""
+    own = _silhouette(donor.mask())
+    half = 0.5 * own.wide_px * place.tall_px / own.tall_px
+    within = half + 1 <= place.middle_px <= size[1] - half - 1
+    return within and place.tall_px + 1 <= place.foot_px <= size[0]
 
 
 # ---- cutting and pasting
