@@ -56,7 +56,7 @@ def shadow_of(photo: Floats, mask: Mask) -> Mask:
 def _is_thing(lab: Floats, dark: Mask, ground: Mask) -> bool:
     """Whether something dark has more edges in it than the ground beside it: a shadow has none of
     its own."""
-    inner = core(dark, 2)
+    inner = core(dark, 4)
     if inner.sum() < 30 or ground.sum() < 30:
         return False
     steps = colour_steps(lab)
