@@ -49,6 +49,8 @@ DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 What leaves its place and things below `LOW_M` stay within the first five: behind them a table or a
 floor soon ends."""
 LOW_M = 1.0
+DEEP = -0.1
+"""How far behind the object such a thing may be where the object does not hide some of it."""
 NEARER = 0.15
 """What speaks against a place before the object: there all of a foot is seen."""
 SIZES = (1.0, 0.8)
@@ -94,6 +96,8 @@ class _Tried(NamedTuple):
     left: int
     foot: int
     scale: float
+    overlap: float
+    """The share of it that the object hides."""
 
 
 def ground_of(photo: Floats, mask: Mask, company: Company, *, lying: bool = False) -> Mask | None:
@@ -179,6 +183,8 @@ def free_place(
         one_size = leaves or category not in VARIED or (depth > 0 and not lying)
         for size in SIZES[: 1 if one_size else None]:
             for found in _tried(room, shape, foot, size * scale, leaves):
+                if low and depth < DEEP and not lying and found.overlap < LEAST_SHELTER:
+                    continue
                 cost = found.cost + (1 - size) + (NEARER if depth > 0 else 0)
                 if best is None or cost < best.cost:
                     best = found._replace(cost=cost)
@@ -302,7 +308,8 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         busy = float(room.steps[box][thing].mean())
         near = abs(apart - (0.65 if leaves else 1.2))  # what leaves hides some of its hole
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
-        yield _Tried(float(cost + 0.5 * (0 if leaves else overlap)), left, foot_row, scale)
+        cost += 0.5 * (0 if leaves else overlap)
+        yield _Tried(float(cost), left, foot_row, scale, overlap)
 
 
 def _grounded(

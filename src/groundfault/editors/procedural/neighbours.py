@@ -21,7 +21,7 @@ CARRIERS = ("dining table", "bed", "couch")
 """Categories that others stand or lie on, and that go on where those are taken away."""
 
 
-MOST_TOUCHING = {"erase": 0.75, "replace": 0.4, "add": 0.5, "move": 0.4}
+MOST_TOUCHING = {"erase": 0.75, "replace": 0.4, "add": 0.4, "move": 0.4}
 MOST_HIDDEN = {"erase": 0.4, "replace": 0.2, "add": 0.2, "move": 0.2}
 """How much of an object's surroundings others may have, and those in front of it, per kind of
 edit."""

@@ -53,9 +53,12 @@ TRACES = "leaves traces"
 ONE_OF_A_KIND = frozenset({"keyboard"})
 """Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
 judged by eye)."""
+MOST_MIXED_AIR = 12.0
+"""How much the surroundings may differ among themselves of what flies, to have another in the air
+with it: those of parked airplanes do more."""
 HOLDING = frozenset({"vase"})
 """Categories of things whose flowers are not part of them: a double's would be cut off."""
-MOST_ALIKE_ANIMALS = {"add": 0.3, "move": 0.15}
+MOST_ALIKE_ANIMALS = 0.15
 """The share of an animal's surroundings that others of its kind may have for it to be doubled or
 moved: with more, what is annotated as an animal is often a part of one."""
 
@@ -106,8 +109,8 @@ def objection(
     problem = neighbours.objection(request.kind, company)
     if problem and not (small and company.touching < MOST_BESIDE_SMALL):
         return problem
-    most_alike = MOST_ALIKE_ANIMALS.get(request.kind, 1.0)
-    if request.category in LIVING and company.alike > most_alike:
+    copied = request.kind in ("add", "move")
+    if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
         return "touches others"
     seen = request.kind in covers.KINDS + looks.KINDS
     found = fitness.measure(photo, region, to_fill=not seen)
@@ -117,6 +120,8 @@ def objection(
     if seen:
         return _unsightly(photo, region, request, found, drawn)
     problem = fitness.objection(request.kind, request.category, found)
+    if request.kind == "add" and request.category in AIRBORNE and found.mixture > MOST_MIXED_AIR:
+        problem = problem or "not in the air"
     if problem or small or not patches:
         return problem
     return fitness.objection_to_patches(request.kind, found)
