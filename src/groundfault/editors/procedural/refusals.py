@@ -56,6 +56,8 @@ judged by eye)."""
 MOST_MIXED_AIR = 12.0
 """How much the surroundings may differ among themselves of what flies, to have another in the air
 with it: those of parked airplanes do more."""
+HELD_UP = frozenset({"bird", "parking meter"})
+"""Categories that sit on a twig or a post, where nothing else does."""
 HOLDING = frozenset({"vase"})
 """Categories of things whose flowers are not part of them: a double's would be cut off."""
 MOST_ALIKE_ANIMALS = 0.15
@@ -144,7 +146,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "fixed in its place"
     if request.kind == "add" and request.category in HOLDING:
         return "holds others"
-    if request.kind == "replace" and not request.value and request.category in PLUMBED:
+    if request.kind == "replace" and not request.value and request.category in PLUMBED | HELD_UP:
         return "fixed in its place"
     if request.kind == "erase" and request.category in PLUMBED | LEFT_BEHIND:
         return TRACES

@@ -33,7 +33,7 @@ from groundfault.editors.procedural.fitness import (
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.relocation import shadowed
-from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M
+from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M, TURNABLE
 from groundfault.editors.procedural.shadows import shadow_of
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
@@ -178,7 +178,8 @@ def _cut_from(donor: Donor, looks: _Looks, isnet: str) -> Cutting | None:
 def _similar(
     target: _Silhouette, category: str, wanted: str, donors: Donors
 ) -> Iterator[tuple[float, Donor, bool, float]]:
-    """How unlike donors are in outline, with whether they are to be flipped, and their scale."""
+    """How unlike donors are in outline, with whether they are to be flipped, and their scale. What
+    has letters or a side of its own is not flipped."""
     for donor in donors.of(wanted):
         if donor.category == category or donor.category == "person":
             continue
@@ -193,7 +194,7 @@ def _similar(
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
         if scale > MOST_ENLARGED[bool(wanted)] or stretch > 0.6:
             continue
-        for flipped in (False, True):
+        for flipped in (False, True) if donor.category in TURNABLE else (False,):
             shape = own.shape[:, ::-1] if flipped else own.shape
             overlap = (shape & target.shape).sum() / (shape | target.shape).sum()
             yield float(1 - overlap + stretch + 0.3 * max(scale - 1, 0)), donor, flipped, scale
