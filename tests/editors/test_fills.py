@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
-from groundfault.editors.procedural.filling import fill
-from groundfault.editors.procedural.fills import MOST_FOREIGN, doubt, is_patchy, measure_fill
+from groundfault.editors.procedural.filling import fill, mirrored_fill
+from groundfault.editors.procedural.fills import (
+    MOST_FOREIGN,
+    disagreement,
+    doubt,
+    is_patchy,
+    measure_fill,
+)
 from groundfault.editors.procedural.neighbours import company_of, troubles
+from groundfault.editors.procedural.shadows import shadow_of
 from groundfault.editors.procedural.strangeness import invented, strangeness
 from groundfault.interfaces import Neighbour
 
@@ -101,3 +108,41 @@ def test_who_holds_a_thing_is_a_trouble_and_who_stands_apart_is_none() -> None:
     beside, apart = box(slice(40, 120), slice(150, 180)), box(slice(40, 120), slice(190, 210))
     assert of("person", beside) == of("dog", beside) == 1
     assert of("bench", beside) == of("person", apart) == of("dog", apart) == 0
+
+
+def test_two_fills_disagree_where_one_has_a_thing_that_the_other_has_not() -> None:
+    plain, large = meadow(), with_blot(box(slice(50, 110), slice(70, 110)))
+    assert disagreement(plain, plain, HOLE) == 0
+    assert disagreement(plain, meadow(seed=1), HOLE) < 3
+    assert disagreement(plain, large, HOLE) > 40
+    assert disagreement(plain, large, box(slice(40, 120), slice(125, 150))) < 3
+    assert disagreement(plain, large, np.zeros(SIZE, bool)) == 0
+
+
+def test_a_second_opinion_is_about_the_mirrored_photograph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Mask] = []
+
+    def network(photo: Floats, hole: Mask, path: str) -> Floats:
+        seen.append(hole)
+        return photo * 0.5
+
+    monkeypatch.setattr("groundfault.editors.procedural.filling._by_network", network)
+    photo = meadow()
+    found = mirrored_fill(photo, HOLE, "migan.onnx")
+    assert np.array_equal(seen[0], HOLE[:, ::-1])
+    assert np.array_equal(found[~HOLE], photo[~HOLE])
+    assert np.allclose(found[HOLE], photo[HOLE] * 0.5)
+
+
+def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:
+    thing, dark = box(slice(40, 100), slice(60, 100)), box(slice(84, 112), slice(98, 118))
+    shadow = meadow()
+    dark = dark & ~thing
+    shadow[dark] *= 0.5
+    assert shadow_of(shadow, thing)[dark].mean() > 0.6
+    grille = meadow()
+    grille[dark] *= 0.3
+    grille[dark & (np.arange(SIZE[1]) // 3 % 2 == 0)] *= 2.0
+    assert not shadow_of(grille, thing)[dark].any()

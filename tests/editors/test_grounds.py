@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
-from groundfault.editors.procedural.grounds import Place, free_place, ground_of
+from groundfault.editors.procedural.grounds import (
+    MOST_BEHIND,
+    Place,
+    free_place,
+    ground_of,
+    in_front,
+)
 from groundfault.editors.procedural.neighbours import company_of
 from groundfault.editors.procedural.transplants import cutting_of, is_seen, pasted
 from groundfault.interfaces import Neighbour
@@ -60,6 +66,40 @@ def test_a_smaller_one_is_taken_only_of_what_comes_in_sizes() -> None:
     small, none = place_of(room(), *narrow), place_of(room(), *narrow, category="oven")
     assert small is not None and small.tall_px < 0.95 * 50
     assert none is None
+
+
+def narrow_room() -> tuple[Neighbour, ...]:
+    """Benches that leave no room beside the dog."""
+    return (
+        Neighbour(category="bench", mask=box(slice(60, 160), slice(0, 72))),
+        Neighbour(category="bench", mask=box(slice(60, 160), slice(152, 240))),
+    )
+
+
+def test_another_stands_behind_the_object_where_its_outline_is_known() -> None:
+    company = company_of(DOG, "oven", narrow_room())
+    beside = free_place(room(), DOG, company, category="oven", flipped=False)
+    behind = free_place(
+        room(), DOG, company, category="oven", flipped=False, most_overlap=MOST_BEHIND
+    )
+    assert beside is None
+    assert behind is not None and behind.foot_px < 120 and 8 < abs(behind.middle_px - 110) < 40
+
+
+def test_the_object_stays_in_front_of_what_stands_behind_it() -> None:
+    photo, place = room(), Place(125.0, 114.0, 48.0)
+    company = company_of(DOG, "dog", ())
+    alpha = DOG.astype(np.float32)
+    front = in_front(place, company, DOG, alpha)
+    assert front is not None and np.array_equal(front, alpha)
+    assert in_front(place._replace(foot_px=130.0), company, DOG, alpha) is None
+    ahead = floats(np.where(DOG[..., None], THING, photo))
+    picture, mask, touched = pasted(
+        photo, cutting_of(photo, DOG), place, harmonise=0, front=front, ahead=ahead
+    )
+    assert mask.any() and not (mask & DOG).any()
+    assert np.abs(picture[DOG] - photo[DOG]).max() < 0.06
+    assert not touched[:40].any()
 
 
 def test_nothing_hangs_on_a_wall() -> None:

@@ -58,6 +58,8 @@ class Cutout(NamedTuple):
     one."""
     shared: Mask
     """Where it goes on: there a drawn mask alone parts them."""
+    whole: Floats
+    """What the network sees of it, however far it goes from the drawn mask."""
 
     @property
     def mask(self) -> Mask:
@@ -130,7 +132,13 @@ def _cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None) -> Cuto
     off = int(((found > 0.5) ^ drawn).sum())
     unsure = float(np.minimum(found, 1 - found)[core(drawn, 3)].mean()) if drawn.any() else 0.0
     return Cutout(
-        _sharpened(found), off / area, beyond / area, unsure, unseen, grown(goes_on, 2 * REACH_PX)
+        alpha=_sharpened(found),
+        off=off / area,
+        beyond=beyond / area,
+        unsure=unsure,
+        unseen=unseen,
+        shared=grown(goes_on, 2 * REACH_PX),
+        whole=floats(whole),
     )
 
 

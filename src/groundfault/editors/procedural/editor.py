@@ -41,17 +41,26 @@ from groundfault.editors.procedural.edges import (
     snap,
     steadied,
 )
-from groundfault.editors.procedural.filling import fill
+from groundfault.editors.procedural.filling import fill, mirrored_fill
 from groundfault.editors.procedural.fills import (
+    MOST_DISAGREEMENT,
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
+    disagreement,
     doubt,
     is_patchy,
     measure_fill,
 )
 from groundfault.editors.procedural.gaps import gaps_of
-from groundfault.editors.procedural.grounds import Place, free_place, in_front, is_collage
+from groundfault.editors.procedural.grounds import (
+    MOST_BEHIND,
+    MOST_OVERLAP,
+    Place,
+    free_place,
+    in_front,
+    is_collage,
+)
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.outlines import followed
 from groundfault.editors.procedural.refusals import SMALL_HOLE
@@ -59,6 +68,7 @@ from groundfault.editors.procedural.relief import (
     LUMA,
     blur_px,
     exposure,
+    extent_px,
     greyness,
     illuminant,
     luma,
@@ -96,11 +106,22 @@ PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
-ANYWHERE = ("add", "move")
+SEEN = (*covers.BY_COLOURS, "context")
+"""Kinds of edit after which the object is where it was; it may be cut out by its colours, too."""
 HOLES = ("erase", "replace")
 """Kinds of edit after which the object is gone."""
 LEAST_GREEN = 0.01
 """What is less green than that stays as it is in another landscape: sky, water, streets."""
+FAINT = 0.1
+"""The share of a pixel from which on an object would be seen there after it is gone."""
+FORGOTTEN = 0.12
+"""How far from its drawn mask parts of an object are looked for that go with it, as a share of its
+extent."""
+MOST_LEFT = 0.3
+"""How much of what the network sees as an object may go on beyond its mask, as a share of it, where
+the object goes: that much would stay behind."""
+MOST_OFF_OF_DOUBLES = 0.2, 0.25, 0.09
+"""How far off, beyond its mask and unsure a cut-out of what is doubled may be: see `Cutout`."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -150,19 +171,18 @@ class ProceduralEditor:
         problem = refusals.unsuited(photo, region, request) if self.filters else ""
         if problem:
             return refused(problem)
-        drawn, shape, cut = region, None, None
-        if self.isnet and request.kind not in HOLES:
-            cut = self._cutout(photo, region, request)
-            if self.filters and cut is not None and not cut.is_trusted:
-                if request.kind not in covers.BY_COLOURS or cut.contradicts:
-                    return refused("outline unclear")
-                cut = cut if cut.agrees(covers.most_beyond(request.category)) else None
-            if cut is not None and request.kind in covers.BY_COLOURS:
-                stiff = request.category not in LIVING
-                cut = cut.parted(followed(photo, region, stiff=stiff))
+        drawn, shape = region, None
+        cut = self._cutout(photo, region, request) if self.isnet else None
+        if self.filters and cut is not None and not cut.is_trusted:
+            if not _is_clear(cut, request):
+                return refused("outline unclear")
+            if request.kind in SEEN and not cut.agrees(covers.most_beyond(request.category)):
+                cut = None
+        if cut is not None and request.kind in SEEN:
+            cut = cut.parted(followed(photo, region, stiff=request.category not in LIVING))
         if cut is None and request.category in LIVING and request.kind not in HOLES:
             shape = silhouette_of(photo, region)
-        if cut is not None:
+        if cut is not None and request.kind not in HOLES:
             region = cut.mask
         elif request.kind in covers.KINDS + looks.KINDS:
             region = _outlined(photo, region, request, shape)
@@ -200,16 +220,16 @@ class ProceduralEditor:
             "material": partial(self._material, cut=cut),
             "context": partial(self._context, cut=cut),
             "recolour": partial(self._recolour, cut=cut),
-            "erase": self._erase,
-            "replace": self._replace,
-            "add": self._add,
-            "move": self._move,
+            "erase": partial(self._erase, cut=cut),
+            "replace": partial(self._replace, cut=cut),
+            "add": partial(self._add, cut=cut),
+            "move": partial(self._move, cut=cut),
         }
         change = make[request.kind](photo, region, request)
         if isinstance(change, NotEdited):
             return change
         edited = change.laid_over(image, photo, request.dose)
-        if cut is None or request.kind in ANYWHERE:
+        if cut is None or request.kind not in SEEN:
             return edited
         details = edited.details | {"target_by": "ISNet"}
         return msgspec.structs.replace(edited, target=region, details=details)
@@ -300,20 +320,31 @@ class ProceduralEditor:
         edge = _edge(photo, region, cut, steady=True)
         return _Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
-    def _erase(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _erase(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         company = company_of(region, request.category, request.others)
-        filled, hole = self._filled(photo, region, request, company)
-        if self._is_badly_filled(request, company, filled, region, hole):
+        filled, hole = self._filled(photo, region, request, company, cut)
+        if self._is_badly_filled(photo, request, company, filled, region, hole):
             return refused("fill does not fit")
         return _Change(filled, hole)
 
     def _filled(
-        self, photo: Floats, region: Mask, request: EditRequest, company: Company
+        self,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        company: Company,
+        cut: Cutout | None,
     ) -> tuple[Floats, Mask]:
         """The photograph without an object, and where that changed it."""
         before = company.before(region)
         gone = region
-        if request.category in LIVING and request.kind != "move":  # whose outline is mended
+        if cut is not None:
+            gone = region | (cut.whole > FAINT) & grown(
+                region, round(FORGOTTEN * extent_px(region))
+            )
+        elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
         hole = hole_of(photo, gone, before)
@@ -329,6 +360,7 @@ class ProceduralEditor:
 
     def _is_badly_filled(
         self,
+        photo: Floats,
         request: EditRequest,
         company: Company,
         filled: Floats,
@@ -344,14 +376,24 @@ class ProceduralEditor:
             return True
         troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        return doubt(found, float(hole.mean()), troubles) > most[request.kind]
+        if doubt(found, float(hole.mean()), troubles) > most[request.kind]:
+            return True
+        if not self.migan or request.kind not in MOST_DISAGREEMENT:
+            return False
+        before = company.before(region)
+        unseen = None if before is None else grown(before, 3)
+        other = mirrored_fill(photo, hole, self.migan, unseen)
+        seen = hole if hidden is None else hole & ~hidden
+        return disagreement(filled, other, seen) > MOST_DISAGREEMENT[request.kind]
 
     # ---- other things, other places
 
-    def _replace(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _replace(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
         if found is None:
             return refused("no donor")
         donor, cutting, place = found
@@ -361,17 +403,19 @@ class ProceduralEditor:
         if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
-        clean, hole = self._filled(photo, region, request, company)
+        clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
         picture, mask, touched = pasted(clean, cutting, place, front=front)
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched | hole, mask, details)
 
-    def _add(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _add(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
-        if self.filters and is_collage(photo):
+        if self.filters and cut is None and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
         place = free_place(
@@ -380,22 +424,15 @@ class ProceduralEditor:
             company,
             category=request.category,
             flipped=request.category in TURNABLE,
+            most_overlap=MOST_OVERLAP if cut is None else MOST_BEHIND,
         )
         if place is None:
             return refused("no room")
         if request.value in ("", request.category):
-            own = cutting_of(photo, region, company.blocked)
-            front = in_front(place, company, region)
-            stands = request.category not in FLAT | AIRBORNE
-            picture, mask, touched = pasted(
-                photo, own, place, harmonise=0, front=front, standing=stands
-            )
-            if self.filters and not is_seen(photo, picture, mask):
-                return refused("not seen")
-            return _Change(picture, touched, mask, {"category": request.category})
+            return self._doubled(photo, region, request, company, place, cut)
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
         if found is None:
             return refused("no donor")
         donor, cutting, own_place = found
@@ -405,7 +442,35 @@ class ProceduralEditor:
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return _Change(picture, touched, mask, details)
 
-    def _move(self, photo: Floats, region: Mask, request: EditRequest) -> _Change | NotEdited:
+    def _doubled(
+        self,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        company: Company,
+        place: Place,
+        cut: Cutout | None,
+    ) -> _Change | NotEdited:
+        """The object once more, in another place."""
+        edge = None if cut is None else cut.edge(photo)
+        own = cutting_of(photo, region, company.blocked, edge)
+        ahead = None if edge is None else np.where(edge.alpha[..., None] > 0, edge.fore, photo)
+        picture, mask, touched = pasted(
+            photo,
+            own,
+            place,
+            harmonise=0,
+            front=in_front(place, company, region, None if edge is None else edge.alpha),
+            ahead=ahead,
+            standing=request.category not in FLAT | AIRBORNE,
+        )
+        if self.filters and not is_seen(photo, picture, mask):
+            return refused("not seen")
+        return _Change(picture, touched, mask, {"category": request.category})
+
+    def _move(
+        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
+    ) -> _Change | NotEdited:
         if self.filters and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
@@ -414,14 +479,14 @@ class ProceduralEditor:
         )
         if place is None:
             return refused("no room")
-        clean, hole = self._filled(photo, region, request, company)
+        clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        own = cutting_of(photo, region, company.blocked)
+        own = cutting_of(photo, region, company.blocked, None if cut is None else cut.edge(photo))
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
             clean, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         return _Change(picture, touched | hole, mask, {"category": request.category})
 
@@ -463,6 +528,18 @@ def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
     """Where other annotated things are."""
     masks = [np.zeros_like(region), *(other.mask for other in others)]
     return np.asarray(np.logical_or.reduce(masks))
+
+
+def _is_clear(cut: Cutout, request: EditRequest) -> bool:
+    """Whether a cut-out that is not trusted may do: where the object only goes, all of it must; a
+    double stands by the object, which is what it is compared with; what the network takes for
+    something else says nothing about a mask."""
+    if request.kind in HOLES:
+        return cut.beyond <= MOST_LEFT
+    if request.kind == "add":
+        off, beyond, unsure = MOST_OFF_OF_DOUBLES
+        return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
+    return request.kind in SEEN and not cut.contradicts
 
 
 def _edge(

@@ -14,7 +14,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, g
 from groundfault.editors.procedural.networks import session
 from groundfault.editors.procedural.strangeness import invented
 
-__all__ = ["fill"]
+__all__ = ["fill", "mirrored_fill"]
 
 RADIUS_PX = 3
 MOST_TARGETS = 26_000
@@ -45,7 +45,7 @@ def fill(
     if not hole.any() or hole.all():
         return photo
     if migan:
-        gap = hole if unseen is None or (hole | unseen).mean() > MOST_UNSEEN else hole | unseen
+        gap = _gap(hole, unseen)
         found = _by_network(photo, gap, migan)
         strange = invented(np.where(gap[..., None], found, photo), hole)
         if strange.any():
@@ -55,6 +55,19 @@ def fill(
     soft = cv2.GaussianBlur(hole.astype(np.float32), (0, 0), 1.5)
     soft = np.clip((soft - 0.35) / 0.5, 0, 1)[..., None] * hole[..., None]
     return np.asarray(photo + soft * (found - photo), np.float32)
+
+
+def mirrored_fill(photo: Floats, hole: Mask, migan: str, unseen: Mask | None = None) -> Floats:
+    """The network's fill of the mirrored photograph, mirrored back: a second opinion. Where the
+    surroundings say what goes on behind an object, both are alike; else both are invented."""
+    gap = _gap(hole, unseen)[:, ::-1]
+    found = _by_network(np.ascontiguousarray(photo[:, ::-1]), np.ascontiguousarray(gap), migan)
+    return np.where(hole[..., None], found[:, ::-1], photo)
+
+
+def _gap(hole: Mask, unseen: Mask | None) -> Mask:
+    """What a network does not see."""
+    return hole if unseen is None or (hole | unseen).mean() > MOST_UNSEEN else hole | unseen
 
 
 # ---- MI-GAN

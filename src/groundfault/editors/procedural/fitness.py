@@ -41,6 +41,9 @@ SMALLEST_PX = 400
 BORDER_PX = 5
 LOOSER = 1.3
 LARGEST_SHARE = 0.6
+MOST_AT_BORDER = 0.1
+"""The share of its width or height that may lie at the picture's border of what is put elsewhere:
+there it would end in a straight line."""
 MOST_APART, MOST_MIXED = 27.0, 23.0
 """How different the surroundings may be that patches continue, left from right and altogether."""
 
@@ -268,7 +271,7 @@ def _to_replace(found: Measures) -> str:
     """The new thing hides most of the hole."""
     if found.brightness < 0.08:
         return "too dark"
-    if found.share > 0.22:
+    if found.share > 0.3:
         return "too large"
     if found.cut > 0.05:
         return "cut off"
@@ -288,9 +291,9 @@ def objection_to_patches(kind: str, found: Measures) -> str:
 
 
 def _to_add(found: Measures) -> str:
-    if found.share > 0.25:
+    if found.share > 0.35:
         return "too large"
-    if found.cut > 0.02:
+    if found.cut > 0.02 or max(found.cut_low, found.cut_side) > MOST_AT_BORDER:
         return "cut off"
     if found.contrast < 0.42:
         return "outline unclear"

@@ -29,6 +29,9 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
+SHELTERED, LEAST_SHELTER = 0.6, 0.15
+"""What is asked of the ground under a thing, as a share of the usual, that stands right behind the
+object, which hides some of it: nobody sees how it stands."""
 LEAST_BEFORE = 0.7
 """The share of what is below a thing that stands farther away, down to the object's own foot, that
 must be ground: else it hangs on a wall."""
@@ -39,11 +42,17 @@ SEAM = 5.0
 MOST_HIDDEN, MOST_OVERLAP = 0.25, 0.12
 """The share of a new thing that others may hide, and that the object itself may: more looks like
 one thing with two heads."""
+MOST_BEHIND = 0.4
+"""The same where the object's outline is known so well that another can stand right behind it."""
 DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 """How much lower than an object another may stand, as shares of its height; negative is behind.
 What leaves its place and things below `LOW_M` stay within the first five: behind them a table or a
 floor soon ends."""
 LOW_M = 1.0
+DEEP = -0.1
+"""How far behind the object such a thing may be where the object does not hide some of it."""
+NEARER = 0.15
+"""What speaks against a place before the object: there all of a foot is seen."""
 SIZES = (1.0, 0.8)
 """How large another may be beside the object, where there is no room for one of its size and things
 of its category are not all of one."""
@@ -78,6 +87,8 @@ class _Room(NamedTuple):
     """Ground, or something that stands before it."""
     lying: bool
     """Whether the thing is flat or in the air: all of it is before the ground."""
+    most_overlap: float
+    """The share of a thing behind the object that the object may hide."""
 
 
 class _Tried(NamedTuple):
@@ -85,6 +96,8 @@ class _Tried(NamedTuple):
     left: int
     foot: int
     scale: float
+    overlap: float
+    """The share of it that the object hides."""
 
 
 def ground_of(photo: Floats, mask: Mask, company: Company, *, lying: bool = False) -> Mask | None:
@@ -141,21 +154,25 @@ def free_place(
     category: str,
     flipped: bool,
     leaves: bool = False,
+    most_overlap: float = MOST_OVERLAP,
 ) -> Place | None:
     """A place on the ground for another thing of an object's size, or for the object itself if it
-    leaves its own. None if there is none."""
+    leaves its own. None if there is none. What stands behind the object may be hidden by it up to
+    `most_overlap`."""
     shrink = min(1.0, SMALL_PX / max(mask.shape))
     lying = category in FLAT | AIRBORNE
     room = _room(photo, mask, company, shrink, leaves, lying)
     if room is None:
         return None
+    room = room._replace(most_overlap=most_overlap)
     rows, columns = box_of(room.mask)
     shape = room.mask[rows, columns]
     shape = shape[:, ::-1] if flipped else shape
     horizon = _horizon(room.mask, category)
     low = HEIGHTS_M.get(category, LOW_M) < LOW_M
     best: _Tried | None = None
-    for depth in HEIGHTS if lying else DEPTHS[: 5 if leaves or low else None]:
+    shallow = leaves or (low and most_overlap <= MOST_OVERLAP)
+    for depth in HEIGHTS if lying else DEPTHS[: 5 if shallow else None]:
         foot = rows.stop + round(depth * len(shape))
         scale = 1.0
         if not lying and horizon is not None and horizon < rows.stop - 0.2 * len(shape):
@@ -163,9 +180,12 @@ def free_place(
         scale = min(scale, MOST_LARGER[leaves]) if depth else 1.0
         if scale < LEAST_SCALE:
             continue
-        for size in SIZES[: 1 if leaves or category not in VARIED else None]:
+        one_size = leaves or category not in VARIED or (depth > 0 and not lying)
+        for size in SIZES[: 1 if one_size else None]:
             for found in _tried(room, shape, foot, size * scale, leaves):
-                cost = found.cost + (1 - size)
+                if low and depth < DEEP and not lying and found.overlap < LEAST_SHELTER:
+                    continue
+                cost = found.cost + (1 - size) + (NEARER if depth > 0 else 0)
                 if best is None or cost < best.cost:
                     best = found._replace(cost=cost)
     if best is None:
@@ -219,7 +239,7 @@ def _room(
     steps = colour_steps(lab)
     others = np.zeros_like(here) if around.blocked is None else around.blocked
     free, seen = ground & ~others, ground | here | others
-    return _Room(here, ground, steps, around.obstacles, below, free, seen, lying)
+    return _Room(here, ground, steps, around.obstacles, below, free, seen, lying, MOST_OVERLAP)
 
 
 def _beside(mask: Mask) -> Mask:
@@ -263,38 +283,62 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         apart = abs(left + wide / 2 - own_middle) / wide
         if room.lying:
             apart = max(apart, abs(foot_row - rows.stop) / tall)
-        if apart < (0.55 if leaves else 0.5) or apart > 6:
+        in_back = foot_row < rows.stop and not room.lying
+        if apart < (0.55 if leaves else 0.3 if in_back else 0.5) or apart > 6:
             continue
         box = slice(top, foot_row), slice(left, left + wide)
-        footing = float(room.ground[top : foot_row + 2, box[1]][foot].mean())
-        below = float(room.ground[box][low].mean())
-        if not room.lying and (footing < LEAST_FOOTING or below < 0.6 * room.least_below):
+        footing, below = _grounded(room, (top, left), foot, low, in_back and not leaves)
+        overlap = float((room.mask[box] & thing).sum() / thing.sum())
+        firm = SHELTERED if in_back and overlap > LEAST_SHELTER else 1.0
+        if not room.lying and footing < firm * LEAST_FOOTING:
+            continue
+        if not room.lying and below < 0.6 * firm * room.least_below:
             continue
         before = room.seen[foot_row : rows.stop, box[1]]
-        if before.size and not room.lying and float(before.mean()) < LEAST_BEFORE:
+        if before.size and not room.lying and float(before.mean()) < firm * LEAST_BEFORE:
             continue
         if room.lying and float(room.free[box][thing].mean()) < LEAST_LYING:
             continue
-        overlap = float((room.mask[box] & thing).sum() / thing.sum())
-        in_back = foot_row < rows.stop and not room.lying
-        if not leaves and overlap > (MOST_OVERLAP if in_back else 0.0):
+        if not leaves and overlap > (room.most_overlap if in_back else 0.0):
             continue
         hidden = sum(float((other[box] & thing).sum()) for other in in_front) / thing.sum()
-        if hidden + (0 if leaves else overlap) > MOST_HIDDEN:
+        if hidden + (0 if leaves else overlap) > max(MOST_HIDDEN, room.most_overlap):
             continue
         covered = sum(float((other[box] & thing).sum() / other.sum()) for other in behind)
         busy = float(room.steps[box][thing].mean())
         near = abs(apart - (0.65 if leaves else 1.2))  # what leaves hides some of its hole
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
-        yield _Tried(float(cost + 0.5 * (0 if leaves else overlap)), left, foot_row, scale)
+        cost += 0.5 * (0 if leaves else overlap)
+        yield _Tried(float(cost), left, foot_row, scale, overlap)
 
 
-def in_front(place: Place, company: Company, own: Mask | None = None) -> Floats | None:
-    """How much of each pixel belongs to things that stand before a place: their feet are lower."""
+def _grounded(
+    room: _Room, corner: tuple[int, int], foot: Mask, low: Mask, in_back: bool
+) -> tuple[float, float]:
+    """The shares of a thing's foot and of its lower half that are on the ground; behind the object,
+    of what the object does not hide of them."""
+    top, left = corner
+    columns = slice(left, left + low.shape[1])
+    found = []
+    for part in (foot, low):
+        box = slice(top, top + len(part)), columns
+        seen = part & ~room.mask[box] if in_back else part
+        found.append(float(room.ground[box][seen].mean()) if seen.any() else 1.0)
+    return found[0], found[1]
+
+
+def in_front(
+    place: Place, company: Company, own: Mask | None = None, alpha: Floats | None = None
+) -> Floats | None:
+    """How much of each pixel belongs to things that stand before a place: their feet are lower. The
+    object's `own` share is `alpha` where that is known."""
     standing = [other for other in company.obstacles if foot_of(other) > place.foot_px]
-    if own is not None and foot_of(own) > place.foot_px:
+    is_own = own is not None and foot_of(own) > place.foot_px
+    if own is not None and is_own and alpha is None:
         standing.append(own)
+    found = alpha if is_own else None
     if not standing:
-        return None
+        return found
     mask = np.logical_or.reduce(standing).astype(np.float32)
-    return np.asarray(cv2.GaussianBlur(mask, (0, 0), 0.8), np.float32)
+    soft = floats(cv2.GaussianBlur(mask, (0, 0), 0.8))
+    return soft if found is None else np.maximum(soft, found)

@@ -48,6 +48,13 @@ TRACES = "leaves traces"
 ONE_OF_A_KIND = frozenset({"keyboard"})
 """Categories of which a desk has room for one, in its place: elsewhere they float (7 of 8 that were
 judged by eye)."""
+MOST_MIXED_AIR = 12.0
+"""How much the surroundings may differ among themselves of what flies, to have another in the air
+with it: those of parked airplanes do more."""
+HELD_UP = frozenset({"bird", "parking meter"})
+"""Categories that sit on a twig or a post, where nothing else does."""
+HOLDING = frozenset({"vase"})
+"""Categories of things whose flowers are not part of them: a double's would be cut off."""
 MOST_ALIKE_ANIMALS = 0.15
 """The share of an animal's surroundings that others of its kind may have for it to be doubled or
 moved: with more, what is annotated as an animal is often a part of one."""
@@ -118,6 +125,8 @@ def objection(
     if seen:
         return _unsightly(photo, region, request, found, drawn, cut)
     problem = fitness.objection(request.kind, request.category, found)
+    if request.kind == "add" and request.category in AIRBORNE and found.mixture > MOST_MIXED_AIR:
+        problem = problem or "not in the air"
     if problem or small or not patches:
         return problem
     return fitness.objection_to_patches(request.kind, found)
@@ -138,7 +147,9 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "fixed in its place"
     if request.kind == "move" and request.category in BUILT_IN:
         return "fixed in its place"
-    if request.kind == "replace" and not request.value and request.category in PLUMBED:
+    if request.kind == "add" and request.category in HOLDING:
+        return "holds others"
+    if request.kind == "replace" and not request.value and request.category in PLUMBED | HELD_UP:
         return "fixed in its place"
     if request.kind == "erase" and request.category in PLUMBED | LEFT_BEHIND:
         return TRACES

@@ -6,10 +6,26 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, box_of, core, floats, grown
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    box_of,
+    colour_steps,
+    core,
+    disc,
+    floats,
+    grown,
+)
 from groundfault.editors.procedural.relief import extent_px
 
 __all__ = ["hole_of", "shadow_of", "shadowed"]
+
+LOW = 0.65
+"""Shadows are looked for from here on downwards, as a share of an object's height."""
+MOST_HUE = 12.0
+"""How far a shadow's hue may be from the ground's, in Lab."""
+MOST_EDGES = 1.3
+"""How many more edges than the ground a shadow may have."""
 
 
 def shadow_of(photo: Floats, mask: Mask) -> Mask:
@@ -20,7 +36,7 @@ def shadow_of(photo: Floats, mask: Mask) -> Mask:
     reach = max(int(0.22 * max(tall, wide)), 6)
     near = grown(mask, 4)
     zone = grown(mask, reach) & ~near
-    zone[: rows.start + int(0.55 * tall)] = False
+    zone[: rows.start + int(LOW * tall)] = False
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
     if zone.sum() < 50:
         return np.zeros_like(mask)
@@ -28,13 +44,24 @@ def shadow_of(photo: Floats, mask: Mask) -> Mask:
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.5)
     dark: Mask = smooth[..., 0] < usual[0] - max(6.0, 0.13 * usual[0])
     found = zone & dark & _of_hue(smooth, usual)
+    found = np.asarray(cv2.morphologyEx(found.astype(np.uint8), cv2.MORPH_OPEN, disc(2)) > 0)
     labels = cv2.connectedComponents((found | near).astype(np.uint8))[1]
     kept: Mask = found & (labels == labels[mask][0])
-    if kept.sum() > 0.6 * zone.sum():
+    if kept.sum() > 0.6 * zone.sum() or _is_thing(smooth, kept, zone & ~dark):
         return np.zeros_like(mask)
     if kept.any():
         kept = kept | _cast(kept, smooth, usual, mask)
     return np.asarray(grown(kept, 4) & ~mask) if kept.any() else kept
+
+
+def _is_thing(lab: Floats, dark: Mask, ground: Mask) -> bool:
+    """Whether something dark has more edges in it than the ground beside it: a shadow has none of
+    its own."""
+    inner = core(dark, 4)
+    if inner.sum() < 30 or ground.sum() < 30:
+        return False
+    steps = colour_steps(lab)
+    return float(steps[inner].mean()) > MOST_EDGES * max(float(steps[ground].mean()), 0.5)
 
 
 def _of_hue(lab: Floats, usual: Floats) -> Mask:
@@ -44,7 +71,7 @@ def _of_hue(lab: Floats, usual: Floats) -> Mask:
         np.hypot(lab[..., 1] - share * usual[1], lab[..., 2] - share * usual[2])
         for share in (1.0, darker)
     ]
-    return np.asarray(np.minimum(*apart) < 16)
+    return np.asarray(np.minimum(*apart) < MOST_HUE)
 
 
 def _cast(begun: Mask, lab: Floats, usual: Floats, mask: Mask) -> Mask:

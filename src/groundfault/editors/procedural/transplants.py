@@ -10,10 +10,12 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from groundfault.editors.procedural.cutouts import cut_out
 from groundfault.editors.procedural.donors import Donor, Donors
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
+    Matte,
     around,
     box_of,
     floats,
@@ -30,7 +32,7 @@ from groundfault.editors.procedural.fitness import (
 )
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
-from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M
+from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M, TURNABLE
 from groundfault.editors.procedural.shadows import shadow_of, shadowed
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
@@ -39,13 +41,15 @@ SIDE = 40
 """Silhouettes are compared on a square of this side."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-CLOSER_LOOKS = 8
+CLOSER_LOOKS = 16
 """Donors whose pictures are opened, the most similar silhouettes first."""
+MOST_CUT_OUT = 4
+"""Donors that are cut out, the most suited first, until one is seen clearly."""
 SAME_PHOTO = 0.01
 """Small copies of two photographs that differ by less are of the same one."""
-MOST_ENLARGED = (1.4, 2.0)
+MOST_ENLARGED = (1.7, 2.0)
 """How many times larger than in its photograph a donor may become; more where it is wanted."""
-MOST_TALLER, MOST_LONGER = (1.4, 2.6), (2.1, 2.6)
+MOST_TALLER, MOST_LONGER = (1.7, 2.6), (2.1, 2.6)
 """How many times taller or longer than the object's kind a donor's may be, or less so; more where
 it is wanted. Of 51 that were judged by eye, 2 of 17 beyond were accepted and 13 of 34 within."""
 UNKNOWN_ALONE = frozenset({"bench", "handbag", "microwave", "suitcase"})
@@ -59,7 +63,7 @@ MOST_SHADOW = 0.25
 LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
 """The share of the picture that a new thing must have, and its mean colour distance from what was
 there: a flower among flowers is not found."""
-MOST_UNLIKE = 0.95
+MOST_UNLIKE = 1.15
 """In outline, light and sharpness together; no donor is used that is more so."""
 
 
@@ -132,13 +136,14 @@ def _thumbnail(photo: Floats) -> Floats:
 
 
 def best_donor(
-    photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors
+    photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors, isnet: str = ""
 ) -> tuple[Donor, Cutting, Place] | None:
-    """The donor that suits an object's place best, cut out, and where it goes; None if none
-    does."""
+    """The donor that suits an object's place best, cut out, and where it goes; None if none does.
+    Where `isnet` is given it cuts donors out, and those that it sees otherwise than their masks
+    say are passed over."""
     target = _silhouette(mask)
     near = sorted(_similar(target, category, wanted, donors), key=lambda found: found[0])
-    best: tuple[float, Donor, _Looks, Place] | None = None
+    suited: list[tuple[float, Donor, _Looks, Place]] = []
     here, own = _surroundings(photo, mask), _thumbnail(photo)
     blur = blur_px(photo, grown(mask, 2))
     for unlike, donor, flipped, scale in near[:CLOSER_LOOKS]:
@@ -148,20 +153,32 @@ def best_donor(
         soft = max(looks.blur_px * scale - max(blur, 0.6), 0)
         apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
         cost = unlike + 0.015 * apart + 0.5 * soft
-        if best is None or cost < best[0]:
-            place = _instead(mask, donor, scale, flipped)
-            best = cost, donor, looks, place
-    if best is None or best[0] > MOST_UNLIKE:
+        place = _instead(mask, donor, scale, flipped)
+        if cost <= MOST_UNLIKE and _is_inside(photo.shape, donor, place):
+            suited.append((cost, donor, looks, place))
+    for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
+        alone = _cut_from(donor, looks, isnet)
+        if alone is not None:  # another ground's shadow stays there
+            return donor, alone._replace(shade=np.ones_like(alone.shade)), place
+    return None
+
+
+def _cut_from(donor: Donor, looks: _Looks, isnet: str) -> Cutting | None:
+    """A donor, cut out of its photograph; None where the network does not see it so."""
+    picture, outline = floats(donor.image()[looks.box] / 255), donor.mask()[looks.box]
+    if not isnet:
+        return cutting_of(picture, outline)
+    cut = cut_out(picture, outline, isnet)
+    if not cut.is_trusted:
         return None
-    _, donor, looks, place = best
-    alone = cutting_of(floats(donor.image()[looks.box] / 255), donor.mask()[looks.box])
-    return donor, alone._replace(shade=np.ones_like(alone.shade)), place  # another ground's shadow
+    return cutting_of(picture, cut.mask, edge=cut.edge(picture))
 
 
 def _similar(
     target: _Silhouette, category: str, wanted: str, donors: Donors
 ) -> Iterator[tuple[float, Donor, bool, float]]:
-    """How unlike donors are in outline, with whether they are to be flipped, and their scale."""
+    """How unlike donors are in outline, with whether they are to be flipped, and their scale. What
+    has letters or a side of its own is not flipped."""
     for donor in donors.of(wanted):
         if donor.category == category or donor.category == "person":
             continue
@@ -176,7 +193,7 @@ def _similar(
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
         if scale > MOST_ENLARGED[bool(wanted)] or stretch > 0.6:
             continue
-        for flipped in (False, True):
+        for flipped in (False, True) if donor.category in TURNABLE else (False,):
             shape = own.shape[:, ::-1] if flipped else own.shape
             overlap = (shape & target.shape).sum() / (shape | target.shape).sum()
             yield float(1 - overlap + stretch + 0.3 * max(scale - 1, 0)), donor, flipped, scale
@@ -209,13 +226,25 @@ def _instead(mask: Mask, donor: Donor, scale: float, flipped: bool) -> Place:
     return Place((columns.start + columns.stop) / 2, rows.stop, own.tall_px * scale, flipped)
 
 
+def _is_inside(size: tuple[int, ...], donor: Donor, place: Place) -> bool:
+    """Whether a donor would be in the picture with all of itself."""
+    own = _silhouette(donor.mask())
+    half = 0.5 * own.wide_px * place.tall_px / own.tall_px
+    within = half + 1 <= place.middle_px <= size[1] - half - 1
+    return within and place.tall_px + 1 <= place.foot_px <= size[0]
+
+
 # ---- cutting and pasting
 
 
-def cutting_of(photo: Floats, mask: Mask, others: Mask | None = None) -> Cutting:
-    """A thing with its soft edge and its shadow, cut out. Other things are no shadow of it."""
-    mask = snap(photo, mask)
-    edge = matte(photo, mask)
+def cutting_of(
+    photo: Floats, mask: Mask, others: Mask | None = None, edge: Matte | None = None
+) -> Cutting:
+    """A thing with its soft edge and its shadow, cut out. Other things are no shadow of it. Where
+    no `edge` is known, colours give it."""
+    if edge is None:
+        mask = snap(photo, mask)
+        edge = matte(photo, mask)
     shade = _shade(photo, mask, others)
     box = box_of((edge.alpha > 0) | (shade < 0.99), 2)
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
@@ -277,11 +306,12 @@ def pasted(
     *,
     harmonise: float = 0.5,
     front: Floats | None = None,
+    ahead: Floats | None = None,
     standing: bool = True,
 ) -> tuple[Floats, Mask, Mask]:
     """A thing put into a photograph: the picture, the thing's mask, and all that changed. `front`
-    is how much of each pixel belongs to what stands before it; under what is `standing` the ground
-    is darker."""
+    is how much of each pixel belongs to what stands before it, whose own colours are `ahead`, or
+    the photograph's; under what is `standing` the ground is darker."""
     alpha, fore, shade = _fitted(cutting, place)
     rows, columns, part = _landing(photo.shape, alpha, place)
     share = np.zeros(photo.shape[:2], np.float32)
@@ -300,7 +330,8 @@ def pasted(
         ground = shadowed(ground, mask, 0.16 if (shade < 0.9).any() else 0.3, thrown=0.0)
     out = colours * share[..., None] + ground * (1 - share[..., None])
     if front is not None:
-        out += (photo - out) * front[..., None]
+        own = photo if ahead is None else photo + (ahead - photo) * share[..., None]
+        out += (own - out) * front[..., None]
         mask &= front < 0.5
     touched = (np.abs(out - photo) > 0.5 / 255).any(-1) | mask
     return floats(out), mask, touched
