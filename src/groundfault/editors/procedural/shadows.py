@@ -24,7 +24,7 @@ LOW = 0.65
 """Shadows are looked for from here on downwards, as a share of an object's height."""
 MOST_HUE = 12.0
 """How far a shadow's hue may be from the ground's, in Lab."""
-MOST_EDGES = 1.3
+MOST_EDGES = 2.0
 """How many more edges than the ground a shadow may have."""
 
 
