@@ -239,8 +239,8 @@ def test_another_animal_is_not_put_beside_one_that_touches_its_like() -> None:
 def test_a_donor_is_as_large_as_what_it_replaces_and_known_elsewhere() -> None:
     assert _of_a_size("pizza", "sandwich", wanted=False)
     assert not _of_a_size("apple", "pizza", wanted=False)
-    assert not _of_a_size("chair", "cat", wanted=False)
-    assert _of_a_size("chair", "dog", wanted=False)
+    assert not _of_a_size("chair", "dog", wanted=False)
+    assert _of_a_size("chair", "dog", wanted=True)
     assert _suits("cup", "bowl") and not _suits("backpack", "handbag")
 
 

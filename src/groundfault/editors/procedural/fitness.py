@@ -79,6 +79,9 @@ class Measures(NamedTuple):
     """Its share of its convex hull."""
     tallness: float
     """Its height over its width."""
+    cut_low: float
+    """The share of its width that lies at the picture's lower border, where drawn outlines end some
+    pixels early."""
     cut: float
     """The share of the outline on the picture's border."""
     cut_side: float
@@ -113,6 +116,7 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
         tallness=tallness_of(mask),
+        cut_low=_cut_low(mask),
         cut=_cut(mask),
         cut_side=_cut_side(mask),
         through=_through(lab, inner if inner.any() else mask, ring),
@@ -203,6 +207,11 @@ def tallness_of(mask: Mask) -> float:
     """A mask's height over its width."""
     rows, columns = box_of(mask)
     return float((rows.stop - rows.start) / (columns.stop - columns.start))
+
+
+def _cut_low(mask: Mask) -> float:
+    _, columns = box_of(mask)
+    return float(mask[-BORDER_PX:, columns].any(0).mean())
 
 
 def _cut(mask: Mask) -> float:
