@@ -115,6 +115,18 @@ def test_where_a_network_goes_on_the_drawn_outline_parts_two_things(network: str
     assert iou(found.parted(mask).mask, mask) > 0.97
 
 
+def test_a_tail_that_a_drawn_mask_forgot_is_edited_too(network: str) -> None:
+    image, mask = picture()
+    tail = np.zeros_like(mask)
+    tail[96:104, 180:215] = True
+    image[tail & ~mask] = (180, 40, 30)
+    found = cut_out(floats(image), mask, network)
+    assert found.is_trusted and iou(found.mask, mask | tail) > 0.97
+    edited = ProceduralEditor(isnet=network).perform(image, mask, request())
+    assert isinstance(edited, Edited) and (edited.image != image).any(2)[98:102, 190:210].all()
+    assert iou(edited.target, mask | tail) > 0.97
+
+
 @pytest.mark.parametrize(
     ("kind", "value"), [("surface", "giraffe"), ("material", "gold"), ("recolour", "blue")]
 )

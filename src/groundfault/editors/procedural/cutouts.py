@@ -35,6 +35,9 @@ ALONE = 0.06
 MOST_OFF, MOST_BEYOND, MOST_UNSURE = 0.2, 0.06, 0.045
 MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
 """Limits of a cut-out that is trusted: see `Cutout`."""
+MOST_FORGOTTEN = 0.06
+"""What a drawn mask forgets of an object at most, piece by piece, as a share of it: a tail, a paw,
+an armrest. What is larger is another thing."""
 ANOTHER = 0.5
 """What is farther off than this share of a drawn mask is another thing."""
 SOFT = 0.25, 0.75
@@ -99,7 +102,7 @@ def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -
     found = _cut_out(photo, drawn, path, others)
     if found.is_trusted:
         return found
-    again = _cut_out(_alone(photo, drawn), drawn, path, others)
+    again = _cut_out(_alone(photo, drawn), drawn, path, others, mends=False)
     return min(found, again, key=lambda cut: (not cut.is_trusted, cut.off + cut.unseen))
 
 
@@ -113,19 +116,24 @@ def _alone(photo: Floats, drawn: Mask) -> Floats:
     return floats(photo * share + plain * (1 - share))
 
 
-def _cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None) -> Cutout:
+def _cut_out(
+    photo: Floats, drawn: Mask, path: str, others: Mask | None, *, mends: bool = True
+) -> Cutout:
+    """What the network sees in one look; where it `mends` the drawn mask, with what that forgot."""
     margin = max(int(MARGIN * extent_px(drawn)), 12)
     box = box_of(drawn, margin)
     alpha = np.zeros(drawn.shape, np.float32)
     window = (photo[box] * 255 + 0.5).astype(np.uint8)
     alpha[box] = _seen(window.tobytes(), window.shape[:2], path)
-    near = grown(drawn, REACH_PX)
-    ends = near & ~grown(drawn, REACH_PX - 2)
-    goes_on = ends & (alpha > 0.5)
-    unseen = float(goes_on.sum() / max(int(ends.sum()), 1))
+    seen = alpha.copy()
     if others is not None:
         alpha[others & ~drawn] = 0
     whole = _connected(alpha, drawn)
+    forgotten = grown(_forgotten(whole, drawn, box), 3) if mends else np.zeros_like(drawn)
+    near = grown(drawn, REACH_PX) | forgotten
+    ends = grown(drawn, REACH_PX) & ~grown(drawn, REACH_PX - 2) & ~forgotten
+    goes_on = ends & (seen > 0.5)
+    unseen = float(goes_on.sum() / max(int(ends.sum()), 1))
     beyond = int(((whole > 0.5) & ~near).sum())
     found = np.where(near, whole, 0)
     area = max(int(drawn.sum()), 1)
@@ -140,6 +148,18 @@ def _cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None) -> Cuto
         shared=grown(goes_on, 2 * REACH_PX),
         whole=floats(whole),
     )
+
+
+def _forgotten(whole: Floats, drawn: Mask, box: tuple[slice, slice]) -> Mask:
+    """Small pieces of what the network sees beside a drawn mask, and that end there."""
+    beside = (whole > 0.5) & ~grown(drawn, REACH_PX)
+    count, pieces, found, _ = cv2.connectedComponentsWithStats(beside.astype(np.uint8))
+    frame = np.zeros_like(drawn)
+    frame[box] = True
+    at_border = np.unique(pieces[frame & ~core(frame, 2)])
+    small = found[:, cv2.CC_STAT_AREA] <= MOST_FORGOTTEN * int(drawn.sum())
+    ended = ~np.isin(np.arange(count), at_border)
+    return np.asarray((small & ended)[pieces] & beside)
 
 
 def _sharpened(alpha: Floats) -> Floats:

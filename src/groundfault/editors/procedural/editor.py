@@ -532,13 +532,15 @@ def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
 
 def _is_clear(cut: Cutout, request: EditRequest) -> bool:
     """Whether a cut-out that is not trusted may do: where the object only goes, all of it must; a
-    double stands by the object, which is what it is compared with; what the network takes for
-    something else says nothing about a mask."""
+    double stands by the object, which is what it is compared with; new surfaces and substances
+    need it, for others what the network takes for something else says nothing about a mask."""
     if request.kind in HOLES:
         return cut.beyond <= MOST_LEFT
     if request.kind == "add":
         off, beyond, unsure = MOST_OFF_OF_DOUBLES
         return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
+    if request.kind in covers.KINDS:
+        return cut.agrees(covers.most_beyond(request.category))
     return request.kind in SEEN and not cut.contradicts
 
 

@@ -68,20 +68,20 @@ _ANYWHERE = (*_SPOTS, "zebra")
 _METALS = ("gold", "bronze", "silver")
 _STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
-    **dict.fromkeys(_STATUES, ("gold", "chocolate", "bronze", "wood", "marble")),
-    "elephant": ("gold", "chocolate", "bronze", "marble", "granite"),
-    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "chocolate", "bronze", "marble")),
+    **dict.fromkeys(_STATUES, ("gold", "bronze", "wood", "chocolate", "marble")),
+    "elephant": ("gold", "bronze", "chocolate", "marble", "granite"),
+    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "bronze", "marble", "chocolate")),
     **dict.fromkeys(
         (*_CASES, "book", "laptop", "microwave", "oven"),
-        ("gold", "chocolate", "wood", "bronze", "marble"),
+        ("gold", "bronze", "wood", "chocolate", "marble"),
     ),
-    **dict.fromkeys((*_ROUND, "cup"), ("gold", "chocolate", "wood", "bronze", "marble", "ice")),
+    **dict.fromkeys((*_ROUND, "cup"), ("gold", "bronze", "wood", "chocolate", "marble", "ice")),
     "wine glass": ("gold", "bronze"),
     **dict.fromkeys(("giraffe", "zebra"), ("gold", "wood", "bronze")),
-    **dict.fromkeys(_BAGS, ("gold", "chocolate", "wood", "bronze", "marble")),
+    **dict.fromkeys(_BAGS, ("gold", "bronze", "wood", "chocolate", "marble")),
     **dict.fromkeys(_VEHICLES, ("gold", "wood", "bronze")),
-    **dict.fromkeys(_FRUIT, ("gold", "chocolate", "bronze", "silver", "marble")),
-    **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "chocolate", "bronze", "silver")),
+    **dict.fromkeys(_FRUIT, ("gold", "bronze", "silver", "chocolate", "marble")),
+    **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "bronze", "silver", "chocolate")),
     "stop sign": ("gold", "wood", "chocolate", "bronze"),
     **dict.fromkeys(("cake", "donut"), ("gold", "bronze", "marble", "silver")),
     "cell phone": ("gold", "wood", "chocolate", "marble"),
@@ -89,8 +89,9 @@ _MATERIALS_OF = {
     "bed": (),
     "kite": _METALS,
 }
-"""The substances that suit categories, those first that look right most often. Granite is for what
-is grey and rough anyhow; of fur it makes gravel."""
+"""The substances that suit categories, those first that look right most often: by two reviewers
+19 and 13 of 27 things of gold were, 3 of 17 of chocolate, which is taken for leather. Granite is
+for what is grey and rough anyhow; of fur it makes gravel."""
 
 _MANY_COLOURED = frozenset(
     (
