@@ -11,13 +11,12 @@ import numpy as np
 
 from groundfault.editors.procedural import (
     covers,
-    fitness,
-    looks,
     materials,
     neighbours,
     refusals,
     surfaces,
 )
+from groundfault.editors.procedural.changes import Change, grey_as, over
 from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
 from groundfault.editors.procedural.colours import (
     changed_by,
@@ -25,21 +24,15 @@ from groundfault.editors.procedural.colours import (
     recoloured,
     vividness,
 )
-from groundfault.editors.procedural.cutouts import Cutout, cut_out
+from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
     Matte,
-    band_px,
     box_of,
-    crisp,
-    evened,
     grown,
-    matte,
-    snap,
-    steadied,
 )
 from groundfault.editors.procedural.filling import fill, mirrored_fill
 from groundfault.editors.procedural.fills import (
@@ -52,7 +45,6 @@ from groundfault.editors.procedural.fills import (
     is_patchy,
     measure_fill,
 )
-from groundfault.editors.procedural.gaps import gaps_of
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
@@ -62,14 +54,11 @@ from groundfault.editors.procedural.grounds import (
     is_collage,
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.outlines import followed
 from groundfault.editors.procedural.refusals import SMALL_HOLE
 from groundfault.editors.procedural.relief import (
-    LUMA,
     blur_px,
     exposure,
     extent_px,
-    greyness,
     illuminant,
     luma,
 )
@@ -84,7 +73,8 @@ from groundfault.editors.procedural.repertoire import (
 )
 from groundfault.editors.procedural.seasons import COVERED, regraded
 from groundfault.editors.procedural.shadows import hole_of
-from groundfault.editors.procedural.silhouettes import Silhouette, mended, silhouette_of
+from groundfault.editors.procedural.silhouettes import silhouette_of
+from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
 from groundfault.editors.procedural.transplants import (
     best_donor,
     cutting_of,
@@ -93,7 +83,7 @@ from groundfault.editors.procedural.transplants import (
     pasted,
 )
 from groundfault.editors.procedural.vegetation import scenery_of
-from groundfault.interfaces import Edited, EditRequest, Neighbour, NotEdited
+from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
@@ -106,10 +96,6 @@ PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
-SEEN = (*covers.BY_COLOURS, "context")
-"""Kinds of edit after which the object is where it was; it may be cut out by its colours, too."""
-HOLES = ("erase", "replace")
-"""Kinds of edit after which the object is gone."""
 LEAST_GREEN = 0.01
 """What is less green than that stays as it is in another landscape: sky, water, streets."""
 FAINT = 0.1
@@ -117,15 +103,6 @@ FAINT = 0.1
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
-MOST_LEFT = 0.3
-"""How much of what the network sees as an object may go on beyond its mask, as a share of it, where
-the object goes: that much would stay behind."""
-MOST_OFF_IN_PLACES, MOST_BEYOND_IN_PLACES = 0.1, 0.05
-"""How far off and beyond its mask a cut-out of what is put into another place may be: what others
-hide or hold ends in nothing there. Of 59 that two reviewers judged 20 of the 28 within were
-accepted, and 7 of the 31 beyond."""
-MOST_OFF_OF_DOUBLES = 0.2, 0.25, 0.09
-"""How far off, beyond its mask and unsure a cut-out of what is doubled may be: see `Cutout`."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
 
@@ -175,41 +152,22 @@ class ProceduralEditor:
         problem = refusals.unsuited(photo, region, request) if self.filters else ""
         if problem:
             return refused(problem)
-        drawn, shape = region, None
-        cut = self._cutout(photo, region, request) if self.isnet else None
-        if self.filters and cut is not None:
-            if not _is_clear(cut, request):
-                return refused("outline unclear")
-            if request.kind == "recolour" and not _is_seen_so(cut, request):
-                cut = None  # colours have to do
-        if cut is not None and request.kind in SEEN:
-            cut = cut.parted(followed(photo, region, stiff=request.category not in LIVING))
-        if cut is None and request.category in LIVING and request.kind not in HOLES:
-            shape = silhouette_of(photo, region)
-        if cut is not None and request.kind not in HOLES:
-            region = cut.mask
-        elif request.kind in covers.KINDS + looks.KINDS:
-            region = _outlined(photo, region, request, shape)
-        elif shape is not None and shape.is_trusted:
-            region = shape.mask
+        found = target_of(photo, region, request, self.isnet, filters=self.filters)
+        if found is None:
+            return refused("outline unclear")
         if self.filters:
             problem = refusals.objection(
                 photo,
-                region,
+                found.mask,
                 request,
-                drawn,
-                shape,
+                region,
+                found.shape,
                 patches=not self.migan,
-                cut=cut,
+                cut=found.cut,
             )
             if problem:
                 return refused(problem)
-        return self._made(image, photo, region, request, cut)
-
-    def _cutout(self, photo: Floats, region: Mask, request: EditRequest) -> Cutout | None:
-        """The object as the network sees it; None where it sees nothing of it."""
-        found = cut_out(photo, region, self.isnet, _masks_of(request.others, region))
-        return found if int(found.mask.sum()) >= fitness.SMALLEST_PX else None
+        return self._made(image, photo, found.mask, request, found.cut)
 
     def _made(
         self,
@@ -219,7 +177,7 @@ class ProceduralEditor:
         request: EditRequest,
         cut: Cutout | None,
     ) -> Edited | NotEdited:
-        make: dict[str, Callable[[Floats, Mask, EditRequest], _Change | NotEdited]] = {
+        make: dict[str, Callable[[Floats, Mask, EditRequest], Change | NotEdited]] = {
             "surface": partial(self._surface, cut=cut),
             "material": partial(self._material, cut=cut),
             "context": partial(self._context, cut=cut),
@@ -242,7 +200,7 @@ class ProceduralEditor:
 
     def _surface(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         living = request.category in LIVING
         box = box_of(region, PAD_PX)
         windows = request.category in covers.WINDOWED
@@ -250,15 +208,15 @@ class ProceduralEditor:
         if self.filters and kept > covers.most_kept(request.category):
             return refused("dark parts")
         blur = blur_px(photo, grown(region, 2))
-        edge = _edge(photo, region, cut, blur=None if living else blur)
+        edge = edge_of(photo, region, cut, blur=None if living else blur)
         return _covered(photo, region, request, edge, blur=blur, windows=windows)
 
     def _material(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change:
+    ) -> Change:
         box = box_of(region, PAD_PX)
         blur = blur_px(photo, grown(region, 2))
-        edge = _edge(photo, region, cut, blur=None if request.category in LIVING else blur)
+        edge = edge_of(photo, region, cut, blur=None if request.category in LIVING else blur)
         behind = None
         if request.value == "ice":
             behind = fill(photo, grown(region, 4), seed=request.seed, migan=self.migan)[box]
@@ -272,15 +230,15 @@ class ProceduralEditor:
             behind=behind,
             roundness=0.8 if request.category in LIVING | ROUND else 0.35,
         )
-        change = _over(photo, edge, box, new)
+        change = over(photo, edge, box, new)
         if request.category in covers.VEHICLES:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
         return change
 
     def _recolour(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
-        edge, box = _edge(photo, region, cut), box_of(region, PAD_PX)
+    ) -> Change | NotEdited:
+        edge, box = edge_of(photo, region, cut), box_of(region, PAD_PX)
         if request.category in LIVING:
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
@@ -294,7 +252,7 @@ class ProceduralEditor:
         new = recoloured(old, region[box], request.value, vivid=vividness(photo))
         if self.filters and changed_by(old, new, region[box]) < LEAST_CHANGE:
             return refused("already so")
-        change = _over(photo, edge, box, new)
+        change = over(photo, edge, box, new)
         if request.category in covers.VEHICLES:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
         return change
@@ -303,35 +261,35 @@ class ProceduralEditor:
 
     def _context(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         if request.value in PAPERS:
             return self._in_drawing(photo, region, request, cut)
-        edge = _edge(photo, region, cut, steady=True)
+        edge = edge_of(photo, region, cut, steady=True)
         scene = scenery_of(photo, region, edge, request.others, COVERED[request.value])
         problem = objection_to_scene(request.value, scene, region) if self.filters else ""
         if problem:
             return refused(problem)
         picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
         touched = ((edge.alpha < 1) & (scene.green > LEAST_GREEN)) | (scene.blades > 0)
-        return _Change(picture, touched)
+        return Change(picture, touched)
 
     def _in_drawing(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         problem = objection_to_drawing(request.value, photo, region) if self.filters else ""
         if problem:
             return refused(problem)
-        edge = _edge(photo, region, cut, steady=True)
-        return _Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
+        edge = edge_of(photo, region, cut, steady=True)
+        return Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company, cut)
         if self._is_badly_filled(photo, request, company, filled, region, hole):
             return refused("fill does not fit")
-        return _Change(filled, hole)
+        return Change(filled, hole)
 
     def _filled(
         self,
@@ -394,14 +352,14 @@ class ProceduralEditor:
 
     def _replace(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         if self.donors is None:
             return refused("no donor")
         found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
         if found is None:
             return refused("no donor")
         donor, cutting, place = found
-        cutting = cutting._replace(fore=_grey_as(photo, cutting.fore))
+        cutting = cutting._replace(fore=grey_as(photo, cutting.fore))
         there = mask_at(photo.shape, cutting, place)
         least = LEAST_OVERLAP[bool(request.value)]
         if self.filters and (there & region).sum() < least * (there | region).sum():
@@ -413,11 +371,11 @@ class ProceduralEditor:
         if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-        return _Change(picture, touched | hole, mask, details)
+        return Change(picture, touched | hole, mask, details)
 
     def _add(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         """Put another thing beside the object: its own double, or a donor's."""
         if self.filters and cut is None and is_collage(photo):
             return refused("collage")
@@ -444,7 +402,7 @@ class ProceduralEditor:
         front = in_front(there, company, region)
         picture, mask, touched = pasted(photo, cutting, there, front=front)
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-        return _Change(picture, touched, mask, details)
+        return Change(picture, touched, mask, details)
 
     def _doubled(
         self,
@@ -454,7 +412,7 @@ class ProceduralEditor:
         company: Company,
         place: Place,
         cut: Cutout | None,
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         """The object once more, in another place."""
         edge = None if cut is None else cut.edge(photo)
         own = cutting_of(photo, region, company.blocked, edge)
@@ -470,11 +428,11 @@ class ProceduralEditor:
         )
         if self.filters and not is_seen(photo, picture, mask):
             return refused("not seen")
-        return _Change(picture, touched, mask, {"category": request.category})
+        return Change(picture, touched, mask, {"category": request.category})
 
     def _move(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> _Change | NotEdited:
+    ) -> Change | NotEdited:
         if self.filters and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
@@ -492,100 +450,12 @@ class ProceduralEditor:
         )
         if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
-        return _Change(picture, touched | hole, mask, {"category": request.category})
-
-
-class _Change:
-    """A picture, where it may differ from the photograph, and where a new thing is in it."""
-
-    def __init__(
-        self,
-        picture: Floats,
-        touched: Mask,
-        mask: Mask | None = None,
-        details: dict[str, str] | None = None,
-    ) -> None:
-        self.picture = picture
-        self.touched = touched
-        self.mask = mask
-        self.details = details or {}
-
-    def keep(self, photo: Floats, box: tuple[slice, slice], share: Floats) -> None:
-        """Let a share of each pixel in a box stay as it was."""
-        stays = share[..., None]
-        self.picture[box] = self.picture[box] * (1 - stays) + photo[box] * stays
-
-    def laid_over(self, image: Image, photo: Floats, dose: float) -> Edited:
-        """The photograph with the change, as bytes: outside of it they are the photograph's."""
-        share = min(max(dose, 0.0), 1.0)
-        mixed = photo + share * (np.clip(self.picture, 0, 1) - photo)
-        pixels = np.where(self.touched[..., None], (mixed * 255 + 0.5).astype(np.uint8), image)
-        return Edited(image=pixels, mask=self.mask, touched=self.touched, details=self.details)
+        return Change(picture, touched | hole, mask, {"category": request.category})
 
 
 def refused(reason: str) -> NotEdited:
     """An answer that asking again won't change."""
     return NotEdited(outcome="refused", reason=reason)
-
-
-def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
-    """Where other annotated things are."""
-    masks = [np.zeros_like(region), *(other.mask for other in others)]
-    return np.asarray(np.logical_or.reduce(masks))
-
-
-def _is_clear(cut: Cutout, request: EditRequest) -> bool:
-    """Whether a cut-out may do: where the object only goes, all of it must; a double stands by the
-    object, which is what it is compared with; places, surfaces and substances need one, for a
-    colour what the network takes for something else says nothing about a mask."""
-    if request.kind in HOLES:
-        return cut.beyond <= MOST_LEFT
-    if request.kind == "context":
-        return cut.agrees(MOST_BEYOND_IN_PLACES) and cut.off <= MOST_OFF_IN_PLACES
-    if request.kind == "add":
-        off, beyond, unsure = MOST_OFF_OF_DOUBLES
-        return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
-    if request.kind == "recolour":
-        return cut.is_trusted or not cut.contradicts
-    return cut.is_trusted or (request.kind in covers.KINDS and _is_seen_so(cut, request))
-
-
-def _is_seen_so(cut: Cutout, request: EditRequest) -> bool:
-    """Whether a network sees the object that was drawn, be it with others."""
-    return cut.is_trusted or cut.agrees(covers.most_beyond(request.category))
-
-
-def _edge(
-    photo: Floats,
-    region: Mask,
-    cut: Cutout | None,
-    *,
-    blur: float | None = None,
-    steady: bool = False,
-) -> Matte:
-    """An object's soft edge: a network's where there is one; else by colours, or, of made things,
-    as sharp as the photograph is, whose `blur` is given."""
-    if cut is not None:
-        return cut.edge(photo)
-    if blur is not None:
-        return crisp(photo, region, blur)
-    found = matte(photo, region)
-    return steadied(found, region) if steady else found
-
-
-def _outlined(photo: Floats, region: Mask, request: EditRequest, shape: Silhouette | None) -> Mask:
-    """An object's mask, its outline moved to where the object ends: that of made things is smooth
-    and leaves out what is seen through them; what lives has a `shape` by its colours."""
-    made = shape is None
-    if request.kind == "context":  # what it has inside its outline stays in any place
-        return snap(photo, region | shape.mask if shape and shape.is_trusted else region)
-    if made and request.kind == "recolour":
-        return snap(photo, region)
-    found = followed(photo, region, stiff=made)
-    if shape is not None:
-        return mended(found, region, shape) if shape.is_trusted else found
-    even = evened(found, 0.8 * band_px(found))
-    return even & ~gaps_of(photo, even)
 
 
 def _covered(
@@ -596,7 +466,7 @@ def _covered(
     *,
     blur: float = 0.0,
     windows: bool = False,
-) -> _Change:
+) -> Change:
     """An object under a new surface, or dyed: a surface without a pattern."""
     box = box_of(region, PAD_PX)
     new = surfaces.covered(
@@ -609,21 +479,6 @@ def _covered(
         seed=request.seed,
         windows=windows,
     )
-    change = _over(photo, edge, box, new.colours)
+    change = over(photo, edge, box, new.colours)
     change.keep(photo, box, new.kept)
     return change
-
-
-def _over(photo: Floats, edge: Matte, box: tuple[slice, slice], new: Floats) -> _Change:
-    """New colours of an object, laid over what is behind it through its soft edge."""
-    share = edge.alpha[box][..., None]
-    picture = photo.copy()
-    picture[box] = _grey_as(photo, new) * share + edge.back[box] * (1 - share)
-    touched = edge.alpha > 0
-    return _Change(np.where(touched[..., None], picture, photo).astype(np.float32), touched)
-
-
-def _grey_as(photo: Floats, new: Floats) -> Floats:
-    """New colours as grey as the photograph."""
-    grey = greyness(photo)
-    return np.asarray(new * (1 - grey) + (new @ LUMA)[..., None] * grey, np.float32)
