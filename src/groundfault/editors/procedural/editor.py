@@ -316,7 +316,7 @@ class ProceduralEditor:
             seed=request.seed,
             migan=self.migan,
             others=company.blocked,
-            unseen=None if before is None else grown(before, 3),
+            unseen=_unseen(company, region),
         )
         return found, hole
 
@@ -342,9 +342,7 @@ class ProceduralEditor:
             return True
         if not self.migan or request.kind not in MOST_DISAGREEMENT:
             return False
-        before = company.before(region)
-        unseen = None if before is None else grown(before, 3)
-        other = mirrored_fill(photo, hole, self.migan, unseen)
+        other = mirrored_fill(photo, hole, self.migan, _unseen(company, region))
         seen = hole if hidden is None else hole & ~hidden
         return disagreement(filled, other, seen) > MOST_DISAGREEMENT[request.kind]
 
@@ -451,6 +449,12 @@ class ProceduralEditor:
         if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
+
+
+def _unseen(company: Company, region: Mask) -> Mask | None:
+    """What a network that fills a hole does not see: what stands before the object."""
+    before = company.before(region)
+    return None if before is None else grown(before, 3)
 
 
 def refused(reason: str) -> NotEdited:

@@ -72,8 +72,9 @@ def target_of(
     shape = silhouette_of(photo, drawn) if request.category in LIVING else None
     if request.kind in covers.KINDS + looks.KINDS:
         return Target(_outlined(photo, drawn, request, shape), shape, None)
-    trusted = shape is not None and shape.is_trusted
-    return Target(shape.mask if shape is not None and trusted else drawn, shape, None)
+    if shape is not None and shape.is_trusted:
+        return Target(shape.mask, shape, None)
+    return Target(drawn, shape, None)
 
 
 def _cutout(photo: Floats, drawn: Mask, request: EditRequest, isnet: str) -> Cutout | None:
