@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor
+from groundfault.editors.procedural.colours import PAINTS, dyed
 from groundfault.editors.procedural.covers import (
     MOST_DOUBT,
     Thing,
@@ -146,15 +148,24 @@ def test_vehicles_that_others_hide_are_left_alone() -> None:
         assert objection(kind, "gold", thing("bus")) != "touches others"
 
 
-def test_paint_is_covered_and_glass_is_not() -> None:
-    photo, mask = picture((0.1, 0.25, 0.75))
-    photo[80:120, 110:150] = (0.45, 0.47, 0.46)  # neither dark nor of the paint's hue
-    image = (photo * 255).astype(np.uint8)
-    asked = EditRequest(instruction="", kind="surface", value="strawberry", category="car")
-    found = ProceduralEditor(filters=False).perform(image, mask, asked)
-    assert isinstance(found, Edited)
-    apart = np.abs(found.image.astype(int) - image).mean(-1)
-    assert apart[90:110, 120:140].mean() < 4 < 30 < apart[50:70, 120:140].mean()
+@pytest.mark.parametrize("coat", [(0.97, 0.96, 0.94), (0.5, 0.35, 0.2), (0.16, 0.15, 0.14)])
+@pytest.mark.parametrize("colour", ["red", "yellow", "green", "blue", "purple"])
+def test_all_of_a_coat_takes_the_dye_and_its_shading_stays(
+    coat: tuple[float, float, float], colour: str
+) -> None:
+    rng = np.random.default_rng(0)
+    hair = cv2.GaussianBlur(rng.normal(0.85, 0.5, (80, 90)).astype(np.float32), (0, 0), 1.5)
+    fore = np.clip(np.float32(coat) * hair[..., None], 0, 1)
+    fore[:30] *= 0.6  # of two colours
+    inside = np.ones(hair.shape, bool)
+    new = dyed(fore, inside, np.float32(PAINTS[colour]))
+    before, after = (cv2.cvtColor(one, cv2.COLOR_RGB2LAB) for one in (fore, new))
+    own = np.arctan2(*PAINTS[colour][:0:-1])
+    turn = np.angle(np.exp(1j * (np.arctan2(after[..., 2], after[..., 1]) - own)))
+    assert np.mean(np.abs(turn) < 0.5) > 0.9
+    for part in (slice(0, 30), slice(30, 80)):
+        both = before[part, :, 0].ravel(), after[part, :, 0].ravel()
+        assert np.corrcoef(*both)[0, 1] > 0.9
 
 
 def test_windows_of_vehicles_are_not_recast() -> None:

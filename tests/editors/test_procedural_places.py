@@ -12,7 +12,7 @@ import pytest
 from groundfault.building.editing import EditSettings, touchable
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.choices import apart_from, chosen_places, objection_to_drawing
-from groundfault.editors.procedural.drawings import PAPERS
+from groundfault.editors.procedural.drawings import PAPERS, legibility
 from groundfault.editors.procedural.edges import Matte, core, evened, grown, steadied
 from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.seasons import COVERED
@@ -32,6 +32,16 @@ def body_on(ground: tuple[int, int, int] = GRASS, grain: float = 16) -> tuple[An
     light = 150 - (x - 96) - 0.6 * (y - 108) + rng.normal(0, 4, SIZE)
     image = np.where(mask[..., None], light[..., None] * np.array([1, 0.6, 0.5]), field)
     return np.clip(image, 0, 255).astype(np.uint8), mask
+
+
+def fenced(image: Any, mask: Any) -> Any:
+    """The same before a fence: something that can be drawn."""
+    found = image.copy()
+    rails = np.zeros_like(mask)
+    rails[20::48], rails[21::48], rails[22::48] = True, True, True
+    rails[:, 16::56] = rails[:, 17::56] = rails[:, 18::56] = True
+    found[rails & ~grown(mask, 8)] = (30, 24, 20)
+    return found
 
 
 def put(
@@ -54,6 +64,8 @@ def lab(image: Any) -> Any:
 @pytest.mark.parametrize("place", repertoire.PLACES)
 def test_an_object_stays_and_a_build_clips_nothing(place: str) -> None:
     image, mask = body_on()
+    if place in PAPERS:
+        image = fenced(image, mask)
     found = put(image, mask, place, seed=4)
     assert isinstance(found, Edited), found
     changed = (found.image != image).any(-1)
@@ -69,7 +81,7 @@ def test_places_have_their_colours() -> None:
     far = ~grown(mask, 8)
     light, red_green, yellow = {}, {}, {}
     for place in ("savanna", "snow", "blueprint", "pencil drawing"):
-        found = put(image, mask, place)
+        found = put(fenced(image, mask) if place in PAPERS else image, mask, place)
         assert isinstance(found, Edited), found
         light[place], red_green[place], yellow[place] = lab(found.image)[far].mean(0)
     old = lab(image)[far].mean(0)
@@ -122,14 +134,23 @@ def test_places_are_chosen_by_the_picture() -> None:
     found = chosen_places(photo, mask, "bear")
     assert set(found) <= set(COVERED) and "savanna" in found
     assert set(chosen_places(photo, mask, "toilet")) <= set(PAPERS)
-    indoors = body_on(WALL, grain=1)[0].astype(np.float32) / 255
+    indoors = fenced(body_on(WALL, grain=1)[0], mask).astype(np.float32) / 255
     assert set(chosen_places(indoors, mask, "bear")) == set(PAPERS)
+
+
+def test_where_nothing_can_be_drawn_there_is_no_drawing() -> None:
+    sand, mask = body_on((150, 140, 120), grain=12)
+    assert legibility(sand.astype(np.float32) / 255, mask) < 0.1
+    assert reason(sand, mask, "blueprint") == "nothing to draw"
+    before = fenced(sand, mask)
+    assert legibility(before.astype(np.float32) / 255, mask) > 0.5
+    assert isinstance(put(before, mask, "blueprint"), Edited)
 
 
 def test_a_grey_thing_is_lost_in_a_pencil_drawing_and_not_in_a_blueprint() -> None:
     image, mask = body_on()
     image[mask] = (150, 150, 150)
-    photo = image.astype(np.float32) / 255
+    photo = fenced(image, mask).astype(np.float32) / 255
     assert apart_from("pencil drawing", photo, mask) < 8 < 12 < apart_from("blueprint", photo, mask)
     assert objection_to_drawing("pencil drawing", photo, mask) == "looks like the place"
     assert objection_to_drawing("blueprint", photo, mask) == ""

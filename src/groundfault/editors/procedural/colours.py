@@ -7,7 +7,15 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats
 
-__all__ = ["PAINTS", "changed_by", "distinct_colours", "main_share", "recoloured", "vividness"]
+__all__ = [
+    "PAINTS",
+    "changed_by",
+    "distinct_colours",
+    "dyed",
+    "main_share",
+    "recoloured",
+    "vividness",
+]
 
 PAINTS: dict[str, tuple[float, float, float]] = {
     "red": (42, 52, 32),
@@ -31,6 +39,13 @@ DISTINCT = 28.0
 DARKER_LIGHTER = 42.0, 26.0
 """How far lightness may go to a colour's usual one: red on white that stays light is salmon, and
 what is dark and becomes bright glows."""
+DYED, DYED_DARKER_LIGHTER = 0.8, (48.0, 22.0)
+"""How far a coat's lightness goes to that of its dye, as a share of the way and at most."""
+HAIR, HAIR_TIMES = 0.22, (0.8, 2.5)
+"""The deviation of a dyed coat's logarithmic lightness, and how many times that of the coat it is:
+in white coats shade is hardly seen."""
+BRIGHT_HAIR, HIGHLIGHT = 80.0, 26.0
+"""Hair that would be lighter, or so much lighter than its dye, gets less light."""
 ONE_COLOUR = 16.0
 """Things that hardly differ more from their usual hue have one colour: all of it changes."""
 
@@ -81,6 +96,27 @@ def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> 
     new = np.dstack([light, wanted + 0.25 * fine])
     mixed = lab + share[..., None] * (new - lab)
     return floats(np.clip(cv2.cvtColor(floats(mixed), cv2.COLOR_LAB2RGB), 0, 1))
+
+
+def dyed(fore: Floats, mask: Mask, dye: Floats) -> Floats:
+    """All of a coat dyed, whatever colours it has: its light and shade, hair by hair, stay, and
+    white hair takes the dye, too. `dye` is one Lab colour or one for each pixel."""
+    lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
+    lightness, hues = np.maximum(lab[..., 0], 1), lab[..., 1:]
+    middle = max(float(np.median(lightness[mask])), 8.0)
+    darker, lighter = DYED_DARKER_LIGHTER
+    target = middle + np.clip(DYED * (dye[..., 0] - middle), -darker, lighter)
+    tones = np.log(lightness / middle)
+    relief = float(np.clip(HAIR / (tones[mask].std() + 1e-3), *HAIR_TIMES))
+    light = target * np.exp(relief * tones)
+    light = light - 0.6 * np.maximum(light - BRIGHT_HAIR, 0)
+    light = light - 0.7 * np.maximum(light - target - HIGHLIGHT, 0)
+    strength = np.clip(light / np.maximum(target, 8), 0, 1.2) ** 0.6
+    fine = hues - cv2.GaussianBlur(hues, (0, 0), 4)
+    wanted = dye[..., 1:] * strength[..., None] + 0.15 * fine
+    return floats(
+        np.clip(cv2.cvtColor(floats(np.dstack([light, wanted])), cv2.COLOR_LAB2RGB), 0, 1)
+    )
 
 
 def _rescaled(lightness: Floats, middle: float, target: float) -> Floats:

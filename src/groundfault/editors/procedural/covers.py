@@ -22,12 +22,13 @@ from groundfault.interfaces import EditRequest
 __all__ = [
     "BY_COLOURS",
     "KINDS",
+    "MOST_KEPT",
+    "SLOTTED",
     "VEHICLES",
     "WINDOWED",
     "Thing",
     "measures_of",
     "most_beyond",
-    "most_kept",
     "objection",
     "objection_to_colour",
     "objection_to_cutout",
@@ -39,8 +40,12 @@ KINDS = ("surface", "material")
 BY_COLOURS = (*KINDS, "recolour")
 """Kinds that an object is given where a network does not cut it out, too: by its colours."""
 VEHICLES = ("airplane", "bus", "car", "train", "truck")
-WINDOWED = frozenset({*VEHICLES, "bench", "chair", "fire hydrant", "microwave", "oven"})
-"""What has windows, tyres, gaps or dials that are far darker than the rest and stay as they are."""
+WINDOWED = frozenset({*VEHICLES, "microwave", "oven"})
+"""What has windows, tyres or dials: all of it is dyed, so that they are still seen."""
+SLOTTED = frozenset({"bench", "chair", "fire hydrant"})
+"""What has gaps that a drawn mask covers and that are darker than the rest."""
+MOST_KEPT = 0.3
+"""How much of such a thing may be gaps."""
 SHAPES_VARY = {"kite", "refrigerator", "suitcase", "teddy bear", "vase"}
 SHORT_HAIRED = ("cow", "elephant", "horse")
 """Animals on whose dark fur light and shade can be seen."""
@@ -269,11 +274,3 @@ def _is_hidden(thing: Thing) -> bool:
     animal = category in LIVING and category != "teddy bear"
     front, most = (0.12, 0.3) if animal else (0.25, 0.6) if category == "chair" else (0.45, 0.8)
     return touched.front > front or touched.any > most
-
-
-def most_kept(category: str) -> float:
-    """How much of a thing may stay as it is under a surface: windows and tyres, legs, gaps between
-    slats."""
-    if category in VEHICLES:
-        return 0.55
-    return 0.3 if category in ("bench", "chair", "fire hydrant") else 0.17

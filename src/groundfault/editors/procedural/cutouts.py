@@ -10,6 +10,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from groundfault.editors.procedural.contested import settled
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
@@ -32,7 +33,7 @@ MARGIN = 0.2
 """How much of its surroundings the network sees, as a share of the object's extent."""
 ALONE = 0.06
 """How much it sees where it looks once more."""
-MOST_OFF, MOST_BEYOND, MOST_UNSURE = 0.2, 0.06, 0.045
+MOST_OFF, MOST_BEYOND, MOST_UNSURE, MOST_UNSETTLED = 0.2, 0.06, 0.045, 0.015
 MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
 """Limits of a cut-out that is trusted: see `Cutout`."""
 MOST_FORGOTTEN = 0.06
@@ -40,8 +41,9 @@ MOST_FORGOTTEN = 0.06
 an armrest. What is larger is another thing."""
 ANOTHER = 0.5
 """What is farther off than this share of a drawn mask is another thing."""
-SOFT = 0.25, 0.75
-"""What the network is less and more sure of is not the object, and nothing else."""
+SOFT, SOFT_FUR = (0.25, 0.75), (0.08, 0.55)
+"""What the network is less and more sure of is not the object, and nothing else. Where fur
+gets another colour, fringes of the old one are seen first: there it goes farther."""
 
 
 class Cutout(NamedTuple):
@@ -54,6 +56,8 @@ class Cutout(NamedTuple):
     a share of the mask."""
     beyond: float
     """How much goes on farther away than an edit may reach, as a share of the mask."""
+    unsettled: float
+    """How much of that colours can't decide either: see `contested`."""
     unsure: float
     """The mean distance of alpha from both 0 and 1 in the mask, 0 to 0.5."""
     unseen: float
@@ -70,13 +74,17 @@ class Cutout(NamedTuple):
 
     @property
     def is_trusted(self) -> bool:
-        near = self.off <= MOST_OFF and self.beyond <= MOST_BEYOND
-        return near and self.unsure <= MOST_UNSURE and self.unseen <= MOST_UNSEEN
+        return self._is_clear and self.beyond <= MOST_BEYOND and self.unseen <= MOST_UNSEEN
 
     def agrees(self, most_beyond: float) -> bool:
         """Whether the network sees this object, though maybe others with it."""
-        seen = self.unsure <= MOST_UNSURE and self.unseen <= MOST_UNSEEN_OF_PARTED
-        return seen and self.off <= MOST_OFF and self.beyond <= most_beyond
+        near = self.beyond <= most_beyond and self.unseen <= MOST_UNSEEN_OF_PARTED
+        return self._is_clear and near
+
+    @property
+    def _is_clear(self) -> bool:
+        clear = self.unsure <= MOST_UNSURE and self.unsettled <= MOST_UNSETTLED
+        return clear and self.off <= MOST_OFF
 
     @property
     def contradicts(self) -> bool:
@@ -90,9 +98,12 @@ class Cutout(NamedTuple):
         alpha = np.where(self.shared, np.minimum(self.alpha, soft), self.alpha)
         return self._replace(alpha=floats(alpha))
 
-    def edge(self, photo: Floats) -> Matte:
-        """The soft edge that the network sees."""
-        return matte_of(photo, self.alpha)
+    def edge(self, photo: Floats, *, furred: bool = False) -> Matte:
+        """The soft edge that the network sees, as narrow as photographs have them: it sees objects
+        at a smaller scale, and a haze of what is behind would stay. `furred` is what has hair, and
+        gets other colours."""
+        low, high = SOFT_FUR if furred else SOFT
+        return matte_of(photo, floats(np.clip((self.alpha - low) / (high - low), 0, 1)))
 
 
 def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -> Cutout:
@@ -139,10 +150,12 @@ def _cut_out(
     area = max(int(drawn.sum()), 1)
     off = int(((found > 0.5) ^ drawn).sum())
     unsure = float(np.minimum(found, 1 - found)[core(drawn, 3)].mean()) if drawn.any() else 0.0
+    decided = settled(photo, drawn, floats(found))
     return Cutout(
-        alpha=_sharpened(found),
+        alpha=decided.alpha,
         off=off / area,
         beyond=beyond / area,
+        unsettled=decided.unsettled,
         unsure=unsure,
         unseen=unseen,
         shared=grown(goes_on, 2 * REACH_PX),
@@ -160,13 +173,6 @@ def _forgotten(whole: Floats, drawn: Mask, box: tuple[slice, slice]) -> Mask:
     small = found[:, cv2.CC_STAT_AREA] <= MOST_FORGOTTEN * int(drawn.sum())
     ended = ~np.isin(np.arange(count), at_border)
     return np.asarray((small & ended)[pieces] & beside)
-
-
-def _sharpened(alpha: Floats) -> Floats:
-    """Edges as narrow as photographs have them: the network sees objects at a smaller scale, and a
-    haze of their old colours would stay."""
-    low, high = SOFT
-    return floats(np.clip((alpha - low) / (high - low), 0, 1))
 
 
 @functools.lru_cache(maxsize=32)  # several edits of one object are tried in turn

@@ -18,6 +18,7 @@ from groundfault.editors.procedural import (
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
 from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
+from groundfault.editors.procedural.coats import PAD_PX, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
     changed_by,
     distinct_colours,
@@ -30,7 +31,6 @@ from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
-    Matte,
     box_of,
     grown,
 )
@@ -57,7 +57,6 @@ from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.refusals import SMALL_HOLE
 from groundfault.editors.procedural.relief import (
     blur_px,
-    exposure,
     extent_px,
     illuminant,
     luma,
@@ -92,7 +91,6 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-PAD_PX = 48
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
@@ -201,22 +199,27 @@ class ProceduralEditor:
     def _surface(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        living = request.category in LIVING
-        box = box_of(region, PAD_PX)
-        windows = request.category in covers.WINDOWED
-        kept = surfaces.kept_share(photo[box], region[box]) if windows else 0.0
-        if self.filters and kept > covers.most_kept(request.category):
-            return refused("dark parts")
         blur = blur_px(photo, grown(region, 2))
-        edge = edge_of(photo, region, cut, blur=None if living else blur)
-        return _covered(photo, region, request, edge, blur=blur, windows=windows)
+        furred = request.category in LIVING
+        edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
+        if request.category in LIVING | covers.WINDOWED:
+            return in_dye(photo, region, request, edge, blur=blur)
+        box = box_of(region, PAD_PX)
+        gaps = cut is None and request.category in covers.SLOTTED
+        kept = surfaces.kept_share(photo[box], region[box]) if gaps else 0.0
+        if self.filters and kept > covers.MOST_KEPT:
+            return refused("dark parts")
+        return under_surface(
+            photo, region, request, edge, blur=blur, gaps=gaps, features=cut is None
+        )
 
     def _material(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change:
         box = box_of(region, PAD_PX)
         blur = blur_px(photo, grown(region, 2))
-        edge = edge_of(photo, region, cut, blur=None if request.category in LIVING else blur)
+        furred = request.category in LIVING
+        edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
         behind = None
         if request.value == "ice":
             behind = fill(photo, grown(region, 4), seed=request.seed, migan=self.migan)[box]
@@ -238,11 +241,12 @@ class ProceduralEditor:
     def _recolour(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        edge, box = edge_of(photo, region, cut), box_of(region, PAD_PX)
-        if request.category in LIVING:
+        furred = request.category in LIVING
+        edge, box = edge_of(photo, region, cut, furred=furred), box_of(region, PAD_PX)
+        if furred or (cut is not None and request.category not in covers.WINDOWED):
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
-            return _covered(photo, region, request, edge)  # coats have several colours
+            return in_dye(photo, region, request, edge)  # whatever colours it has
         old = edge.fore[box]
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
@@ -460,29 +464,3 @@ def _unseen(company: Company, region: Mask) -> Mask | None:
 def refused(reason: str) -> NotEdited:
     """An answer that asking again won't change."""
     return NotEdited(outcome="refused", reason=reason)
-
-
-def _covered(
-    photo: Floats,
-    region: Mask,
-    request: EditRequest,
-    edge: Matte,
-    *,
-    blur: float = 0.0,
-    windows: bool = False,
-) -> Change:
-    """An object under a new surface, or dyed: a surface without a pattern."""
-    box = box_of(region, PAD_PX)
-    new = surfaces.covered(
-        photo[box],
-        region[box],
-        request.value,
-        white=exposure(photo, region),
-        tint=illuminant(photo),
-        blur=blur,
-        seed=request.seed,
-        windows=windows,
-    )
-    change = over(photo, edge, box, new.colours)
-    change.keep(photo, box, new.kept)
-    return change

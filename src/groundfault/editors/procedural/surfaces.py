@@ -8,7 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.colours import PAINTS, main_share
+from groundfault.editors.procedural.colours import main_share
 from groundfault.editors.procedural.edges import Floats, Mask, disc, floats
 from groundfault.editors.procedural.noise import Shape, cells, cloud, ramp, stripes
 from groundfault.editors.procedural.relief import (
@@ -25,7 +25,7 @@ from groundfault.editors.procedural.relief import (
     wrap,
 )
 
-__all__ = ["PATTERNS", "Cover", "covered", "kept_share", "unpainted"]
+__all__ = ["PATTERNS", "Cover", "cloth_on", "covered", "kept_share", "unpainted"]
 
 MARGIN_PX = 100
 """What a cloth has beyond the picture on each side: it is pulled over the edges."""
@@ -195,16 +195,6 @@ PATTERNS: dict[str, Callable[[Shape, float, int], Floats]] = {
 """What makes each surface: a flat cloth of a shape for an object of a size, as display values."""
 
 
-def _plain(colour: str) -> Callable[[Shape, float, int], Floats]:
-    """A cloth of one colour."""
-
-    def make(shape: Shape, size_px: float, seed: int) -> Floats:
-        paint = cv2.cvtColor(floats(PAINTS[colour]).reshape(1, 1, 3), cv2.COLOR_LAB2RGB)
-        return floats(np.broadcast_to(np.clip(paint, 0, 1), (*shape, 3)))
-
-    return make
-
-
 class Cover(NamedTuple):
     """New colours of an object, and how much of each pixel stays as it was."""
 
@@ -221,34 +211,38 @@ def covered(
     tint: Floats,
     blur: float,
     seed: int,
-    windows: bool = False,
+    gaps: bool = False,
+    features: bool = True,
 ) -> Cover:
-    """An object under another surface, or in another colour. `white` is how bright white is beside
-    it, `tint` the colour of the light, `blur` what the photograph shows of an edge. Of what has
-    `windows` these, tyres and the like stay as they are."""
+    """An object under another surface. `white` is how bright white is beside it, `tint` the colour
+    of the light, `blur` what the photograph shows of an edge. Dark `gaps` stay as they are, and
+    small dark `features`, if told so."""
     light = light_of(photo, mask, paint=0.9)
     height = inflate(mask)
-    shape = photo.shape[0] + 2 * MARGIN_PX, photo.shape[1] + 2 * MARGIN_PX
-    cloth = PATTERNS.get(surface, _plain(surface))(shape, extent_px(mask), seed)
-    x, y = wrap(mask, height)
-    flat = cv2.remap(
-        cloth, x + MARGIN_PX, y + MARGIN_PX, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
-    )
-    if blur > 0.5:
-        flat = cv2.GaussianBlur(flat, (0, 0), blur)
+    flat = cloth_on(mask, height, surface, seed, blur)
     shade = light.shade * float(np.clip(0.40 / (light.shade[mask].std() + 1e-3), 0.7, 2.2))
     detail = light.detail * float(np.clip(0.13 / (light.detail[mask].std() + 1e-3), 1.1, 3.0))
     lit = _below(shade + form_light(light, mask, height), 0.3, 0.7) + detail
     lit = lit + np.clip(DRAWN * drawing_of(photo, mask), -1.4, 0.6)
     bright = _bearable(photo, mask, white)
-    if surface == "white":  # in the shade that other colours bear it would be grey
-        lit, bright = 0.55 * lit, 1.15 * max(white, 0.7)
     new = linear(flat) * np.exp(np.clip(lit, -3.0, 1.0))[..., None] * bright * tint
     covered_ = film(new + _shine(photo, light)[..., None] * bright)
-    kept = _dark_features(photo, extent_px(mask))
-    if windows:
+    kept = _dark_features(photo, extent_px(mask)) if features else np.zeros_like(lit)
+    if gaps:
         kept = np.maximum(kept, unpainted(photo, mask))
     return Cover(floats(covered_), floats(kept))
+
+
+def cloth_on(mask: Mask, height: Floats, surface: str, seed: int, blur: float) -> Floats:
+    """A surface as it lies on an object of some relief, without light and shade, as sharp as a
+    photograph of some `blur` shows it."""
+    shape = mask.shape[0] + 2 * MARGIN_PX, mask.shape[1] + 2 * MARGIN_PX
+    cloth = PATTERNS[surface](shape, extent_px(mask), seed)
+    x, y = wrap(mask, height)
+    flat = cv2.remap(
+        cloth, x + MARGIN_PX, y + MARGIN_PX, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
+    )
+    return floats(cv2.GaussianBlur(flat, (0, 0), blur) if blur > 0.5 else flat)
 
 
 def _dark_features(photo: Floats, size_px: float) -> Floats:

@@ -117,11 +117,13 @@ def edge_of(
     *,
     blur: float | None = None,
     steady: bool = False,
+    furred: bool = False,
 ) -> Matte:
     """An object's soft edge: a network's where there is one; else by colours, or, of made things,
-    as sharp as the photograph is, whose `blur` is given."""
+    as sharp as the photograph is, whose `blur` is given. `furred` is what has hair, and gets other
+    colours."""
     if cut is not None:
-        return cut.edge(photo)
+        return cut.edge(photo, furred=furred)
     if blur is not None:
         return crisp(photo, region, blur)
     found = matte(photo, region)
