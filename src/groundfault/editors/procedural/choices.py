@@ -16,7 +16,7 @@ from groundfault.editors.procedural.vegetation import Scenery, scenery_of
 
 __all__ = ["chosen_places", "objection_to_drawing", "objection_to_scene"]
 
-LEAST_SHARE = 0.45
+LEAST_SHARE = 0.6
 """The share of the surroundings that must become another place."""
 LEAST_AT_FOOT = {"savanna": 0.55, "snow": 0.55, "autumn forest": 0.0}
 """The same, of what is around the object's foot; leaves turn above any ground."""

@@ -98,9 +98,12 @@ def objection_to_landscape(found: Measures, skin: Skin) -> str:
     return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
 
 
-def objection_to_drawing(category: str, found: Measures, skin: Skin, touched: Contact) -> str:
+def objection_to_drawing(
+    category: str, found: Measures, skin: Skin, touched: Contact, *, cut_out: bool
+) -> str:
     """Why an object can't be left in a drawing of its surroundings, where each fault of its outline
-    shows, and so does what was bitten out of it by things in front."""
+    shows, and so does what was bitten out of it by things in front. What was `cut_out` by a network
+    ends where it sees it end, however alike the colours are."""
     if found.share > LARGEST_SHARE:
         return "too large"
     if found.pieces > 0.06 or (touched.gap >= MOST_BITTEN and touched.front > 0.05):
@@ -112,7 +115,7 @@ def objection_to_drawing(category: str, found: Measures, skin: Skin, touched: Co
     if found.blur_px > 1.8:
         return "blurred"
     clear = found.contrast >= 0.5 and skin.fit >= 0.67 and skin.weak <= 0.14
-    return "" if clear and found.through <= 0.35 else "outline unclear"
+    return "" if cut_out or (clear and found.through <= 0.35) else "outline unclear"
 
 
 def _to_recolour(found: Measures, skin: Skin) -> str:

@@ -175,7 +175,8 @@ def _unsightly(
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
         if request.value in PAPERS:
-            return looks.objection_to_drawing(request.category, found, skin, touched)
+            alone = cut is not None and cut.is_trusted
+            return looks.objection_to_drawing(request.category, found, skin, touched, cut_out=alone)
         return looks.objection_to_landscape(found, skin)
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)

@@ -36,7 +36,7 @@ _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("strawberry", "ladybug", "giraffe", "leopard", *_STRIPES, "zebra")),
+    **dict.fromkeys(_FURRED, ("strawberry", "giraffe", "ladybug", "leopard", *_STRIPES, "zebra")),
     **dict.fromkeys(_SEATS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
     "oven": ("ladybug", "strawberry", "giraffe", "brick wall"),
