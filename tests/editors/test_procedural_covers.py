@@ -158,7 +158,7 @@ def test_all_of_a_coat_takes_the_dye_and_its_shading_stays(
     fore = np.clip(np.float32(coat) * hair[..., None], 0, 1)
     fore[:30] *= 0.6  # of two colours
     inside = np.ones(hair.shape, bool)
-    new = dyed(fore, inside, np.float32(PAINTS[colour]))
+    new = dyed(fore, inside, np.float32(PAINTS[colour]), haired=True)
     before, after = (cv2.cvtColor(one, cv2.COLOR_RGB2LAB) for one in (fore, new))
     own = np.arctan2(*PAINTS[colour][:0:-1])
     turn = np.angle(np.exp(1j * (np.arctan2(after[..., 2], after[..., 1]) - own)))

@@ -10,6 +10,7 @@ from groundfault.editors.procedural.changes import Change, over
 from groundfault.editors.procedural.colours import PAINTS, dyed, vividness
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, floats
 from groundfault.editors.procedural.relief import exposure, illuminant, inflate
+from groundfault.editors.procedural.repertoire import LIVING
 from groundfault.interfaces import EditRequest
 
 __all__ = ["PAD_PX", "in_dye", "under_surface"]
@@ -33,7 +34,8 @@ def in_dye(
     else:
         cloth = surfaces.cloth_on(inside, inflate(inside), request.value, request.seed, blur)
         dye = floats(cv2.cvtColor(cloth, cv2.COLOR_RGB2LAB))
-    return over(photo, edge, box, dyed(edge.fore[box], inside, dye))
+    haired = request.category in LIVING
+    return over(photo, edge, box, dyed(edge.fore[box], inside, dye, haired=haired))
 
 
 def under_surface(

@@ -41,9 +41,9 @@ DARKER_LIGHTER = 42.0, 26.0
 what is dark and becomes bright glows."""
 DYED, DYED_DARKER_LIGHTER = 0.8, (48.0, 22.0)
 """How far a coat's lightness goes to that of its dye, as a share of the way and at most."""
-HAIR, HAIR_TIMES = 0.22, (0.8, 2.5)
-"""The deviation of a dyed coat's logarithmic lightness, and how many times that of the coat it is:
-in white coats shade is hardly seen."""
+HAIR, HAIR_TIMES, SMOOTH_TIMES = 0.22, (0.8, 2.5), (0.8, 1.3)
+"""The deviation of a dyed thing's logarithmic lightness, and how many times its own that is: in
+white coats shade is hardly seen."""
 BRIGHT_HAIR, HIGHLIGHT = 80.0, 26.0
 """Hair that would be lighter, or so much lighter than its dye, gets less light."""
 ONE_COLOUR = 16.0
@@ -98,16 +98,18 @@ def recoloured(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> 
     return floats(np.clip(cv2.cvtColor(floats(mixed), cv2.COLOR_LAB2RGB), 0, 1))
 
 
-def dyed(fore: Floats, mask: Mask, dye: Floats) -> Floats:
+def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
     """All of a coat dyed, whatever colours it has: its light and shade, hair by hair, stay, and
-    white hair takes the dye, too. `dye` is one Lab colour or one for each pixel."""
+    white hair takes the dye, too. `dye` is one Lab colour or one for each pixel. What is not
+    `haired` is smooth where it seems to be."""
     lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
     lightness, hues = np.maximum(lab[..., 0], 1), lab[..., 1:]
     middle = max(float(np.median(lightness[mask])), 8.0)
     darker, lighter = DYED_DARKER_LIGHTER
     target = middle + np.clip(DYED * (dye[..., 0] - middle), -darker, lighter)
     tones = np.log(lightness / middle)
-    relief = float(np.clip(HAIR / (tones[mask].std() + 1e-3), *HAIR_TIMES))
+    least, most = HAIR_TIMES if haired else SMOOTH_TIMES
+    relief = float(np.clip(HAIR / (tones[mask].std() + 1e-3), least, most))
     light = target * np.exp(relief * tones)
     light = light - 0.6 * np.maximum(light - BRIGHT_HAIR, 0)
     light = light - 0.7 * np.maximum(light - target - HIGHLIGHT, 0)

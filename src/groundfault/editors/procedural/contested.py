@@ -28,8 +28,11 @@ ENCLOSED = 0.9
 FORGOTTEN, SEEN_THROUGH = 0.4, -0.5
 """How much more a piece that the network left out looks like the object, or like what is around:
 from here on it is a part of it, or a gap."""
-RIGHT, FOREIGN = 0.2, -0.3
+RIGHT, FOREIGN = 0.2, -0.8
 """The same of a piece that the network added: a part of it, or another thing."""
+PROTRUDING = 0.42
+"""The share of a piece's rim that has the object beside it, below which it sticks out: a drawn mask
+has a tail for some reason, whatever it looks like."""
 MOST_COLOURS, LEAST_COLOURS = 1500, 50
 NEIGHBOURS = 5
 """How many colours nearest to a pixel's tell how much it looks like a side."""
@@ -59,10 +62,10 @@ def settled(photo: Floats, drawn: Mask, alpha: Floats) -> Settled:
         likeness = sides.likeness(piece)
         if likeness >= FORGOTTEN:
             found = np.maximum(found, _soft(grown(piece, 2) & missed))
-        elif likeness > SEEN_THROUGH:
+        elif likeness > SEEN_THROUGH or sides.beside(piece) < PROTRUDING:
             unsettled += int(piece.sum())
     for piece in _pieces(missed, 1, None):
-        small = piece.sum() <= LARGEST_EYE * area and sides.encloses(piece)
+        small = piece.sum() <= LARGEST_EYE * area and sides.beside(piece) >= ENCLOSED
         if small and (sides.depth(piece) > FAR_INSIDE or sides.likeness(piece) > SEEN_THROUGH):
             found = np.maximum(found, _soft(grown(piece, 2)))
     for piece in _pieces(added, max(int(SMALLEST_SHARE * area), SMALLEST_PX), disc(2)):
@@ -106,10 +109,10 @@ class _Sides:
         away = cv2.distanceTransform((~self.outside).astype(np.uint8), cv2.DIST_L2, 3)
         return float(away[piece].min()) / extent_px(self.inside)
 
-    def encloses(self, piece: Mask) -> bool:
-        """Whether the object is all around a piece."""
+    def beside(self, piece: Mask) -> float:
+        """The share of a piece's rim that has the object beside it."""
         rim = grown(piece, 3) & ~grown(piece, 1)
-        return bool(rim.any() and self.inside[rim].mean() >= ENCLOSED)
+        return float(self.inside[rim].mean()) if rim.any() else 0.0
 
 
 def _pieces(contested: Mask, least_px: int, thick: NDArray[np.uint8] | None) -> list[Mask]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from groundfault.editors.procedural.contested import settled
 from groundfault.editors.procedural.edges import (
@@ -34,11 +35,14 @@ MARGIN = 0.2
 ALONE = 0.06
 """How much it sees where it looks once more."""
 MOST_OFF, MOST_BEYOND, MOST_UNSURE, MOST_UNSETTLED = 0.2, 0.06, 0.045, 0.015
+MOST_UNSTEADY = 0.04
 MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
 """Limits of a cut-out that is trusted: see `Cutout`."""
 MOST_FORGOTTEN = 0.06
 """What a drawn mask forgets of an object at most, piece by piece, as a share of it: a tail, a paw,
 an armrest. What is larger is another thing."""
+MOST_OF_TIPS = 0.005
+"""The same where what is farther away is hidden from the network: tips of ears and tails."""
 ANOTHER = 0.5
 """What is farther off than this share of a drawn mask is another thing."""
 SOFT, SOFT_FUR = (0.25, 0.75), (0.08, 0.55)
@@ -58,6 +62,9 @@ class Cutout(NamedTuple):
     """How much goes on farther away than an edit may reach, as a share of the mask."""
     unsettled: float
     """How much of that colours can't decide either: see `contested`."""
+    unsteady: float
+    """How differently the network sees the mirrored picture, summed over what is near, as a share
+    of the mask."""
     unsure: float
     """The mean distance of alpha from both 0 and 1 in the mask, 0 to 0.5."""
     unseen: float
@@ -84,7 +91,7 @@ class Cutout(NamedTuple):
     @property
     def _is_clear(self) -> bool:
         clear = self.unsure <= MOST_UNSURE and self.unsettled <= MOST_UNSETTLED
-        return clear and self.off <= MOST_OFF
+        return clear and self.off <= MOST_OFF and self.unsteady <= MOST_UNSTEADY
 
     @property
     def contradicts(self) -> bool:
@@ -113,7 +120,7 @@ def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -
     found = _cut_out(photo, drawn, path, others)
     if found.is_trusted:
         return found
-    again = _cut_out(_alone(photo, drawn), drawn, path, others, mends=False)
+    again = _cut_out(_alone(photo, drawn), drawn, path, others, most_forgotten=MOST_OF_TIPS)
     return min(found, again, key=lambda cut: (not cut.is_trusted, cut.off + cut.unseen))
 
 
@@ -128,19 +135,28 @@ def _alone(photo: Floats, drawn: Mask) -> Floats:
 
 
 def _cut_out(
-    photo: Floats, drawn: Mask, path: str, others: Mask | None, *, mends: bool = True
+    photo: Floats,
+    drawn: Mask,
+    path: str,
+    others: Mask | None,
+    *,
+    most_forgotten: float = MOST_FORGOTTEN,
 ) -> Cutout:
-    """What the network sees in one look; where it `mends` the drawn mask, with what that forgot."""
+    """What the network sees in one look and in a mirror, with pieces up to a size that the drawn
+    mask forgot."""
     margin = max(int(MARGIN * extent_px(drawn)), 12)
     box = box_of(drawn, margin)
     alpha = np.zeros(drawn.shape, np.float32)
     window = (photo[box] * 255 + 0.5).astype(np.uint8)
-    alpha[box] = _seen(window.tobytes(), window.shape[:2], path)
+    looks = [_look(window, path), _look(window[:, ::-1], path)[:, ::-1]]
+    alpha[box] = np.mean(looks, axis=0)
+    apart = np.zeros_like(alpha)
+    apart[box] = np.abs(looks[0] - looks[1])
     seen = alpha.copy()
     if others is not None:
         alpha[others & ~drawn] = 0
     whole = _connected(alpha, drawn)
-    forgotten = grown(_forgotten(whole, drawn, box), 3) if mends else np.zeros_like(drawn)
+    forgotten = grown(_forgotten(whole, drawn, box, most_forgotten), 3)
     near = grown(drawn, REACH_PX) | forgotten
     ends = grown(drawn, REACH_PX) & ~grown(drawn, REACH_PX - 2) & ~forgotten
     goes_on = ends & (seen > 0.5)
@@ -156,6 +172,7 @@ def _cut_out(
         off=off / area,
         beyond=beyond / area,
         unsettled=decided.unsettled,
+        unsteady=float(apart[grown(drawn, margin)].sum() / area),
         unsure=unsure,
         unseen=unseen,
         shared=grown(goes_on, 2 * REACH_PX),
@@ -163,19 +180,23 @@ def _cut_out(
     )
 
 
-def _forgotten(whole: Floats, drawn: Mask, box: tuple[slice, slice]) -> Mask:
+def _look(window: NDArray[np.uint8], path: str) -> Floats:
+    return _seen(window.tobytes(), (window.shape[0], window.shape[1]), path)
+
+
+def _forgotten(whole: Floats, drawn: Mask, box: tuple[slice, slice], most: float) -> Mask:
     """Small pieces of what the network sees beside a drawn mask, and that end there."""
     beside = (whole > 0.5) & ~grown(drawn, REACH_PX)
     count, pieces, found, _ = cv2.connectedComponentsWithStats(beside.astype(np.uint8))
     frame = np.zeros_like(drawn)
     frame[box] = True
     at_border = np.unique(pieces[frame & ~core(frame, 2)])
-    small = found[:, cv2.CC_STAT_AREA] <= MOST_FORGOTTEN * int(drawn.sum())
+    small = found[:, cv2.CC_STAT_AREA] <= most * int(drawn.sum())
     ended = ~np.isin(np.arange(count), at_border)
     return np.asarray((small & ended)[pieces] & beside)
 
 
-@functools.lru_cache(maxsize=32)  # several edits of one object are tried in turn
+@functools.lru_cache(maxsize=64)  # several edits of one object are tried in turn
 def _seen(pixels: bytes, shape: tuple[int, int], path: str) -> Floats:
     """What the network takes for the foremost object of an RGB picture, 0 to 1."""
     network = session(path, "ISNet", FILE)

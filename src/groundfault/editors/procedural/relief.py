@@ -34,8 +34,9 @@ __all__ = [
 ]
 
 LUMA = np.array([0.2126, 0.7152, 0.0722], np.float32)
-TONED = 2.0
-"""The mean distance in Lab from a curve through its greys that a toned photograph keeps to."""
+LEAST_TONE, TONED = 6.0, 2.0
+"""The median chroma of a toned photograph, at least, and its mean distance in Lab from a curve
+through its greys, at most."""
 LARGEST_SYSTEM = 30_000
 """Unknowns that are solved for at once; larger objects are seen at a smaller scale."""
 
@@ -263,7 +264,7 @@ def illuminant(photo: Floats) -> Floats:
 def greyness(photo: Floats) -> float:
     """0 for a colour photograph, 1 for a black-and-white one."""
     lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
-    colourful = np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 95)
+    colourful = np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 99)
     return float(np.clip(1 - colourful / 8, 0, 1))
 
 
@@ -275,7 +276,8 @@ def is_toned(photo: Floats) -> bool:
     light = lab[:, 0] / 50 - 1
     powers = np.stack([np.ones_like(light), light, light**2], 1)
     left = lab[:, 1:] - powers @ np.linalg.lstsq(powers, lab[:, 1:], rcond=None)[0]
-    return bool(np.linalg.norm(left, axis=1).mean() < TONED)
+    usual = float(np.median(np.linalg.norm(lab[:, 1:], axis=1)))  # white walls have none
+    return bool(usual > LEAST_TONE and np.linalg.norm(left, axis=1).mean() < TONED)
 
 
 def blur_px(photo: Floats, where: Mask) -> float:

@@ -70,7 +70,7 @@ _STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
     **dict.fromkeys(_STATUES, ("gold", "bronze", "wood", "chocolate", "marble")),
     "elephant": ("gold", "bronze", "chocolate", "marble", "granite"),
-    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "marble", "bronze", "chocolate")),
+    **dict.fromkeys(("bench", "chair", "couch"), ("gold", "bronze", "marble", "chocolate")),
     **dict.fromkeys(
         (*_CASES, "book", "laptop", "microwave", "oven"),
         ("gold", "bronze", "wood", "chocolate", "marble"),
