@@ -43,8 +43,6 @@ MOST_FORGOTTEN = 0.06
 an armrest. What is larger is another thing."""
 MOST_OF_TIPS = 0.005
 """The same where what is farther away is hidden from the network: tips of ears and tails."""
-ANOTHER = 0.5
-"""What is farther off than this share of a drawn mask is another thing."""
 SOFT, SOFT_FUR = (0.25, 0.75), (0.08, 0.55)
 """What the network is less and more sure of is not the object, and nothing else. Where fur
 gets another colour, fringes of the old one are seen first: there it goes farther."""
@@ -92,12 +90,6 @@ class Cutout(NamedTuple):
     def _is_clear(self) -> bool:
         clear = self.unsure <= MOST_UNSURE and self.unsettled <= MOST_UNSETTLED
         return clear and self.off <= MOST_OFF and self.unsteady <= MOST_UNSTEADY
-
-    @property
-    def contradicts(self) -> bool:
-        """Whether the network sees this object, but with other parts than the drawn mask; what it
-        takes for something else altogether says nothing about a mask."""
-        return MOST_OFF < self.off < ANOTHER
 
     def parted(self, outline: Mask) -> Cutout:
         """The cut-out that ends at an outline where the network does not end."""

@@ -58,11 +58,8 @@ def target_of(
 ) -> Target | None:
     """The target that a mask was drawn for; None where nobody knows where it ends."""
     cut = _cutout(photo, drawn, request, isnet) if isnet else None
-    if filters and cut is not None:
-        if not _is_clear(cut, request):
-            return None
-        if request.kind == "recolour" and not _is_seen_so(cut, request):
-            cut = None  # colours have to do
+    if filters and cut is not None and not _is_clear(cut, request):
+        return None
     if request.kind in HOLES:
         return Target(drawn, None, cut)
     if cut is not None and request.kind in SEEN:
@@ -91,8 +88,7 @@ def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
 
 def _is_clear(cut: Cutout, request: EditRequest) -> bool:
     """Whether a cut-out may do: where the object only goes, all of it must; a double stands by the
-    object, which is what it is compared with; places, surfaces and substances need one, for a
-    colour what the network takes for something else says nothing about a mask."""
+    object, which is what it is compared with."""
     if request.kind in HOLES:
         return cut.beyond <= MOST_LEFT
     if request.kind == "context":
@@ -100,14 +96,9 @@ def _is_clear(cut: Cutout, request: EditRequest) -> bool:
     if request.kind == "add":
         off, beyond, unsure = MOST_OFF_OF_DOUBLES
         return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
-    if request.kind == "recolour":
-        return cut.is_trusted or not cut.contradicts
-    return cut.is_trusted or (request.kind in covers.KINDS and _is_seen_so(cut, request))
-
-
-def _is_seen_so(cut: Cutout, request: EditRequest) -> bool:
-    """Whether a network sees the object that was drawn, be it with others."""
-    return cut.is_trusted or cut.agrees(covers.most_beyond(request.category))
+    if request.kind in covers.BY_COLOURS and cut.agrees(covers.most_beyond(request.category)):
+        return True
+    return cut.is_trusted
 
 
 def edge_of(
