@@ -18,7 +18,7 @@ __all__ = ["Settled", "settled"]
 
 SMALLEST_SHARE, SMALLEST_PX = 0.004, 30
 """Smaller pieces are not asked about: outlines differ by that much."""
-LARGEST_EYE = 0.005
+LARGEST_EYE = 0.008
 """What a network leaves out in the middle of an object is an eye or a label up to this share of
 it, if it doesn't look like the surroundings, or is far from them."""
 FAR_INSIDE = 0.05

@@ -60,7 +60,7 @@ MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
 LESS_DOUBT = 0.3
 """How much more doubt there may be about what a network has cut out together with others."""
-LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.12}
+LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.18}
 """How brightly the brighter third of a thing is lit at least under what hides how dark it was."""
 LITTLE_DOUBT = -0.5
 """A surface about which there is less is let through though other limits would refuse it."""
