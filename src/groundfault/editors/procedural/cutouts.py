@@ -34,8 +34,8 @@ MARGIN = 0.2
 """How much of its surroundings the network sees, as a share of the object's extent."""
 ALONE = 0.06
 """How much it sees where it looks once more."""
-MOST_OFF, MOST_BEYOND, MOST_UNSURE, MOST_UNSETTLED = 0.2, 0.06, 0.045, 0.008
-MOST_UNSTEADY = 0.027
+MOST_OFF, MOST_BEYOND, MOST_UNSURE, MOST_UNSETTLED = 0.2, 0.06, 0.045, 0.015
+MOST_UNSTEADY = 0.04
 MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
 """Limits of a cut-out that is trusted: see `Cutout`."""
 MOST_FORGOTTEN = 0.06
