@@ -32,9 +32,8 @@ MOST_INSIDE = 0.015
 LEAST_APART = 12.0
 """The distance in Lab between an object's rim and any tone of a drawing below which it seems to be
 drawn, too."""
-
 LEAST_LEGIBLE = 0.2
-"""The least `legibility` of a drawing: of 14 with less two reviewers accepted 3 and 2, of 76 others
+"""The least `legibility` of a drawing: of 12 with less two reviewers accepted 3 and 2, of 76 others
 39 and 40."""
 
 
@@ -51,8 +50,10 @@ def chosen_places(photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
     )
     if found:
         return found
+    if legibility(photo, mask) < LEAST_LEGIBLE:
+        return ()
     papers = [place for place in places if place in PAPERS]
-    return tuple(place for place in papers if not objection_to_drawing(place, photo, mask))
+    return tuple(place for place in papers if apart_from(place, photo, mask) >= LEAST_APART)
 
 
 def objection_to_scene(place: str, scene: Scenery, mask: Mask) -> str:

@@ -4,6 +4,7 @@ surroundings is seen through it or beside it; where colours can't tell, nobody k
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import cv2
@@ -58,7 +59,8 @@ def settled(photo: Floats, drawn: Mask, alpha: Floats) -> Settled:
     sides = _Sides(photo[box], drawn[box] & seen[box], ~(drawn[box] | seen[box]))
     found, unsettled = alpha[box].copy(), 0
     missed, added = drawn[box] & ~seen[box], seen[box] & ~drawn[box]
-    for piece in _pieces(missed, max(int(SMALLEST_SHARE * area), SMALLEST_PX), disc(2)):
+    least_px = max(int(SMALLEST_SHARE * area), SMALLEST_PX)
+    for piece in _pieces(missed, least_px, disc(2)):
         likeness = sides.likeness(piece)
         if likeness >= FORGOTTEN:
             found = np.maximum(found, _soft(grown(piece, 2) & missed))
@@ -68,7 +70,7 @@ def settled(photo: Floats, drawn: Mask, alpha: Floats) -> Settled:
         small = piece.sum() <= LARGEST_EYE * area and sides.beside(piece) >= ENCLOSED
         if small and (sides.depth(piece) > FAR_INSIDE or sides.likeness(piece) > SEEN_THROUGH):
             found = np.maximum(found, _soft(grown(piece, 2)))
-    for piece in _pieces(added, max(int(SMALLEST_SHARE * area), SMALLEST_PX), disc(2)):
+    for piece in _pieces(added, least_px, disc(2)):
         likeness = sides.likeness(piece)
         if likeness <= FOREIGN:
             found = np.minimum(found, 1 - _soft(grown(piece, 2) & added))
@@ -106,8 +108,12 @@ class _Sides:
 
     def depth(self, piece: Mask) -> float:
         """How far a piece is from the surroundings, as a share of the object's extent."""
+        return float(self._depths[piece].min())
+
+    @functools.cached_property
+    def _depths(self) -> Floats:
         away = cv2.distanceTransform((~self.outside).astype(np.uint8), cv2.DIST_L2, 3)
-        return float(away[piece].min()) / extent_px(self.inside)
+        return floats(away / extent_px(self.inside))
 
     def beside(self, piece: Mask) -> float:
         """The share of a piece's rim that has the object beside it."""

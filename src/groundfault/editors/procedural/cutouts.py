@@ -59,7 +59,7 @@ class Cutout(NamedTuple):
     beyond: float
     """How much goes on farther away than an edit may reach, as a share of the mask."""
     unsettled: float
-    """How much of that colours can't decide either: see `contested`."""
+    """How much of what is `off` colours can't decide either: see `contested`."""
     unsteady: float
     """How differently the network sees the mirrored picture, summed over what is near, as a share
     of the mask."""

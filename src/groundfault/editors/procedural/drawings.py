@@ -32,8 +32,6 @@ GRID = 24
 """The squares that a blueprint's longer side has."""
 USUAL_TONE = 0.62
 """The tone that half of a scene is lighter than; darker ones would be hatched all over."""
-
-
 FIRM = 0.25
 """The ink from which on a line is seen."""
 LONG = 0.06

@@ -211,8 +211,8 @@ def covered(
     tint: Floats,
     blur: float,
     seed: int,
-    gaps: bool = False,
-    features: bool = True,
+    gaps: bool,
+    features: bool,
 ) -> Cover:
     """An object under another surface. `white` is how bright white is beside it, `tint` the colour
     of the light, `blur` what the photograph shows of an edge. Dark `gaps` stay as they are, and
