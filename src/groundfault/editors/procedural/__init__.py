@@ -1,7 +1,7 @@
 """An offline, deterministic editor for photographs with masks: other surfaces, materials, places
 and colours, things erased, replaced, added and moved. Everything is computed from the photograph
 (and from others that are given as donors); no network is needed; MI-GAN helps with
-holes, ISNet with outlines.
+holes, SAM 2 with outlines.
 
 `repertoire` lists what it knows; `ProceduralEditor` is the editor.
 """
@@ -33,7 +33,7 @@ def load(argument: str, options: ModelOptions) -> ProceduralEditor:
     return editor(
         donors=donors,
         migan=migan,
-        isnet=str(settings.get("isnet", "")),
+        sam2=str(settings.get("sam2", "")),
         filters=bool(settings.get("filters", True)),
     )
 

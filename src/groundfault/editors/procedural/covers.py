@@ -28,7 +28,6 @@ __all__ = [
     "WINDOWED",
     "Thing",
     "measures_of",
-    "most_beyond",
     "objection",
     "objection_to_colour",
     "objection_to_cutout",
@@ -58,8 +57,6 @@ MOST_TOUCHED_VEHICLE = 0.13
 3 of 12 of the others."""
 MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
-LESS_DOUBT = 0.3
-"""How much more doubt there may be about what a network has cut out together with others."""
 LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.18}
 """How brightly the brighter third of a thing is lit at least under what hides how dark it was."""
 LITTLE_DOUBT = -0.5
@@ -158,21 +155,16 @@ def objection(kind: str, value: str, thing: Thing) -> str:
     return "doubtful" if doubtful > MOST_DOUBT[kind] else ""
 
 
-def objection_to_cutout(kind: str, value: str, thing: Thing, *, alone: bool) -> str:
+def objection_to_cutout(kind: str, value: str, thing: Thing) -> str:
     """Why an object that a network has cut out doesn't suit a new surface, substance or colour; ""
-    where it does. Where the network sees it `alone` its outline is right, and its own looks are
-    asked; the learnt doubt, whose verdicts are on drawn outlines, is asked of others only."""
+    where it does. Its outline is right, so that its looks are asked, and not the learnt doubt,
+    whose verdicts are on drawn outlines."""
     problem = _of_cutout(kind, value, thing)
     if problem:
         return problem
     if kind != "recolour" and thing.novelty < LEAST_NEW:
         return "already so"
-    if alone:
-        return ""
-    if _is_hidden(thing):
-        return "occluded"
-    doubtful = doubt(kind, thing.category, value, measures_of(thing))
-    return "doubtful" if doubtful > MOST_DOUBT[kind] + LESS_DOUBT else ""
+    return ""
 
 
 def _of_cutout(kind: str, value: str, thing: Thing) -> str:
@@ -205,12 +197,6 @@ def _most_pattern(kind: str, value: str, category: str) -> float:
     if category in ("giraffe", "zebra"):
         return MOST_PATTERN_OF_FUR
     return 0.6 if kind == "material" and value in LEAST_LIT else 0.3
-
-
-def most_beyond(category: str) -> float:
-    """How much a network may see of an object beyond its drawn mask, as a share of it: of an animal
-    these may be legs that were forgotten, of other things it is what they stand on."""
-    return 0.085 if category in LIVING else 0.2
 
 
 def objection_to_colour(value: str, thing: Thing) -> str:

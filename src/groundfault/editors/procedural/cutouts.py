@@ -1,26 +1,26 @@
-"""An object cut out by ISNet, where its ONNX file is given: drawn masks are off by several pixels,
-forget paws and take along what is seen between legs; the network sees fur, lace and spokes. The
-drawn mask says which object is meant, and how far the network is believed."""
+"""An object cut out by SAM 2, where its ONNX files are given: drawn masks are off by some pixels,
+forget paws and take along what is seen between legs. The drawn mask says which object is meant, and
+how far the network is believed."""
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from groundfault.editors.procedural.contested import settled
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
     Matte,
     box_of,
-    core,
+    crisp,
     floats,
     grown,
-    matte_of,
+    matte,
+    steadied,
 )
 from groundfault.editors.procedural.networks import session
 from groundfault.editors.procedural.relief import extent_px
@@ -29,191 +29,168 @@ from groundfault.errors import DataError
 
 __all__ = ["Cutout", "cut_out"]
 
-FILE = "isnet-general-use.onnx"
-MARGIN = 0.2
+FILES = "a folder with SAM 2's encoder and decoder as ONNX or ORT files"
+MARGIN = 0.25
 """How much of its surroundings the network sees, as a share of the object's extent."""
-ALONE = 0.06
-"""How much it sees where it looks once more."""
-MOST_OFF, MOST_BEYOND, MOST_UNSURE, MOST_UNSETTLED = 0.2, 0.06, 0.045, 0.015
-MOST_UNSTEADY = 0.04
-MOST_UNSEEN, MOST_UNSEEN_OF_PARTED = 0.15, 0.46
+SIDE_PX, SMALL_PX = 1024, 256
+"""The pictures that the network takes, and the masks that it gives and takes."""
+MEAN, DEVIATION = floats([0.485, 0.456, 0.406]), floats([0.229, 0.224, 0.225])
+CORNERS, INSIDE = (2, 3), 1
+"""What a point means to the network: a corner of the object's box, or a place on it."""
+MOST_POINTS = 5
+APART = 0.18
+"""How far points on an object are from each other, as a share of the window's diagonal."""
+LEAST_DEPTH, LEAST_DEPTH_PX = 0.25, 4.0
+"""How far from its outline a point on an object is, as a share of the deepest one's."""
+LEAST_SURE, LEAST_AGREED = 0.93, 0.85
 """Limits of a cut-out that is trusted: see `Cutout`."""
-MOST_FORGOTTEN = 0.06
-"""What a drawn mask forgets of an object at most, piece by piece, as a share of it: a tail, a paw,
-an armrest. What is larger is another thing."""
-MOST_OF_TIPS = 0.005
-"""The same where what is farther away is hidden from the network: tips of ears and tails."""
-SOFT, SOFT_FUR = (0.25, 0.75), (0.08, 0.55)
-"""What the network is less and more sure of is not the object, and nothing else. Where fur
-gets another colour, fringes of the old one are seen first: there it goes farther."""
+SMALLEST_PIECE, LARGEST_SPECK, SPECK_PX = 0.02, 0.0015, 12
+"""Pieces of an object that are smaller are none, holes of it that are smaller are specks; as a
+share of it."""
 
 
 class Cutout(NamedTuple):
-    """What a network takes for the object, near its drawn mask."""
+    """What a network takes for the object that a mask was drawn for."""
 
-    alpha: Floats
-    """How much of a pixel is the object's, (h, w)."""
-    off: float
-    """What the drawn mask has and the network does not, and the other way round near the mask, as
-    a share of the mask."""
+    mask: Mask
+    sure: float
+    """The IoU with the true object that the network expects when it looks without a hint."""
+    agreed: float
+    """The IoU with the drawn mask."""
     beyond: float
-    """How much goes on farther away than an edit may reach, as a share of the mask."""
-    unsettled: float
-    """How much of what is `off` colours can't decide either: see `contested`."""
-    unsteady: float
-    """How differently the network sees the mirrored picture, summed over what is near, as a share
-    of the mask."""
-    unsure: float
-    """The mean distance of alpha from both 0 and 1 in the mask, 0 to 0.5."""
-    unseen: float
-    """The share of the outline beside which the network goes on, as it takes several things for
-    one."""
-    shared: Mask
-    """Where it goes on: there a drawn mask alone parts them."""
-    whole: Floats
-    """What the network sees of it, however far it goes from the drawn mask."""
-
-    @property
-    def mask(self) -> Mask:
-        return np.asarray(self.alpha > 0.5)
+    """How much goes on farther away than an edit may reach, as a share of the drawn mask."""
 
     @property
     def is_trusted(self) -> bool:
-        return self._is_clear and self.beyond <= MOST_BEYOND and self.unseen <= MOST_UNSEEN
+        return self.sure >= LEAST_SURE and self.agreed >= LEAST_AGREED
 
-    def agrees(self, most_beyond: float) -> bool:
-        """Whether the network sees this object, though maybe others with it."""
-        near = self.beyond <= most_beyond and self.unseen <= MOST_UNSEEN_OF_PARTED
-        return self._is_clear and near
-
-    @property
-    def _is_clear(self) -> bool:
-        clear = self.unsure <= MOST_UNSURE and self.unsettled <= MOST_UNSETTLED
-        return clear and self.off <= MOST_OFF and self.unsteady <= MOST_UNSTEADY
-
-    def parted(self, outline: Mask) -> Cutout:
-        """The cut-out that ends at an outline where the network does not end."""
-        soft = cv2.GaussianBlur(outline.astype(np.float32), (0, 0), 0.8)
-        alpha = np.where(self.shared, np.minimum(self.alpha, soft), self.alpha)
-        return self._replace(alpha=floats(alpha))
-
-    def edge(self, photo: Floats, *, furred: bool = False) -> Matte:
-        """The soft edge that the network sees, as narrow as photographs have them: it sees objects
-        at a smaller scale, and a haze of what is behind would stay. `furred` is what has hair, and
-        gets other colours."""
-        low, high = SOFT_FUR if furred else SOFT
-        return matte_of(photo, floats(np.clip((self.alpha - low) / (high - low), 0, 1)))
+    def edge(self, photo: Floats, *, furred: bool = False, blur: float = 1.0) -> Matte:
+        """The object's soft edge: of what has fur by its colours, of others as sharp as the
+        photograph is."""
+        if furred:
+            return steadied(matte(photo, self.mask), self.mask)
+        return crisp(photo, self.mask, blur)
 
 
-def cut_out(photo: Floats, drawn: Mask, path: str, others: Mask | None = None) -> Cutout:
-    """The object that a mask was drawn for; `others` are what is known not to be it. The network
-    looks for the foremost object; where that is another, or several, it looks once more at a
-    picture in which there is nothing else."""
-    found = _cut_out(photo, drawn, path, others)
-    if found.is_trusted:
-        return found
-    again = _cut_out(_alone(photo, drawn), drawn, path, others, most_forgotten=MOST_OF_TIPS)
-    return min(found, again, key=lambda cut: (not cut.is_trusted, cut.off + cut.unseen))
-
-
-def _alone(photo: Floats, drawn: Mask) -> Floats:
-    """The photograph without what is farther away from a mask than it may be wrong."""
-    away_px = max(int(ALONE * extent_px(drawn)), 6)
-    near = grown(drawn, away_px)
-    beside = near & ~drawn
-    plain = np.median(photo[beside if beside.any() else drawn], axis=0)
-    share = cv2.GaussianBlur(near.astype(np.float32), (0, 0), away_px / 2)[..., None]
-    return floats(photo * share + plain * (1 - share))
-
-
-def _cut_out(
-    photo: Floats,
-    drawn: Mask,
-    path: str,
-    others: Mask | None,
-    *,
-    most_forgotten: float = MOST_FORGOTTEN,
-) -> Cutout:
-    """What the network sees in one look and in a mirror, with pieces up to a size that the drawn
-    mask forgot."""
-    margin = max(int(MARGIN * extent_px(drawn)), 12)
-    box = box_of(drawn, margin)
-    alpha = np.zeros(drawn.shape, np.float32)
-    window = (photo[box] * 255 + 0.5).astype(np.uint8)
-    looks = [_look(window, path), _look(window[:, ::-1], path)[:, ::-1]]
-    alpha[box] = np.mean(looks, axis=0)
-    apart = np.zeros_like(alpha)
-    apart[box] = np.abs(looks[0] - looks[1])
-    seen = alpha.copy()
+def cut_out(photo: Floats, drawn: Mask, folder: str, others: Mask | None = None) -> Cutout:
+    """The object that a mask was drawn for; `others` are what is known not to be it. The network is
+    given the object's box and points on it, and then its own answer once more: that rids it of
+    specks."""
+    box = box_of(drawn, max(int(MARGIN * extent_px(drawn)), REACH_PX))
+    window = np.ascontiguousarray((photo[box] * 255 + 0.5).astype(np.uint8))
+    inside = drawn[box]
+    seen = _seen(window.tobytes(), (window.shape[0], window.shape[1]), folder)
+    first = _look(seen, inside, folder)
+    again = _look(seen, inside, folder, hint=first.odds)
+    found = np.zeros_like(drawn)
+    found[box] = cv2.resize(again.odds, inside.shape[::-1], interpolation=cv2.INTER_CUBIC) > 0
     if others is not None:
-        alpha[others & ~drawn] = 0
-    whole = _connected(alpha, drawn)
-    forgotten = grown(_forgotten(whole, drawn, box, most_forgotten), 3)
-    near = grown(drawn, REACH_PX) | forgotten
-    ends = grown(drawn, REACH_PX) & ~grown(drawn, REACH_PX - 2) & ~forgotten
-    goes_on = ends & (seen > 0.5)
-    unseen = float(goes_on.sum() / max(int(ends.sum()), 1))
-    beyond = int(((whole > 0.5) & ~near).sum())
-    found = np.where(near, whole, 0)
+        found &= ~(others & ~drawn)
+    found = _without_specks(found)
     area = max(int(drawn.sum()), 1)
-    off = int(((found > 0.5) ^ drawn).sum())
-    unsure = float(np.minimum(found, 1 - found)[core(drawn, 3)].mean()) if drawn.any() else 0.0
-    decided = settled(photo, drawn, floats(found))
     return Cutout(
-        alpha=decided.alpha,
-        off=off / area,
-        beyond=beyond / area,
-        unsettled=decided.unsettled,
-        unsteady=float(apart[grown(drawn, margin)].sum() / area),
-        unsure=unsure,
-        unseen=unseen,
-        shared=grown(goes_on, 2 * REACH_PX),
-        whole=floats(whole),
+        mask=found,
+        sure=first.sure,
+        agreed=float((found & drawn).sum() / max(int((found | drawn).sum()), 1)),
+        beyond=float((found & ~grown(drawn, REACH_PX)).sum() / area),
     )
 
 
-def _look(window: NDArray[np.uint8], path: str) -> Floats:
-    return _seen(window.tobytes(), (window.shape[0], window.shape[1]), path)
+class _Look(NamedTuple):
+    """What the network answers to a box and some points."""
+
+    odds: Floats
+    """Above 0 where the object is, (SMALL_PX, SMALL_PX)."""
+    sure: float
 
 
-def _forgotten(whole: Floats, drawn: Mask, box: tuple[slice, slice], most: float) -> Mask:
-    """Small pieces of what the network sees beside a drawn mask, and that end there."""
-    beside = (whole > 0.5) & ~grown(drawn, REACH_PX)
-    count, pieces, found, _ = cv2.connectedComponentsWithStats(beside.astype(np.uint8))
-    frame = np.zeros_like(drawn)
-    frame[box] = True
-    at_border = np.unique(pieces[frame & ~core(frame, 2)])
-    small = found[:, cv2.CC_STAT_AREA] <= most * int(drawn.sum())
-    ended = ~np.isin(np.arange(count), at_border)
-    return np.asarray((small & ended)[pieces] & beside)
+def _look(seen: dict[str, Floats], inside: Mask, folder: str, hint: Floats | None = None) -> _Look:
+    """The answer nearest to the drawn mask, of those that the network gives."""
+    points, meanings = _points_on(inside)
+    none = np.zeros((SMALL_PX, SMALL_PX), np.float32)
+    answer = _network(folder, "decoder").run(
+        ["masks", "iou_predictions"],
+        seen
+        | {
+            "point_coords": points[None],
+            "point_labels": meanings[None],
+            "mask_input": (none if hint is None else hint)[None, None],
+            "has_mask_input": floats([hint is not None]),
+        },
+    )
+    masks, expected = floats(answer[0]), floats(answer[1])
+    if masks.ndim != 4 or masks.shape[2:] != (SMALL_PX, SMALL_PX):
+        raise _unfit(folder, f"the decoder answers with {masks.shape}, not with small masks")
+    size = (SMALL_PX, SMALL_PX)
+    small = cv2.resize(floats(inside), size, interpolation=cv2.INTER_AREA) > 0.5
+    likeness = [((m > 0) & small).sum() / max(((m > 0) | small).sum(), 1) for m in masks[0]]
+    best = int(np.argmax(likeness))
+    return _Look(np.clip(masks[0, best], -32, 32), float(expected[0, best]))
 
 
-@functools.lru_cache(maxsize=64)  # several edits of one object are tried in turn
-def _seen(pixels: bytes, shape: tuple[int, int], path: str) -> Floats:
-    """What the network takes for the foremost object of an RGB picture, 0 to 1."""
-    network = session(path, "ISNet", FILE)
-    given, first = network.get_inputs()[0], network.get_outputs()[0].name
-    if len(given.shape) != 4 or not all(isinstance(side, int) for side in given.shape[1:]):
-        raise _unfit(path, f"takes {given.shape}, not pictures of a fixed size")
-    _, channels, tall, wide = given.shape
-    if channels != 3:
-        raise _unfit(path, f"takes pictures of {channels} channels, not of 3")
-    picture = floats(np.frombuffer(pixels, np.uint8).reshape(*shape, 3)) / 255 - 0.5
-    seen = cv2.resize(picture, (wide, tall), interpolation=cv2.INTER_LINEAR)
-    answer = network.run([first], {given.name: np.ascontiguousarray(seen.transpose(2, 0, 1)[None])})
-    share = floats(answer[0])
-    if share.shape[:2] != (1, 1) or share.ndim != 4:
-        raise _unfit(path, f"answers with {share.shape}, not with one mask")
-    found = np.clip(share[0, 0], 0, 1)
-    return floats(cv2.resize(found, shape[::-1], interpolation=cv2.INTER_AREA))
+def _points_on(inside: Mask) -> tuple[Floats, Floats]:
+    """The corners of an object's box and points deep inside it, in the network's pixels, and what
+    they mean."""
+    tall, wide = inside.shape
+    rows, columns = box_of(inside)
+    found: list[tuple[float, float]] = [
+        (columns.start, rows.start),
+        (columns.stop, rows.stop),
+    ]
+    meanings = list(CORNERS)
+    depth = cv2.distanceTransform(np.pad(inside.astype(np.uint8), 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    depth = depth.copy()
+    least = max(LEAST_DEPTH * float(depth.max()), LEAST_DEPTH_PX)
+    apart = APART * float(np.hypot(tall, wide))
+    for _ in range(MOST_POINTS):
+        row, column = np.unravel_index(int(depth.argmax()), depth.shape)
+        if depth[row, column] < least:
+            break
+        found.append((float(column) + 0.5, float(row) + 0.5))
+        meanings.append(INSIDE)
+        cv2.circle(depth, (int(column), int(row)), int(max(depth[row, column], apart)), 0, -1)
+    scale = SIDE_PX / floats([wide, tall])
+    return floats(found) * scale, floats(meanings)
 
 
-def _unfit(path: str, problem: str) -> DataError:
-    return DataError(path, problem, remedy=f"give {FILE}")
+@functools.lru_cache(maxsize=8)  # several edits of one object are tried in turn
+def _seen(pixels: bytes, shape: tuple[int, int], folder: str) -> dict[str, Floats]:
+    """What the network makes of an RGB picture, before it knows what is looked for."""
+    picture = floats(np.frombuffer(pixels, np.uint8).reshape(*shape, 3)) / 255
+    seen = cv2.resize(picture, (SIDE_PX, SIDE_PX), interpolation=cv2.INTER_LINEAR)
+    given = ((seen - MEAN) / DEVIATION).transpose(2, 0, 1)[None]
+    encoder = _network(folder, "encoder")
+    names = [output.name for output in encoder.get_outputs()]
+    try:
+        found = encoder.run(None, {encoder.get_inputs()[0].name: np.ascontiguousarray(given)})
+    except Exception as problem:  # whatever the runtime raises about another network's shapes
+        raise _unfit(folder, f"the encoder can't be asked: {problem}") from None
+    return dict(zip(names, map(floats, found), strict=True))
 
 
-def _connected(alpha: Floats, drawn: Mask) -> Floats:
-    """Without pieces that have nothing to do with the drawn mask."""
-    pieces = cv2.connectedComponents((alpha > 0.1).astype(np.uint8))[1]
-    own = np.unique(pieces[drawn & (alpha > 0.5)])
-    return np.where(np.isin(pieces, own[own > 0]), alpha, 0)
+def _network(folder: str, part: str) -> Any:
+    """The encoder or the decoder, the one file in a folder that has it in its name."""
+    found = sorted(
+        path
+        for path in (Path(folder).iterdir() if Path(folder).is_dir() else ())
+        if part in path.name and path.suffix in (".onnx", ".ort")
+    )
+    if len(found) != 1:
+        raise _unfit(folder, f"{len(found)} files there are SAM 2's {part}")
+    return session(str(found[0]), "SAM 2", FILES)
+
+
+def _unfit(folder: str, problem: str) -> DataError:
+    return DataError(folder, problem, remedy=f"give {FILES}")
+
+
+def _without_specks(mask: Mask) -> Mask:
+    """A mask without small pieces and small holes."""
+    area = int(mask.sum())
+    _, pieces, found, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    large = found[:, cv2.CC_STAT_AREA] >= SMALLEST_PIECE * area
+    large[0] = False
+    _, holes, found, _ = cv2.connectedComponentsWithStats((~mask).astype(np.uint8))
+    specks = found[:, cv2.CC_STAT_AREA] < max(LARGEST_SPECK * area, SPECK_PX)
+    specks[0] = False
+    return np.asarray(large[pieces] | specks[holes])

@@ -96,8 +96,6 @@ LEAST_OVERLAP = (0.5, 0.35)
 where a certain category is wanted."""
 LEAST_GREEN = 0.01
 """What is less green than that stays as it is in another landscape: sky, water, streets."""
-FAINT = 0.1
-"""The share of a pixel from which on an object would be seen there after it is gone."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
@@ -110,7 +108,7 @@ class ProceduralEditor:
 
     donors: photographs whose things may be put into others; without, none are replaced.
     migan: path of MI-GAN's ONNX pipeline for holes; "" fills them with patches of the photograph.
-    isnet: path of ISNet's ONNX file, which cuts objects out; "" does it by colours.
+    sam2: folder with SAM 2's ONNX files, which cut objects out; "" does it by colours.
     filters: whether requests are refused that can't look right; without, only those that can't be
         done at all.
     """
@@ -120,12 +118,12 @@ class ProceduralEditor:
         *,
         donors: Donors | None = None,
         migan: str = "",
-        isnet: str = "",
+        sam2: str = "",
         filters: bool = True,
     ) -> None:
         self.donors = donors
         self.migan = migan
-        self.isnet = isnet
+        self.sam2 = sam2
         self.filters = filters
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
@@ -150,7 +148,7 @@ class ProceduralEditor:
         problem = refusals.unsuited(photo, region, request) if self.filters else ""
         if problem:
             return refused(problem)
-        found = target_of(photo, region, request, self.isnet, filters=self.filters)
+        found = target_of(photo, region, request, self.sam2, filters=self.filters)
         if found is None:
             return refused("outline unclear")
         if self.filters:
@@ -191,7 +189,7 @@ class ProceduralEditor:
         edited = change.laid_over(image, photo, request.dose)
         if cut is None or request.kind not in SEEN:
             return edited
-        details = edited.details | {"target_by": "ISNet"}
+        details = edited.details | {"target_by": "SAM 2"}
         return msgspec.structs.replace(edited, target=region, details=details)
 
     # ---- the object itself
@@ -307,9 +305,7 @@ class ProceduralEditor:
         before = company.before(region)
         gone = region
         if cut is not None:
-            gone = region | (cut.whole > FAINT) & grown(
-                region, round(FORGOTTEN * extent_px(region))
-            )
+            gone = region | cut.mask & grown(region, round(FORGOTTEN * extent_px(region)))
         elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
@@ -357,7 +353,7 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.sam2)
         if found is None:
             return refused("no donor")
         donor, cutting, place = found
@@ -396,7 +392,7 @@ class ProceduralEditor:
             return self._doubled(photo, region, request, company, place, cut)
         if self.donors is None:
             return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors, self.isnet)
+        found = best_donor(photo, region, request.category, request.value, self.donors, self.sam2)
         if found is None:
             return refused("no donor")
         donor, cutting, own_place = found
@@ -416,7 +412,7 @@ class ProceduralEditor:
         cut: Cutout | None,
     ) -> Change | NotEdited:
         """The object once more, in another place."""
-        edge = None if cut is None else cut.edge(photo)
+        edge = None if cut is None else cut.edge(photo, furred=request.category in LIVING)
         own = cutting_of(photo, region, company.blocked, edge)
         ahead = None if edge is None else np.where(edge.alpha[..., None] > 0, edge.fore, photo)
         picture, mask, touched = pasted(
@@ -445,7 +441,9 @@ class ProceduralEditor:
             return refused("no room")
         clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        own = cutting_of(photo, region, company.blocked, None if cut is None else cut.edge(photo))
+        furred = request.category in LIVING
+        edge = None if cut is None else cut.edge(photo, furred=furred)
+        own = cutting_of(photo, region, company.blocked, edge)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
             clean, own, place, harmonise=0, front=front, standing=stands

@@ -170,13 +170,13 @@ def _unsightly(
     touched = contact_with(region, request.others, on=on)
     if cut is not None and request.kind in covers.BY_COLOURS:
         thing = covers.seen(request, photo, region, drawn, found, touched)
-        alone = cut.is_trusted
-        return covers.objection_to_cutout(request.kind, request.value, thing, alone=alone)
+        return covers.objection_to_cutout(request.kind, request.value, thing)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
         if request.value in PAPERS:
-            alone = cut is not None and cut.is_trusted
-            return looks.objection_to_drawing(request.category, found, skin, touched, cut_out=alone)
+            return looks.objection_to_drawing(
+                request.category, found, skin, touched, cut_out=cut is not None
+            )
         return looks.objection_to_landscape(found, skin)
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)

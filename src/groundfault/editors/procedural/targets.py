@@ -34,12 +34,6 @@ HOLES = ("erase", "replace")
 MOST_LEFT = 0.3
 """How much of what the network sees as an object may go on beyond its mask, as a share of it, where
 the object goes: that much would stay behind."""
-MOST_OFF_IN_PLACES, MOST_BEYOND_IN_PLACES = 0.125, 0.05
-"""How far off and beyond its mask a cut-out of what is put into another place may be: what others
-hide or hold ends in nothing there. Of 59 that two reviewers judged, about two thirds of those
-within 0.1 and 0.05 were accepted, and a fifth of those beyond; parts have come back since."""
-MOST_OFF_OF_DOUBLES = 0.2, 0.25, 0.09
-"""How far off, beyond its mask and unsure a cut-out of what is doubled may be: see `Cutout`."""
 
 
 class Target(NamedTuple):
@@ -54,16 +48,14 @@ class Target(NamedTuple):
 
 
 def target_of(
-    photo: Floats, drawn: Mask, request: EditRequest, isnet: str, *, filters: bool
+    photo: Floats, drawn: Mask, request: EditRequest, sam2: str, *, filters: bool
 ) -> Target | None:
     """The target that a mask was drawn for; None where nobody knows where it ends."""
-    cut = _cutout(photo, drawn, request, isnet) if isnet else None
+    cut = _cutout(photo, drawn, request, sam2) if sam2 else None
     if filters and cut is not None and not _is_clear(cut, request):
         return None
     if request.kind in HOLES:
         return Target(drawn, None, cut)
-    if cut is not None and request.kind in SEEN:
-        cut = cut.parted(followed(photo, drawn, stiff=request.category not in LIVING))
     if cut is not None:
         return Target(cut.mask, None, cut)
     shape = silhouette_of(photo, drawn) if request.category in LIVING else None
@@ -74,9 +66,9 @@ def target_of(
     return Target(drawn, shape, None)
 
 
-def _cutout(photo: Floats, drawn: Mask, request: EditRequest, isnet: str) -> Cutout | None:
+def _cutout(photo: Floats, drawn: Mask, request: EditRequest, sam2: str) -> Cutout | None:
     """The object as the network sees it; None where it sees nothing of it."""
-    found = cut_out(photo, drawn, isnet, _masks_of(request.others, drawn))
+    found = cut_out(photo, drawn, sam2, _masks_of(request.others, drawn))
     return found if int(found.mask.sum()) >= fitness.SMALLEST_PX else None
 
 
@@ -87,18 +79,8 @@ def _masks_of(others: tuple[Neighbour, ...], region: Mask) -> Mask:
 
 
 def _is_clear(cut: Cutout, request: EditRequest) -> bool:
-    """Whether a cut-out may do: where the object only goes, all of it must; a double stands by the
-    object, which is what it is compared with."""
-    if request.kind in HOLES:
-        return cut.beyond <= MOST_LEFT
-    if request.kind == "context":
-        return cut.agrees(MOST_BEYOND_IN_PLACES) and cut.off <= MOST_OFF_IN_PLACES
-    if request.kind == "add":
-        off, beyond, unsure = MOST_OFF_OF_DOUBLES
-        return cut.off <= off and cut.beyond <= beyond and cut.unsure <= unsure
-    if request.kind in covers.BY_COLOURS and cut.agrees(covers.most_beyond(request.category)):
-        return True
-    return cut.is_trusted
+    """Whether a cut-out may do: where the object only goes, all of it must."""
+    return cut.beyond <= MOST_LEFT if request.kind in HOLES else cut.is_trusted
 
 
 def edge_of(
@@ -114,7 +96,7 @@ def edge_of(
     as sharp as the photograph is, whose `blur` is given. `furred` is what has hair, and gets other
     colours."""
     if cut is not None:
-        return cut.edge(photo, furred=furred)
+        return cut.edge(photo, furred=furred, blur=1.0 if blur is None else blur)
     if blur is not None:
         return crisp(photo, region, blur)
     found = matte(photo, region)

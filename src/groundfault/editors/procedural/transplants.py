@@ -32,7 +32,13 @@ from groundfault.editors.procedural.fitness import (
 )
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import blur_px, luma
-from groundfault.editors.procedural.repertoire import COMPANY, HEIGHTS_M, LENGTHS_M, TURNABLE
+from groundfault.editors.procedural.repertoire import (
+    COMPANY,
+    HEIGHTS_M,
+    LENGTHS_M,
+    LIVING,
+    TURNABLE,
+)
 from groundfault.editors.procedural.shadows import shadow_of, shadowed
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
@@ -136,10 +142,10 @@ def _thumbnail(photo: Floats) -> Floats:
 
 
 def best_donor(
-    photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors, isnet: str = ""
+    photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors, sam2: str = ""
 ) -> tuple[Donor, Cutting, Place] | None:
     """The donor that suits an object's place best, cut out, and where it goes; None if none does.
-    Where `isnet` is given it cuts donors out, and those that it sees otherwise than their masks
+    Where SAM 2 is given it cuts donors out, and those that it sees otherwise than their masks
     say are passed over."""
     target = _silhouette(mask)
     near = sorted(_similar(target, category, wanted, donors), key=lambda found: found[0])
@@ -157,21 +163,21 @@ def best_donor(
         if cost <= MOST_UNLIKE and _is_inside(photo.shape, donor, place):
             suited.append((cost, donor, looks, place))
     for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
-        alone = _cut_from(donor, looks, isnet)
+        alone = _cut_from(donor, looks, sam2)
         if alone is not None:  # another ground's shadow stays there
             return donor, alone._replace(shade=np.ones_like(alone.shade)), place
     return None
 
 
-def _cut_from(donor: Donor, looks: _Looks, isnet: str) -> Cutting | None:
+def _cut_from(donor: Donor, looks: _Looks, sam2: str) -> Cutting | None:
     """A donor, cut out of its photograph; None where the network does not see it so."""
     picture, outline = floats(donor.image()[looks.box] / 255), donor.mask()[looks.box]
-    if not isnet:
+    if not sam2:
         return cutting_of(picture, outline)
-    cut = cut_out(picture, outline, isnet)
+    cut = cut_out(picture, outline, sam2)
     if not cut.is_trusted:
         return None
-    return cutting_of(picture, cut.mask, edge=cut.edge(picture))
+    return cutting_of(picture, cut.mask, edge=cut.edge(picture, furred=donor.category in LIVING))
 
 
 def _similar(
