@@ -67,14 +67,22 @@ def changed_by(before: Floats, after: Floats, mask: Mask) -> float:
 
 def distinct_colours(photo: Floats, mask: Mask) -> tuple[str, ...]:
     """The colours that differ clearly from an object's own and that its light can bear: neither
-    white where it is dark nor black where it is bright."""
+    white where it is dark nor black where it is bright, nor red where that would be pink, nor
+    yellow and orange where they would be olive and brown."""
     lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[mask]
     own = np.median(lab, axis=0)
     apart = {
         name: float(np.hypot(*(floats(paint[1:]) - own[1:]))) for name, paint in PAINTS.items()
     }
     apart["black"], apart["white"] = float(own[0]), float(100 - own[0])
-    bearable = {"black": own[0] < 70, "white": own[0] > 45, "grey": own[0] < 75}
+    bearable = {
+        "black": own[0] < 70,
+        "white": own[0] > 45,
+        "grey": own[0] < 75,
+        "red": own[0] < 65,
+        "yellow": own[0] > 42,
+        "orange": own[0] > 36,
+    }
     return tuple(name for name, far in apart.items() if far > DISTINCT and bearable.get(name, True))
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "VEHICLES",
     "WINDOWED",
     "Thing",
+    "is_piece",
     "measures_of",
     "objection",
     "objection_to_colour",
@@ -52,12 +53,16 @@ IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others of its kind, and is recognised there."""
 MOST_PATTERN_OF_FUR = 0.36
 """Stripes, curls and patches that are stronger show through: of 12 such animals 1 was accepted."""
+MOST_PATTERN_CAST = 0.45
+"""Stronger ones of what a network cut out become ridges that nobody would cast."""
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
 MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
-LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.18}
+MOST_IN_FRONT = 0.45
+"""The share of an object's outline that others may be in front of."""
+LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.22}
 """How brightly the brighter third of a thing is lit at least under what hides how dark it was."""
 LITTLE_DOUBT = -0.5
 """A surface about which there is less is let through though other limits would refuse it."""
@@ -164,7 +169,17 @@ def objection_to_cutout(kind: str, value: str, thing: Thing) -> str:
         return problem
     if kind != "recolour" and thing.novelty < LEAST_NEW:
         return "already so"
-    return ""
+    return "occluded" if is_piece(thing.category, thing.found, thing.touched) else ""
+
+
+def is_piece(category: str, found: Measures, touched: Contact) -> bool:
+    """Whether others hide so much of an object that its exact outline does not show what it is:
+    animals and vehicles have a shape that tells."""
+    shaped = category in LIVING or category in VEHICLES
+    if shaped and not is_whole(category, found.solidity, found.tallness):
+        return True
+    most = MOST_TOUCHED_VEHICLE if category in VEHICLES else MOST_IN_FRONT
+    return touched.front > most
 
 
 def _of_cutout(kind: str, value: str, thing: Thing) -> str:
@@ -182,21 +197,21 @@ def _of_cutout(kind: str, value: str, thing: Thing) -> str:
         return "blurred"
     if found.thickness < 0.08:
         return "too thin"
-    if found.pattern > _most_pattern(kind, value, category):
+    if found.pattern > _most_pattern(kind, category):
         return "patterned already"
     if kind == "recolour" and category not in LIVING and skin.motley > 0.45:
         return "many colours"
     return "seen through" if _is_seen_through(category, found) else ""
 
 
-def _most_pattern(kind: str, value: str, category: str) -> float:
-    """How strong stripes and patches may be: gold and chocolate show them as relief, surfaces and
-    paints let them through."""
+def _most_pattern(kind: str, category: str) -> float:
+    """How strong stripes and patches may be: a substance shows them as relief, surfaces and paints
+    let them through."""
+    if kind == "material":
+        return MOST_PATTERN_CAST
     if category not in LIVING:
         return 0.6
-    if category in ("giraffe", "zebra"):
-        return MOST_PATTERN_OF_FUR
-    return 0.6 if kind == "material" and value in LEAST_LIT else 0.3
+    return MOST_PATTERN_OF_FUR if category in ("giraffe", "zebra") else 0.3
 
 
 def objection_to_colour(value: str, thing: Thing) -> str:

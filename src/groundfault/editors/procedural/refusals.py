@@ -173,6 +173,8 @@ def _unsightly(
         return covers.objection_to_cutout(request.kind, request.value, thing)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
+        if cut is not None and covers.is_piece(request.category, found, touched):
+            return "occluded"
         if request.value in PAPERS:
             return looks.objection_to_drawing(
                 request.category, found, skin, touched, cut_out=cut is not None

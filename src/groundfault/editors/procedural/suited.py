@@ -36,15 +36,17 @@ _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("strawberry", "giraffe", "ladybug", "leopard", *_STRIPES, "zebra")),
+    **dict.fromkeys(_FURRED, ("giraffe", "ladybug", "leopard", "strawberry", *_STRIPES, "zebra")),
     **dict.fromkeys(_SEATS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
+    **dict.fromkeys(
+        _CASES, ("ladybug", "giraffe", "strawberry", "leopard", *_STRIPES, "brick wall", "zebra")
+    ),
     "oven": ("ladybug", "strawberry", "giraffe", "brick wall"),
     **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, "zebra")),
     **dict.fromkeys(_BAGS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "leopard", *_STRIPES, "giraffe", "zebra")),
+    **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "giraffe", *_STRIPES, "leopard", "zebra")),
     **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "leopard", "zebra")),
+    **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "zebra", "leopard")),
     "banana": ("ladybug", "strawberry", "watermelon", "zebra"),
     "cake": ("giraffe", "leopard", "ladybug"),
 }
@@ -55,7 +57,8 @@ _WITHOUT_BODY = frozenset(
     (
         *("baseball bat", "baseball glove", "bicycle", "boat", "bowl", "broccoli", "carrot"),
         *("cell phone", "clock", "dining table", "donut", "fork", "hair drier", "handbag"),
-        *("hot dog", "keyboard", "knife", "motorcycle", "person", "pizza", "potted plant"),
+        *("hot dog", "keyboard", "knife", "laptop", "motorcycle", "person", "pizza"),
+        "potted plant",
         *("remote", "salad", "sandwich", "scissors", "skis", "spoon", "stop sign"),
         *("tennis racket", "toothbrush", "traffic light", "tv"),
         *("giraffe", "microwave", "sink", "wine glass", "zebra"),
