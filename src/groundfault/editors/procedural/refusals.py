@@ -170,11 +170,16 @@ def _unsightly(
     touched = contact_with(region, request.others, on=on)
     if cut is not None and request.kind in covers.BY_COLOURS:
         thing = covers.seen(request, photo, region, drawn, found, touched)
-        return covers.objection_to_cutout(request.kind, request.value, thing)
+        return covers.objection_to_cutout(request.kind, request.value, thing, cut)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
-        if cut is not None and covers.is_piece(request.category, found, touched):
-            return "occluded"
+        problem = (
+            covers.objection_to_outline("context", request.category, cut, found, skin, touched)
+            if cut is not None
+            else ""
+        )
+        if problem:
+            return problem
         if request.value in PAPERS:
             return looks.objection_to_drawing(
                 request.category, found, skin, touched, cut_out=cut is not None

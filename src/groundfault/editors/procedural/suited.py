@@ -25,29 +25,28 @@ _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "toaster")
 _ROUND = ("bottle", "fire hydrant", "toilet", "vase")
 _BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
-_VEHICLES = ("airplane", "bus", "car", "train", "truck")
+_VEHICLES = ("airplane", "boat", "bus", "car", "motorcycle", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
-_SPOTS = ("strawberry", "ladybug", "leopard", "giraffe")
-"""Surfaces that leave the relief of what is under them to be seen: of 306 that were judged by eye,
-on things that look right in any, 47 of 52 of these were accepted, and none in zebra's stripes."""
+_SPOTS = ("ladybug", "giraffe", "leopard", "strawberry")
+"""Surfaces that leave the relief of what is under them to be seen; none does in zebra's stripes.
+Of things that SAM 2 had cut out 17 of 24 in the first three were accepted, and 1 of 7 in the last,
+which is taken for a cloth with dots."""
 _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("giraffe", "ladybug", "leopard", "strawberry", *_STRIPES, "zebra")),
+    **dict.fromkeys(_FURRED, ("giraffe", "ladybug", "leopard", *_STRIPES, "strawberry", "zebra")),
     **dict.fromkeys(_SEATS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(
-        _CASES, ("ladybug", "giraffe", "strawberry", "leopard", *_STRIPES, "brick wall", "zebra")
-    ),
-    "oven": ("ladybug", "strawberry", "giraffe", "brick wall"),
+    **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
+    **dict.fromkeys(("microwave", "oven"), ("ladybug", "giraffe", "leopard", "brick wall")),
     **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, "zebra")),
     **dict.fromkeys(_BAGS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_VEHICLES, ("ladybug", "strawberry", "giraffe", *_STRIPES, "leopard", "zebra")),
+    **dict.fromkeys(_VEHICLES, ("ladybug", "giraffe", *_STRIPES, "strawberry", "leopard", "zebra")),
     **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
     **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "zebra", "leopard")),
-    "banana": ("ladybug", "strawberry", "watermelon", "zebra"),
+    "banana": ("ladybug", "watermelon", "strawberry", "zebra"),
     "cake": ("giraffe", "leopard", "ladybug"),
 }
 """Categories that have a body which can carry a surface, and the surfaces that suit them, those
@@ -55,13 +54,13 @@ first that look right most often."""
 
 _WITHOUT_BODY = frozenset(
     (
-        *("baseball bat", "baseball glove", "bicycle", "boat", "bowl", "broccoli", "carrot"),
+        *("baseball bat", "baseball glove", "bicycle", "bowl", "broccoli", "carrot"),
         *("cell phone", "clock", "dining table", "donut", "fork", "hair drier", "handbag"),
-        *("hot dog", "keyboard", "knife", "laptop", "motorcycle", "person", "pizza"),
+        *("hot dog", "keyboard", "knife", "laptop", "person", "pizza"),
         "potted plant",
         *("remote", "salad", "sandwich", "scissors", "skis", "spoon", "stop sign"),
         *("tennis racket", "toothbrush", "traffic light", "tv"),
-        *("giraffe", "microwave", "sink", "wine glass", "zebra"),
+        *("giraffe", "sink", "wine glass", "zebra"),
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""
@@ -75,14 +74,14 @@ _MATERIALS_OF = {
     "elephant": ("gold", "bronze", "chocolate", "marble", "granite"),
     **dict.fromkeys(("bench", "chair", "couch"), ("gold", "bronze", "marble", "chocolate")),
     **dict.fromkeys(
-        (*_CASES, "book", "laptop", "microwave", "oven"),
+        (*_CASES, "book", "microwave", "oven"),
         ("gold", "bronze", "wood", "chocolate", "marble"),
     ),
     **dict.fromkeys((*_ROUND, "cup"), ("gold", "bronze", "wood", "chocolate", "marble", "ice")),
     "wine glass": ("gold", "bronze"),
-    **dict.fromkeys(("giraffe", "zebra"), ("gold", "wood", "bronze")),
+    **dict.fromkeys(("giraffe", "zebra"), ("gold", "bronze")),
     **dict.fromkeys(_BAGS, ("gold", "bronze", "wood", "chocolate", "marble")),
-    **dict.fromkeys(_VEHICLES, ("gold", "wood", "bronze")),
+    **dict.fromkeys(_VEHICLES, ("wood", "gold", "bronze")),
     **dict.fromkeys(_FRUIT, ("gold", "bronze", "silver", "chocolate", "marble")),
     **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "bronze", "silver", "chocolate")),
     "stop sign": ("gold", "wood", "chocolate", "bronze"),
@@ -98,9 +97,8 @@ for what is grey and rough anyhow; of fur it makes gravel."""
 
 _MANY_COLOURED = frozenset(
     (
-        *("bicycle", "boat", "book", "bowl", "broccoli", "cell phone", "giraffe", "kite"),
-        *("laptop", "motorcycle", "pizza", "potted plant", "tv", "umbrella", "wine glass"),
-        *("bottle", "stop sign", "zebra"),
+        *("bicycle", "book", "bowl", "broccoli", "cell phone", "giraffe", "kite"),
+        *("laptop", "pizza", "potted plant", "tv", "wine glass", "zebra"),
     )
 )
 """Categories whose main colour is not their own, but that of a screen, of what is in them or behind

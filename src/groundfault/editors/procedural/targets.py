@@ -57,6 +57,8 @@ def target_of(
     if request.kind in HOLES:
         return Target(drawn, None, cut)
     if cut is not None:
+        if request.category not in LIVING:  # a network's masks are small, and ragged when enlarged
+            cut = cut._replace(mask=evened(cut.mask, 0.8 * band_px(cut.mask)))
         return Target(cut.mask, None, cut)
     shape = silhouette_of(photo, drawn) if request.category in LIVING else None
     if request.kind in covers.KINDS + looks.KINDS:
