@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes would compile everything again
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -30,10 +31,10 @@ demo: $(VENV)/.core ## Render a small world, see one model misled and another no
 	@$(BIN)/groundfault demo
 
 test: $(VENV)/.dev check ## Checks and tests
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadgroup tests
 
 test-all: $(VENV)/.dev check ## The same, and what takes longer
-	GROUNDFAULT_TEST_ALL=1 $(BIN)/pytest -n 2 --dist loadgroup
+	GROUNDFAULT_TEST_ALL=1 $(BIN)/pytest -n 2 --dist loadgroup tests
 
 check: $(VENV)/.dev ## Format, lint, strict types, import contract, doctests
 	$(BIN)/ruff format --check src tests bench examples docs

@@ -16,7 +16,7 @@ from groundfault import cli
 from groundfault.reports.stories import EDITS
 from groundfault.reports.terminal_pictures import drawn
 
-N = 24
+N = 12
 
 
 @pytest.fixture(scope="module")

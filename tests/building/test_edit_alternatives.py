@@ -86,7 +86,7 @@ def test_a_mask_that_the_editor_corrected_is_the_targets_from_then_on(
                 image=np.full_like(image, 255),
                 target=seen,
                 touched=np.ones_like(seen),
-                details={"target_by": "ISNet"},
+                details={"target_by": "SAM 2"},
             )
 
     kept: dict[str, Any] = {}
@@ -103,4 +103,4 @@ def test_a_mask_that_the_editor_corrected_is_the_targets_from_then_on(
     monkeypatch.setattr(_Doer, "_kept", keep)
     found: Any = _Doer(job, Corrector())._try(about, image)
     assert np.array_equal(kept["image"][..., 0] == 255, seen)
-    assert found.target.mask == encode(seen) and found.target.masked_by == "ISNet"
+    assert found.target.mask == encode(seen) and found.target.masked_by == "SAM 2"

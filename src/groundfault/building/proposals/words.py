@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = [
     "ARTICLES",
@@ -38,6 +39,7 @@ _IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "pe
 _NO_PLURAL = ("ss", "us", "is")
 
 
+@lru_cache(maxsize=4096)  # rules ask about the same few phrases again and again
 def plain(phrase: str) -> str:
     """Lower case, single blanks, no marks but hyphens and apostrophes inside words.
 
@@ -85,6 +87,7 @@ def without_article(phrase: str) -> str:
     return kept.partition(" ")[2] if article(kept) and " " in kept else kept
 
 
+@lru_cache(maxsize=4096)
 def head(phrase: str) -> str:
     """The words of a phrase that say what it names, last word last: what stands before a
     preposition or a relative clause, without an article.

@@ -5,6 +5,7 @@ how far the network is believed."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ MARGIN = 0.25
 """How much of its surroundings the network sees, as a share of the object's extent."""
 SIDE_PX, SMALL_PX = 1024, 256
 """The pictures that the network takes, and the masks that it gives and takes."""
+FEATURES = ("image_embed", "high_res_feats_0", "high_res_feats_1")
+"""What the encoder gives and the decoder takes."""
 MEAN, DEVIATION = floats([0.485, 0.456, 0.406]), floats([0.229, 0.224, 0.225])
 CORNERS, INSIDE = (2, 3), 1
 """What a point means to the network: a corner of the object's box, or a place on it."""
@@ -108,20 +111,17 @@ def _look(seen: dict[str, Floats], inside: Mask, folder: str, hint: Floats | Non
     """The answer nearest to the drawn mask, of those that the network gives."""
     points, meanings = _points_on(inside)
     none = np.zeros((SMALL_PX, SMALL_PX), np.float32)
-    answer = _network(folder, "decoder").run(
-        ["masks", "iou_predictions"],
-        seen
-        | {
-            "point_coords": points[None],
-            "point_labels": meanings[None],
-            "mask_input": (none if hint is None else hint)[None, None],
-            "has_mask_input": floats([hint is not None]),
-        },
-    )
-    masks, expected = floats(answer[0]), floats(answer[1])
-    if masks.ndim != 4 or masks.shape[2:] != (SMALL_PX, SMALL_PX):
-        raise _unfit(folder, f"the decoder answers with {masks.shape}, not with small masks")
-    size = (SMALL_PX, SMALL_PX)
+    given = seen | {
+        "point_coords": points[None],
+        "point_labels": meanings[None],
+        "mask_input": (none if hint is None else hint)[None, None],
+        "has_mask_input": floats([hint is not None]),
+    }
+    masks, expected = _asked(folder, "decoder", ["masks", "iou_predictions"], given).values()
+    size, count = (SMALL_PX, SMALL_PX), max(expected.size, 1)
+    if masks.shape != (1, count, *size) or expected.shape != (1, count):
+        found = f"{masks.shape} and {expected.shape}"
+        raise _unfit(folder, f"the decoder answers with {found} numbers, not with small masks")
     small = cv2.resize(floats(inside), size, interpolation=cv2.INTER_AREA) > 0.5
     likeness = [((m > 0) & small).sum() / max(((m > 0) | small).sum(), 1) for m in masks[0]]
     best = int(np.argmax(likeness))
@@ -159,13 +159,18 @@ def _seen(pixels: bytes, shape: tuple[int, int], folder: str) -> dict[str, Float
     picture = floats(np.frombuffer(pixels, np.uint8).reshape(*shape, 3)) / 255
     seen = cv2.resize(picture, (SIDE_PX, SIDE_PX), interpolation=cv2.INTER_LINEAR)
     given = ((seen - MEAN) / DEVIATION).transpose(2, 0, 1)[None]
-    encoder = _network(folder, "encoder")
-    names = [output.name for output in encoder.get_outputs()]
+    return _asked(folder, "encoder", FEATURES, {"image": np.ascontiguousarray(given)})
+
+
+def _asked(
+    folder: str, part: str, wanted: Sequence[str], given: dict[str, Floats]
+) -> dict[str, Floats]:
+    """What the encoder or the decoder answers, by name."""
+    network = _network(folder, part)
     try:
-        found = encoder.run(None, {encoder.get_inputs()[0].name: np.ascontiguousarray(given)})
-    except Exception as problem:  # whatever the runtime raises about another network's shapes
-        raise _unfit(folder, f"the encoder can't be asked: {problem}") from None
-    return dict(zip(names, map(floats, found), strict=True))
+        return dict(zip(wanted, map(floats, network.run(wanted, given)), strict=True))
+    except Exception as problem:  # whatever the runtime raises about another network
+        raise _unfit(folder, f"the {part} can't be asked: {problem}") from None
 
 
 def _network(folder: str, part: str) -> Any:
@@ -185,12 +190,13 @@ def _unfit(folder: str, problem: str) -> DataError:
 
 
 def _without_specks(mask: Mask) -> Mask:
-    """A mask without small pieces and small holes."""
+    """A mask without small holes and small pieces, the holes first: a small piece may have one."""
     area = int(mask.sum())
-    _, pieces, found, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
-    large = found[:, cv2.CC_STAT_AREA] >= SMALLEST_PIECE * area
-    large[0] = False
     _, holes, found, _ = cv2.connectedComponentsWithStats((~mask).astype(np.uint8))
     specks = found[:, cv2.CC_STAT_AREA] < max(LARGEST_SPECK * area, SPECK_PX)
     specks[0] = False
-    return np.asarray(large[pieces] | specks[holes])
+    filled = mask | specks[holes]
+    _, pieces, found, _ = cv2.connectedComponentsWithStats(filled.astype(np.uint8))
+    large = found[:, cv2.CC_STAT_AREA] >= SMALLEST_PIECE * area
+    large[0] = False
+    return np.asarray(large[pieces])

@@ -27,7 +27,6 @@ __all__ = [
     "floats",
     "grown",
     "matte",
-    "matte_of",
     "snap",
     "steadied",
 ]
@@ -180,13 +179,8 @@ def crisp(photo: Floats, mask: Mask, blur_px: float = 0.0) -> Matte:
     """The edge of a thing without hair or fur: as sharp as the photograph is. Matting makes a haze
     of it wherever a thing and what is behind it look alike."""
     alpha = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), float(np.clip(blur_px, 0.7, 1.6)))
-    return matte_of(photo, np.clip((alpha - 0.08) / 0.84, 0, 1))
-
-
-def matte_of(photo: Floats, alpha: Floats) -> Matte:
-    """The colours to both sides of an edge whose shares are known."""
-    fore, back = _sides(photo, alpha)
-    return Matte(alpha, fore, back)
+    alpha = np.clip((alpha - 0.08) / 0.84, 0, 1)
+    return Matte(alpha, *_sides(photo, alpha))
 
 
 def _alpha(image: NDArray[np.float64], trimap: NDArray[np.float64], eps: float = 1e-5) -> Any:

@@ -25,7 +25,7 @@ from groundfault.editors.procedural.repertoire import LIVING
 from groundfault.editors.procedural.silhouettes import Silhouette, mended, silhouette_of
 from groundfault.interfaces import EditRequest, Neighbour
 
-__all__ = ["HOLES", "SEEN", "Target", "edge_of", "target_of"]
+__all__ = ["SEEN", "Target", "edge_of", "target_of"]
 
 SEEN = (*covers.BY_COLOURS, "context")
 """Kinds of edit after which the object is where it was; it may be cut out by its colours, too."""
