@@ -31,17 +31,19 @@ from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
+    Matte,
     box_of,
+    core,
     grown,
 )
 from groundfault.editors.procedural.filling import fill, mirrored_fill
 from groundfault.editors.procedural.fills import (
-    MOST_DISAGREEMENT,
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
-    disagreement,
+    MOST_INVENTION,
     doubt,
+    invention,
     is_patchy,
     measure_fill,
 )
@@ -309,7 +311,7 @@ class ProceduralEditor:
         elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
-        hole = hole_of(photo, gone, before)
+        hole = hole_of(photo, gone, before, company.blocked)
         found = fill(
             photo,
             hole,
@@ -338,13 +340,13 @@ class ProceduralEditor:
             return True
         troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        if doubt(found, float(hole.mean()), troubles) > most[request.kind]:
+        doubted = doubt(found, float(hole.mean()), troubles)
+        if doubted > most[request.kind]:
             return True
-        if not self.migan or request.kind not in MOST_DISAGREEMENT:
+        if not self.migan or request.kind not in MOST_INVENTION:
             return False
         other = mirrored_fill(photo, hole, self.migan, _unseen(company, region))
-        seen = hole if hidden is None else hole & ~hidden
-        return disagreement(filled, other, seen) > MOST_DISAGREEMENT[request.kind]
+        return doubted + invention(filled, other, hole, hidden) > MOST_INVENTION[request.kind]
 
     # ---- other things, other places
 
@@ -412,7 +414,7 @@ class ProceduralEditor:
         cut: Cutout | None,
     ) -> Change | NotEdited:
         """The object once more, in another place."""
-        edge = None if cut is None else cut.edge(photo, furred=request.category in LIVING)
+        edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         ahead = None if edge is None else np.where(edge.alpha[..., None] > 0, edge.fore, photo)
         picture, mask, touched = pasted(
@@ -441,8 +443,7 @@ class ProceduralEditor:
             return refused("no room")
         clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        furred = request.category in LIVING
-        edge = None if cut is None else cut.edge(photo, furred=furred)
+        edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
@@ -457,6 +458,14 @@ def _unseen(company: Company, region: Mask) -> Mask | None:
     """What a network that fills a hole does not see: what stands before the object."""
     before = company.before(region)
     return None if before is None else grown(before, 3)
+
+
+def _edge_to_copy(photo: Floats, cut: Cutout, category: str) -> Matte:
+    """The soft edge of an object that is put elsewhere: of made things a pixel farther inside, as
+    what was behind it would be seen as a rim there."""
+    if category in LIVING:
+        return cut.edge(photo, furred=True)
+    return cut._replace(mask=core(cut.mask, 1)).edge(photo)
 
 
 def refused(reason: str) -> NotEdited:

@@ -29,7 +29,7 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
-SHELTERED, LEAST_SHELTER = 0.6, 0.15
+SHELTERED, LEAST_SHELTER = 0.85, 0.15
 """What is asked of the ground under a thing, as a share of the usual, that stands right behind the
 object, which hides some of it: nobody sees how it stands."""
 LEAST_BEFORE = 0.7
@@ -42,7 +42,9 @@ SEAM = 5.0
 MOST_HIDDEN, MOST_OVERLAP = 0.25, 0.12
 """The share of a new thing that others may hide, and that the object itself may: more looks like
 one thing with two heads."""
-MOST_BEHIND = 0.4
+MOST_COVERED = 0.35
+"""The share of another thing that a new one may hide: beyond, it takes that one's place."""
+MOST_BEHIND = 0.3
 """The same where the object's outline is known so well that another can stand right behind it."""
 DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 """How much lower than an object another may stand, as shares of its height; negative is behind.
@@ -304,7 +306,10 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         hidden = sum(float((other[box] & thing).sum()) for other in in_front) / thing.sum()
         if hidden + (0 if leaves else overlap) > max(MOST_HIDDEN, room.most_overlap):
             continue
-        covered = sum(float((other[box] & thing).sum() / other.sum()) for other in behind)
+        shares = [float((other[box] & thing).sum() / other.sum()) for other in behind]
+        if shares and max(shares) > MOST_COVERED:
+            continue
+        covered = sum(shares)
         busy = float(room.steps[box][thing].mean())
         near = abs(apart - (0.65 if leaves else 1.2))  # what leaves hides some of its hole
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
