@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats, grown
-from groundfault.editors.procedural.filling import fill, mirrored_fill
+from groundfault.editors.procedural.filling import fill, fill_twice, mirrored_fill, reconciled
 from groundfault.editors.procedural.fills import (
     MOST_FOREIGN,
     disagreement,
@@ -135,6 +135,28 @@ def test_a_second_opinion_is_about_the_mirrored_photograph(
     assert np.array_equal(seen[0], HOLE[:, ::-1])
     assert np.array_equal(found[~HOLE], photo[~HOLE])
     assert np.allclose(found[HOLE], photo[HOLE] * 0.5)
+
+
+def test_of_two_fills_the_less_strange_one_is_taken_where_they_differ() -> None:
+    left, right = box(slice(60, 75), slice(75, 90)), box(slice(90, 105), slice(120, 135))
+    for first, second in ((left, right), (right, left)):
+        found = reconciled(with_blot(first), with_blot(second), HOLE)
+        assert np.abs(found - meadow()).max() < 0.05
+    assert np.array_equal(reconciled(meadow(), meadow(), HOLE), meadow())
+
+
+def test_a_network_that_looks_twice_gives_one_picture_and_both_fills(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blot = box(slice(60, 75), slice(75, 90))
+    monkeypatch.setattr(
+        "groundfault.editors.procedural.filling._by_network", lambda *_: with_blot(blot)
+    )
+    found = fill_twice(meadow(), HOLE, migan="some.onnx")
+    assert np.array_equal(found.picture[~HOLE], meadow()[~HOLE])
+    assert np.abs(found.picture - meadow())[blot].mean() < 0.1
+    assert np.allclose(found.one[blot], PINK)
+    assert np.allclose(found.other[blot[:, ::-1] & HOLE], PINK)
 
 
 def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:

@@ -39,8 +39,8 @@ the object goes: that much would stay behind."""
 COPIED = ("add", "move")
 """Kinds of edit that put the object elsewhere."""
 LEAST_SURE_OF_COPIES, LEAST_AGREED_OF_COPIES = 0.8, 0.8
-"""Limits of a cut-out that is put elsewhere: what was drawn tells which object is meant, no more. Of
-7 that were judged by eye and that stricter limits refuse, 3 were accepted, and the others stood
+"""Limits of a cut-out that is put elsewhere: what was drawn tells which object is meant, no more.
+Of 7 that were judged by eye and that stricter limits refuse, 3 were accepted, and the others stood
 where they could not."""
 
 

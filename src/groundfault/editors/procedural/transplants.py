@@ -64,8 +64,11 @@ by eye 1 was accepted."""
 FOOT = 0.25
 """The lowest share of a thing's height, beside which its shadow is carried along: what is dark
 farther up is something else."""
-MOST_SHADOW = 0.25
+MOST_SHADOW = 0.5
 """The largest share of a thing's area that its shadow may have to be carried along."""
+BURNT = 0.9
+"""From here on ground is burnt out, up to white, and takes ever less of a shadow, which would be a
+grey stain there."""
 LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
 """The share of the picture that a new thing must have, and its mean colour distance from what was
 there: a flower among flowers is not found."""
@@ -331,7 +334,8 @@ def pasted(
     if harmonise:
         fore = _harmonised(fore, cutting, photo, mask, harmonise)
     colours[rows, columns] = fore[part]
-    ground = photo * light[..., None]
+    takes = np.clip((1 - photo.max(-1)) / (1 - BURNT), 0, 1)
+    ground = photo * (1 - (1 - light) * takes)[..., None]
     if standing:
         ground = shadowed(ground, mask, 0.16 if (shade < 0.9).any() else 0.3, thrown=0.0)
     out = colours * share[..., None] + ground * (1 - share[..., None])
