@@ -31,7 +31,7 @@ LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
 LEAST_OF_A_FOOT = 0.6
 """The same of each half of it: else it stands with two legs in the air."""
-SHELTERED, LEAST_SHELTER = 0.75, 0.15
+SHELTERED, LEAST_SHELTER = 0.85, 0.15
 """What is asked of the ground under a thing, as a share of the usual, that stands right behind the
 object, which hides some of it: nobody sees how it stands."""
 LEAST_BEFORE = 0.7

@@ -66,7 +66,7 @@ by eye 1 was accepted."""
 FOOT = 0.25
 """The lowest share of a thing's height, beside which its shadow is carried along: what is dark
 farther up is something else."""
-MOST_SHADOW = 0.5
+MOST_SHADOW = 0.25
 """The largest share of a thing's area that its shadow may have to be carried along."""
 BURNT = 0.9
 """From here on ground is burnt out, up to white, and takes ever less of a shadow, which would be a
