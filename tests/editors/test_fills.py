@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundfault.editors.procedural.edges import Floats, Mask, floats
-from groundfault.editors.procedural.filling import fill, mirrored_fill
+from groundfault.editors.procedural.edges import Floats, Mask, floats, grown
+from groundfault.editors.procedural.filling import fill, fill_twice, mirrored_fill, reconciled
 from groundfault.editors.procedural.fills import (
     MOST_FOREIGN,
     disagreement,
     doubt,
+    invention,
     is_patchy,
     measure_fill,
 )
 from groundfault.editors.procedural.neighbours import company_of, troubles
-from groundfault.editors.procedural.shadows import shadow_of
+from groundfault.editors.procedural.shadows import hole_of, shadow_of
 from groundfault.editors.procedural.strangeness import invented, strangeness
 from groundfault.interfaces import Neighbour
 
@@ -136,6 +137,28 @@ def test_a_second_opinion_is_about_the_mirrored_photograph(
     assert np.allclose(found[HOLE], photo[HOLE] * 0.5)
 
 
+def test_of_two_fills_the_less_strange_one_is_taken_where_they_differ() -> None:
+    left, right = box(slice(60, 75), slice(75, 90)), box(slice(90, 105), slice(120, 135))
+    for first, second in ((left, right), (right, left)):
+        found = reconciled(with_blot(first), with_blot(second), HOLE)
+        assert np.abs(found - meadow()).max() < 0.05
+    assert np.array_equal(reconciled(meadow(), meadow(), HOLE), meadow())
+
+
+def test_a_network_that_looks_twice_gives_one_picture_and_both_fills(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blot = box(slice(60, 75), slice(75, 90))
+    monkeypatch.setattr(
+        "groundfault.editors.procedural.filling._by_network", lambda *_: with_blot(blot)
+    )
+    found = fill_twice(meadow(), HOLE, migan="some.onnx")
+    assert np.array_equal(found.picture[~HOLE], meadow()[~HOLE])
+    assert np.abs(found.picture - meadow())[blot].mean() < 0.1
+    assert np.allclose(found.one[blot], PINK)
+    assert np.allclose(found.other[blot[:, ::-1] & HOLE], PINK)
+
+
 def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:
     thing, dark = box(slice(40, 100), slice(60, 100)), box(slice(84, 112), slice(98, 118))
     shadow = meadow()
@@ -146,3 +169,31 @@ def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:
     grille[dark] *= 0.3
     grille[dark & (np.arange(SIZE[1]) // 3 % 2 == 0)] *= 2.0
     assert not shadow_of(grille, thing)[dark].any()
+
+
+def test_two_fills_of_a_flower_bed_may_differ_more_than_two_of_a_wall() -> None:
+    blot = box(slice(50, 110), slice(70, 110))
+    bed = meadow()
+    bed[(np.add.outer(np.arange(SIZE[0]) // 14, np.arange(SIZE[1]) // 14) % 2).astype(bool)] = PINK
+    other = np.where(blot[..., None], bed[:, ::-1], bed).astype(np.float32)
+    assert invention(meadow(), meadow(), HOLE) < invention(meadow(), with_blot(blot), HOLE)
+    assert disagreement(bed, other, HOLE) > 0.5 * disagreement(meadow(), with_blot(blot), HOLE)
+    assert invention(bed, other, HOLE) < invention(meadow(), with_blot(blot), HOLE) - 0.5
+    hidden = invention(meadow(), with_blot(blot), HOLE, grown(blot, 12))
+    assert hidden < invention(meadow(), with_blot(blot), HOLE) - 3
+
+
+def test_a_narrow_dark_strip_below_a_thing_is_its_shadow() -> None:
+    car, strip = box(slice(40, 100), slice(60, 140)), box(slice(100, 112), slice(60, 140))
+    photo = meadow()
+    photo[strip] *= 0.15
+    assert shadow_of(photo, car)[strip].mean() > 0.6
+
+
+def test_what_is_seen_between_legs_goes_with_them_unless_it_is_another_thing() -> None:
+    horse, between = np.zeros((400, 400), bool), np.zeros((400, 400), bool)
+    horse[80:220, 60:340] = horse[220:320, 60:180] = horse[220:320, 210:340] = True
+    between[220:320, 180:210] = True
+    photo = np.full((400, 400, 3), 0.5, np.float32)
+    assert hole_of(photo, horse)[230:300, 193:197].all()
+    assert not hole_of(photo, horse, others=between)[230:300, 193:197].any()

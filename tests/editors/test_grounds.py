@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.edges import Floats, Mask, floats, grown
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     Place,
@@ -71,8 +71,8 @@ def test_a_smaller_one_is_taken_only_of_what_comes_in_sizes() -> None:
 def narrow_room() -> tuple[Neighbour, ...]:
     """Benches that leave no room beside the dog."""
     return (
-        Neighbour(category="bench", mask=box(slice(60, 160), slice(0, 72))),
-        Neighbour(category="bench", mask=box(slice(60, 160), slice(152, 240))),
+        Neighbour(category="bench", mask=box(slice(60, 160), slice(0, 64))),
+        Neighbour(category="bench", mask=box(slice(60, 160), slice(158, 240))),
     )
 
 
@@ -100,6 +100,35 @@ def test_the_object_stays_in_front_of_what_stands_behind_it() -> None:
     assert mask.any() and not (mask & DOG).any()
     assert np.abs(picture[DOG] - photo[DOG]).max() < 0.06
     assert not touched[:40].any()
+
+
+def test_another_does_not_stand_before_what_it_would_hide() -> None:
+    free = place_of(room())
+    assert free is not None
+    left = int(free.middle_px - 18)
+    cat = Neighbour(category="cat", mask=box(slice(88, 110), slice(left, left + 36)))
+    place = place_of(room(), cat)
+    assert place is None or abs(place.middle_px - free.middle_px) > 12
+
+
+def test_nothing_stands_with_two_legs_in_the_air() -> None:
+    photo = room()
+    photo[:, 150:] = WALL
+    photo[:, :70] = WALL
+    place = place_of(photo, category="oven")
+    assert place is None or 85 < place.middle_px < 135
+
+
+def test_burnt_out_ground_takes_no_stain_of_a_shadow() -> None:
+    def stain(light: float) -> float:
+        cutting = cutting_of(room(), DOG)
+        cutting = cutting._replace(shade=np.full_like(cutting.shade, 0.5))
+        ground = np.full((*SIZE, 3), light, np.float32)
+        place = Place(60.0, 140.0, 50.0)
+        picture, mask, _ = pasted(ground, cutting, place, harmonise=0, standing=False)
+        return float(np.abs(picture - ground)[~grown(mask, 1)].max())
+
+    assert stain(0.5) > 0.2 and stain(1.0) == 0
 
 
 def test_nothing_hangs_on_a_wall() -> None:

@@ -240,7 +240,7 @@ def test_a_donor_is_as_large_as_what_it_replaces_and_known_elsewhere() -> None:
     assert _of_a_size("pizza", "sandwich", wanted=False)
     assert not _of_a_size("apple", "pizza", wanted=False)
     assert not _of_a_size("chair", "dog", wanted=False)
-    assert _of_a_size("chair", "dog", wanted=True)
+    assert _of_a_size("chair", "dog", wanted=True) and _of_a_size("dog", "cat", wanted=False)
     assert _suits("cup", "bowl") and not _suits("backpack", "handbag")
 
 

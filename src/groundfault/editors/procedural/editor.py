@@ -31,17 +31,19 @@ from groundfault.editors.procedural.drawings import PAPERS, drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
+    Matte,
     box_of,
+    core,
     grown,
 )
-from groundfault.editors.procedural.filling import fill, mirrored_fill
+from groundfault.editors.procedural.filling import Fills, fill, fill_twice
 from groundfault.editors.procedural.fills import (
-    MOST_DISAGREEMENT,
     MOST_DOUBT,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
-    disagreement,
+    MOST_INVENTION,
     doubt,
+    invention,
     is_patchy,
     measure_fill,
 )
@@ -289,9 +291,9 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         company = company_of(region, request.category, request.others)
         filled, hole = self._filled(photo, region, request, company, cut)
-        if self._is_badly_filled(photo, request, company, filled, region, hole):
+        if self._is_badly_filled(request, company, filled, region, hole):
             return refused("fill does not fit")
-        return Change(filled, hole)
+        return Change(filled.picture, hole)
 
     def _filled(
         self,
@@ -300,7 +302,7 @@ class ProceduralEditor:
         request: EditRequest,
         company: Company,
         cut: Cutout | None,
-    ) -> tuple[Floats, Mask]:
+    ) -> tuple[Fills, Mask]:
         """The photograph without an object, and where that changed it."""
         before = company.before(region)
         gone = region
@@ -309,23 +311,21 @@ class ProceduralEditor:
         elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
-        hole = hole_of(photo, gone, before)
-        found = fill(
-            photo,
-            hole,
-            seed=request.seed,
-            migan=self.migan,
-            others=company.blocked,
-            unseen=_unseen(company, region),
-        )
-        return found, hole
+        hole = hole_of(photo, gone, before, company.blocked)
+        others = company.blocked
+        if not self.migan:
+            found = fill(photo, hole, seed=request.seed, others=others)
+            return Fills(found, found, found), hole
+        unseen = None if before is None else grown(before, 3)  # a network would go on with it
+        return fill_twice(
+            photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
+        ), hole
 
     def _is_badly_filled(
         self,
-        photo: Floats,
         request: EditRequest,
         company: Company,
-        filled: Floats,
+        filled: Fills,
         region: Mask,
         hole: Mask,
         hidden: Mask | None = None,
@@ -333,18 +333,18 @@ class ProceduralEditor:
         """Whether what is seen of a filled hole would be noticed."""
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
-        found = measure_fill(filled, hole, hidden)
+        found = measure_fill(filled.picture, hole, hidden)
         if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
             return True
         troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        if doubt(found, float(hole.mean()), troubles) > most[request.kind]:
+        doubted = doubt(found, float(hole.mean()), troubles)
+        if doubted > most[request.kind]:
             return True
-        if not self.migan or request.kind not in MOST_DISAGREEMENT:
+        if not self.migan or request.kind not in MOST_INVENTION:
             return False
-        other = mirrored_fill(photo, hole, self.migan, _unseen(company, region))
-        seen = hole if hidden is None else hole & ~hidden
-        return disagreement(filled, other, seen) > MOST_DISAGREEMENT[request.kind]
+        doubted += invention(filled.one, filled.other, hole, hidden)
+        return doubted > MOST_INVENTION[request.kind]
 
     # ---- other things, other places
 
@@ -365,8 +365,8 @@ class ProceduralEditor:
         company = company_of(region, request.category, request.others)
         clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        picture, mask, touched = pasted(clean, cutting, place, front=front)
-        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
+        picture, mask, touched = pasted(clean.picture, cutting, place, front=front)
+        if self._is_badly_filled(request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return Change(picture, touched | hole, mask, details)
@@ -412,7 +412,7 @@ class ProceduralEditor:
         cut: Cutout | None,
     ) -> Change | NotEdited:
         """The object once more, in another place."""
-        edge = None if cut is None else cut.edge(photo, furred=request.category in LIVING)
+        edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         ahead = None if edge is None else np.where(edge.alpha[..., None] > 0, edge.fore, photo)
         picture, mask, touched = pasted(
@@ -441,22 +441,23 @@ class ProceduralEditor:
             return refused("no room")
         clean, hole = self._filled(photo, region, request, company, cut)
         front = in_front(place, company)
-        furred = request.category in LIVING
-        edge = None if cut is None else cut.edge(photo, furred=furred)
+        edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
-            clean, own, place, harmonise=0, front=front, standing=stands
+            clean.picture, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(photo, request, company, clean, region, hole, mask):
+        if self._is_badly_filled(request, company, clean, region, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
 
 
-def _unseen(company: Company, region: Mask) -> Mask | None:
-    """What a network that fills a hole does not see: what stands before the object."""
-    before = company.before(region)
-    return None if before is None else grown(before, 3)
+def _edge_to_copy(photo: Floats, cut: Cutout, category: str) -> Matte:
+    """The soft edge of an object that is put elsewhere: of made things a pixel farther inside, as
+    what was behind it would be seen as a rim there."""
+    if category in LIVING:
+        return cut.edge(photo, furred=True)
+    return cut._replace(mask=core(cut.mask, 1)).edge(photo)
 
 
 def refused(reason: str) -> NotEdited:

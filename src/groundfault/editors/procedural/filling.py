@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
 from groundfault.editors.procedural.networks import session
-from groundfault.editors.procedural.strangeness import invented
+from groundfault.editors.procedural.strangeness import invented, strangeness
 
-__all__ = ["fill", "mirrored_fill"]
+__all__ = ["Fills", "fill", "fill_twice", "mirrored_fill", "reconciled"]
 
 RADIUS_PX = 3
 MOST_TARGETS = 26_000
@@ -26,6 +26,9 @@ MOST_WRONG = 0.15
 """Differences in light that are evened out; larger ones are different things."""
 MOST_UNSEEN = 0.3
 """The share of a picture that a network may not see; beyond, it sees what is only to be hidden."""
+DIFFERENT, LESS_STRANGE = 7.0, 0.85
+"""From which colour distance on two fills differ, and how much less strange one must be there, as a
+share of the other, to be taken instead."""
 SAME_ROW = 0.35
 """How much a patch from another height costs beside its colours: ground stays below sky."""
 
@@ -45,13 +48,53 @@ def fill(
     if not hole.any() or hole.all():
         return photo
     if migan:
-        gap = _gap(hole, unseen)
-        found = _by_network(photo, gap, migan)
-        strange = invented(np.where(gap[..., None], found, photo), hole)
-        if strange.any():
-            found = _by_patches(floats(found), strange, seed, others)
+        found = _by_network(photo, _gap(hole, unseen), migan)
+        found = _without_inventions(photo, found, hole, _gap(hole, unseen), seed, others)
     else:
         found = _by_patches(photo, hole, seed, others)
+    return _joined(photo, found, hole)
+
+
+class Fills(NamedTuple):
+    """A hole that a network filled twice."""
+
+    picture: Floats
+    """What both make together."""
+    one: Floats
+    other: Floats
+    """The network's own fills, of the photograph and of its mirror image."""
+
+
+def fill_twice(
+    photo: Floats,
+    hole: Mask,
+    *,
+    migan: str,
+    seed: int = 0,
+    others: Mask | None = None,
+    unseen: Mask | None = None,
+) -> Fills:
+    """The photograph with a hole filled by a network that saw it twice, once in a mirror; `fill`
+    tells the rest."""
+    if not hole.any() or hole.all():
+        return Fills(photo, photo, photo)
+    gap = _gap(hole, unseen)
+    one = np.where(hole[..., None], _by_network(photo, gap, migan), photo)
+    other = mirrored_fill(photo, hole, migan, unseen)
+    found = _without_inventions(photo, reconciled(one, other, hole), hole, gap, seed, others)
+    return Fills(_joined(photo, found, hole), one, other)
+
+
+def _without_inventions(
+    photo: Floats, found: Floats, hole: Mask, gap: Mask, seed: int, others: Mask | None
+) -> Floats:
+    """A network's fill, small things that it invented filled again with patches."""
+    strange = invented(np.where(gap[..., None], found, photo), hole)
+    return _by_patches(floats(found), strange, seed, others) if strange.any() else found
+
+
+def _joined(photo: Floats, found: Floats, hole: Mask) -> Floats:
+    """A filled hole laid over the photograph with a soft edge."""
     soft = cv2.GaussianBlur(hole.astype(np.float32), (0, 0), 1.5)
     soft = np.clip((soft - 0.35) / 0.5, 0, 1)[..., None] * hole[..., None]
     return np.asarray(photo + soft * (found - photo), np.float32)
@@ -63,6 +106,34 @@ def mirrored_fill(photo: Floats, hole: Mask, migan: str, unseen: Mask | None = N
     gap = _gap(hole, unseen)[:, ::-1]
     found = _by_network(np.ascontiguousarray(photo[:, ::-1]), np.ascontiguousarray(gap), migan)
     return np.where(hole[..., None], found[:, ::-1], photo)
+
+
+def reconciled(one: Floats, other: Floats, hole: Mask) -> Floats:
+    """One fill of a hole, with another where both differ and the other is less strange: what a
+    network invents it seldom invents twice in the same place. The seams are where both are
+    alike."""
+    box = box_of(hole, 12)
+    here, there = (
+        cv2.GaussianBlur(cv2.cvtColor(floats(some[box]), cv2.COLOR_RGB2LAB), (0, 0), 2.0)
+        for some in (one, other)
+    )
+    apart = (np.linalg.norm(here - there, axis=2) > DIFFERENT) & hole[box]
+    reach = max(int(0.03 * np.sqrt(int(hole.sum()))), 4)
+    labels, count = ndi.label(grown(np.asarray(apart), reach) & hole[box])
+    if not count:
+        return one
+    strange = []
+    for some in (one, other):
+        around_it, values = strangeness(some, hole)
+        whole = np.zeros(hole.shape, np.float32)
+        whole[around_it] = values
+        strange.append(ndi.mean(whole[box], labels, np.arange(count + 1)))
+    better = strange[1] < LESS_STRANGE * strange[0]
+    better[0] = False
+    share = np.zeros(hole.shape, np.float32)
+    share[box] = better[labels]
+    soft = cv2.GaussianBlur(share, (0, 0), 0.4 * reach)[..., None] * hole[..., None]
+    return np.asarray(one + soft * (other - one), np.float32)
 
 
 def _gap(hole: Mask, unseen: Mask | None) -> Mask:

@@ -29,7 +29,9 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
-SHELTERED, LEAST_SHELTER = 0.6, 0.15
+LEAST_OF_A_FOOT = 0.6
+"""The same of each half of it: else it stands with two legs in the air."""
+SHELTERED, LEAST_SHELTER = 0.85, 0.15
 """What is asked of the ground under a thing, as a share of the usual, that stands right behind the
 object, which hides some of it: nobody sees how it stands."""
 LEAST_BEFORE = 0.7
@@ -42,7 +44,9 @@ SEAM = 5.0
 MOST_HIDDEN, MOST_OVERLAP = 0.25, 0.12
 """The share of a new thing that others may hide, and that the object itself may: more looks like
 one thing with two heads."""
-MOST_BEHIND = 0.4
+MOST_COVERED = 0.35
+"""The share of another thing that a new one may hide: beyond, it takes that one's place."""
+MOST_BEHIND = 0.3
 """The same where the object's outline is known so well that another can stand right behind it."""
 DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 """How much lower than an object another may stand, as shares of its height; negative is behind.
@@ -288,6 +292,8 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
             continue
         box = slice(top, foot_row), slice(left, left + wide)
         footing, below = _grounded(room, (top, left), foot, low, in_back and not leaves)
+        if not room.lying and not _stands(room, (top, left), foot, in_back and not leaves):
+            continue
         overlap = float((room.mask[box] & thing).sum() / thing.sum())
         firm = SHELTERED if in_back and overlap > LEAST_SHELTER else 1.0
         if not room.lying and footing < firm * LEAST_FOOTING:
@@ -304,7 +310,10 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
         hidden = sum(float((other[box] & thing).sum()) for other in in_front) / thing.sum()
         if hidden + (0 if leaves else overlap) > max(MOST_HIDDEN, room.most_overlap):
             continue
-        covered = sum(float((other[box] & thing).sum() / other.sum()) for other in behind)
+        shares = [float((other[box] & thing).sum() / other.sum()) for other in behind]
+        if shares and max(shares) > MOST_COVERED:
+            continue
+        covered = sum(shares)
         busy = float(room.steps[box][thing].mean())
         near = abs(apart - (0.65 if leaves else 1.2))  # what leaves hides some of its hole
         cost = 3 * (1 - footing) + 0.5 * hidden + 0.5 * covered + 0.05 * busy + 0.25 * near
@@ -325,6 +334,25 @@ def _grounded(
         seen = part & ~room.mask[box] if in_back else part
         found.append(float(room.ground[box][seen].mean()) if seen.any() else 1.0)
     return found[0], found[1]
+
+
+def _stands(room: _Room, corner: tuple[int, int], foot: Mask, in_back: bool) -> bool:
+    """Whether both halves of a thing's foot are on the ground, as far as they are seen."""
+    top, left = corner
+    box = slice(top, top + len(foot)), slice(left, left + foot.shape[1])
+    seen = foot & ~room.mask[box] if in_back else foot
+    columns = np.flatnonzero(foot.any(0))
+    middle = int(columns[0] + columns[-1] + 1) // 2 if columns.size else 0
+    halves = (
+        (seen[:, :middle], room.ground[box][:, :middle]),
+        (
+            seen[:, middle:],
+            room.ground[box][:, middle:],
+        ),
+    )
+    return all(
+        not part.any() or float(ground[part].mean()) >= LEAST_OF_A_FOOT for part, ground in halves
+    )
 
 
 def in_front(

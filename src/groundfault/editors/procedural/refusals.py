@@ -124,6 +124,8 @@ def objection(
         return "outline unclear"
     if seen:
         return _unsightly(photo, region, request, found, drawn, cut)
+    if copied and cut is not None:  # a network knows outlines where colours don't change
+        found = found._replace(contrast=1.0)
     problem = fitness.objection(request.kind, request.category, found)
     if request.kind == "add" and request.category in AIRBORNE and found.mixture > MOST_MIXED_AIR:
         problem = problem or "not in the air"
@@ -145,7 +147,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     held = FIXED | ONE_OF_A_KIND | (NOT_STANDING - AIRBORNE - FLAT)
     if request.kind in ("add", "move") and request.category in held:
         return "fixed in its place"
-    if request.kind == "move" and request.category in BUILT_IN:
+    if request.kind in ("add", "move") and request.category in BUILT_IN:
         return "fixed in its place"
     if request.kind == "add" and request.category in HOLDING:
         return "holds others"

@@ -12,6 +12,7 @@ from groundfault.editors.procedural.edges import (
     box_of,
     colour_steps,
     core,
+    depth_inside,
     disc,
     floats,
     grown,
@@ -26,6 +27,14 @@ MOST_HUE = 12.0
 """How far a shadow's hue may be from the ground's, in Lab."""
 MOST_EDGES = 2.0
 """How many more edges than the ground a shadow may have."""
+NARROW = 0.06
+"""Shadows that are nowhere deeper, as a share of the object's extent, have edges all over: those of
+their border. Below a car there is such a one, and taken for a thing it would stay behind."""
+SOFT_PX = 4
+"""How far beyond what is dark a shadow fades out: what is left of it would be gone on with."""
+CLOSED = 0.07
+"""How wide gaps in an object are that are filled with it, as a share of its extent: what is seen
+between legs or wheels is mostly its shadow, and too little to go on with."""
 
 
 def shadow_of(photo: Floats, mask: Mask) -> Mask:
@@ -47,18 +56,19 @@ def shadow_of(photo: Floats, mask: Mask) -> Mask:
     found = np.asarray(cv2.morphologyEx(found.astype(np.uint8), cv2.MORPH_OPEN, disc(2)) > 0)
     labels = cv2.connectedComponents((found | near).astype(np.uint8))[1]
     kept: Mask = found & (labels == labels[mask][0])
-    if kept.sum() > 0.6 * zone.sum() or _is_thing(smooth, kept, zone & ~dark):
+    narrow_px = NARROW * extent_px(mask)
+    if kept.sum() > 0.6 * zone.sum() or _is_thing(smooth, kept, zone & ~dark, narrow_px):
         return np.zeros_like(mask)
     if kept.any():
         kept = kept | _cast(kept, smooth, usual, mask)
     return np.asarray(grown(kept, 4) & ~mask) if kept.any() else kept
 
 
-def _is_thing(lab: Floats, dark: Mask, ground: Mask) -> bool:
+def _is_thing(lab: Floats, dark: Mask, ground: Mask, narrow_px: float) -> bool:
     """Whether something dark has more edges in it than the ground beside it: a shadow has none of
-    its own."""
+    its own. What is so narrow that its border is near everywhere is not judged."""
     inner = core(dark, 4)
-    if inner.sum() < 30 or ground.sum() < 30:
+    if inner.sum() < 30 or ground.sum() < 30 or depth_inside(dark).max() < narrow_px:
         return False
     steps = colour_steps(lab)
     return float(steps[inner].mean()) > MOST_EDGES * max(float(steps[ground].mean()), 0.5)
@@ -102,13 +112,26 @@ def _rows_of(mask: Mask) -> Mask:
     return np.repeat(np.asarray(mask.any(1)).reshape(-1, 1), mask.shape[1], 1)
 
 
-def hole_of(photo: Floats, region: Mask, before: Mask | None = None) -> Mask:
+def hole_of(
+    photo: Floats, region: Mask, before: Mask | None = None, others: Mask | None = None
+) -> Mask:
     """What has to be filled where an object goes: all of it, a margin as outlines are drawn some
-    pixels off (what is left of an object, its ghost grows from), and its shadow; but not what
-    stands `before` it."""
+    pixels off (what is left of an object, its ghost grows from), narrow gaps in it that `others`
+    are not seen through, and its shadow; but not what stands `before` it."""
     margin = int(np.clip(0.03 * extent_px(region), 7, 11))
-    hole = grown(region, margin) | shadow_of(photo, region)
+    shadow = shadow_of(photo, region)
+    gaps = _closed(region | shadow, round(CLOSED * extent_px(region))) & ~region
+    if others is not None:
+        gaps &= ~others
+    hole = grown(region, margin) | gaps | grown(shadow, SOFT_PX)
     return hole if before is None else hole & ~core(before, 1)
+
+
+def _closed(mask: Mask, radius_px: int) -> Mask:
+    """A mask with its gaps closed that a disc does not fit into."""
+    wide = np.pad(mask, radius_px + 1)
+    inner = ~grown(~grown(wide, radius_px), radius_px)
+    return np.asarray(inner[radius_px + 1 : -radius_px - 1, radius_px + 1 : -radius_px - 1])
 
 
 def shadowed(scene: Floats, mask: Mask, strength: float, thrown: float = 0.38) -> Floats:

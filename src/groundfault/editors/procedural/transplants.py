@@ -58,6 +58,8 @@ MOST_ENLARGED = (1.7, 2.0)
 MOST_TALLER, MOST_LONGER = (1.4, 2.6), (2.1, 2.6)
 """How many times taller or longer than the object's kind a donor's may be, or less so; more where
 it is wanted. Of 51 that were judged by eye, 2 of 17 beyond were accepted and 13 of 34 within."""
+OF_ALL_SIZES = frozenset({"cat", "dog"})
+"""Categories that replace each other whatever their usual sizes: there are small dogs."""
 UNKNOWN_ALONE = frozenset({"bench", "handbag", "microwave", "suitcase"})
 """Categories that are not known for what they are where they don't belong: of 12 that were judged
 by eye 1 was accepted."""
@@ -66,6 +68,9 @@ FOOT = 0.25
 farther up is something else."""
 MOST_SHADOW = 0.25
 """The largest share of a thing's area that its shadow may have to be carried along."""
+BURNT = 0.9
+"""From here on ground is burnt out, up to white, and takes ever less of a shadow, which would be a
+grey stain there."""
 LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
 """The share of the picture that a new thing must have, and its mean colour distance from what was
 there: a flower among flowers is not found."""
@@ -213,6 +218,8 @@ def _suits(category: str, donor: str) -> bool:
 
 def _of_a_size(one: str, other: str, *, wanted: bool) -> bool:
     """Whether things of two categories are about as tall and as long; True where nobody knows."""
+    if {one, other} <= OF_ALL_SIZES:
+        return True
     limits = (HEIGHTS_M, MOST_TALLER[wanted]), (LENGTHS_M, MOST_LONGER[wanted])
     return all(
         one not in sizes or other not in sizes or 1 / most < sizes[one] / sizes[other] < most
@@ -331,7 +338,8 @@ def pasted(
     if harmonise:
         fore = _harmonised(fore, cutting, photo, mask, harmonise)
     colours[rows, columns] = fore[part]
-    ground = photo * light[..., None]
+    takes = np.clip((1 - photo.max(-1)) / (1 - BURNT), 0, 1)
+    ground = photo * (1 - (1 - light) * takes)[..., None]
     if standing:
         ground = shadowed(ground, mask, 0.16 if (shade < 0.9).any() else 0.3, thrown=0.0)
     out = colours * share[..., None] + ground * (1 - share[..., None])
