@@ -80,7 +80,7 @@ def distinct_colours(photo: Floats, mask: Mask) -> tuple[str, ...]:
         "white": own[0] > 45,
         "grey": own[0] < 75,
         "red": own[0] < 65,
-        "yellow": own[0] > 42,
+        "yellow": own[0] > 40,
         "orange": own[0] > 36,
     }
     return tuple(name for name, far in apart.items() if far > DISTINCT and bearable.get(name, True))
