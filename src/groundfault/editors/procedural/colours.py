@@ -39,7 +39,9 @@ DISTINCT = 28.0
 DARKER_LIGHTER = 42.0, 26.0
 """How far lightness may go to a colour's usual one: red on white that stays light is salmon, and
 what is dark and becomes bright glows."""
-DYED, DYED_DARKER_LIGHTER = 0.8, (48.0, 22.0)
+DULLED = 0.5
+"""How much less what is brighter than a darker paint stands out from it: red would be salmon."""
+DYED, DYED_DARKER_LIGHTER = 0.88, (62.0, 22.0)
 """How far a coat's lightness goes to that of its dye, as a share of the way and at most."""
 HAIR, HAIR_TIMES, SMOOTH_TIMES = 0.22, (0.8, 2.5), (0.8, 1.3)
 """The deviation of a dyed thing's logarithmic lightness, and how many times its own that is: in
@@ -130,8 +132,11 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
 
 
 def _rescaled(lightness: Floats, middle: float, target: float) -> Floats:
-    """Lightness with its middle moved, black and white kept where they are."""
+    """Lightness with its middle moved. Where that is darker, all of it is, as paint does: red on
+    what is brighter than the middle would be pink. Where it is lighter, white stays white."""
     below = lightness * target / max(middle, 1.0)
+    if target < middle:
+        return floats(below - DULLED * np.maximum(below - target, 0))
     above = 100 - (100 - lightness) * (100 - target) / max(100 - middle, 1.0)
     return floats(np.where(lightness < middle, below, above))
 

@@ -14,7 +14,7 @@ from groundfault.editors.procedural.doubts import doubt
 from groundfault.editors.procedural.edges import Floats, Mask, box_of
 from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures, is_whole
 from groundfault.editors.procedural.fitting import LEAST_NEW, novelty
-from groundfault.editors.procedural.looks import Skin, skin_of
+from groundfault.editors.procedural.looks import GLASS, Skin, skin_of
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.relief import LUMA, linear
 from groundfault.editors.procedural.repertoire import KNOWN_BY_PIECES, LIVING, SLATTED
@@ -69,7 +69,7 @@ CLEAR = {
     "touched": -1.8,
     "front": -1.8,
 }
-LEAST_CLEAR = {"surface": 36.4, "material": 36.4, "recolour": 36.4, "context": 37.9}
+LEAST_CLEAR = {"surface": 36.2, "material": 36.1, "recolour": 36.0, "context": 37.7}
 """How clear the outline of a cut-out is, and has to be: how sure the network is, how far it and the
 drawn mask agree, how much the object differs from what is around it, and how much others touch it.
 The weights are a logistic regression on what one reviewer said about 120 edits of 70 things; left
@@ -210,6 +210,8 @@ def _of_cutout(kind: str, value: str, thing: Thing) -> str:
     category, found, skin = thing.category, thing.found, thing.skin
     if found.share > LARGEST_SHARE:
         return "too large"
+    if category in GLASS:
+        return "seen through"
     if found.pieces > 0.06:
         return "occluded"
     if found.lit < LEAST_LIT.get(value, 0.2) or (kind == "recolour" and found.brightness < 0.15):

@@ -47,7 +47,7 @@ LEAST_DEPTH, LEAST_DEPTH_PX = 0.25, 4.0
 """How far from its outline a point on an object is, as a share of the deepest one's."""
 LEAST_SURE, LEAST_AGREED = 0.85, 0.82
 """Limits of a cut-out that is trusted: see `Cutout`."""
-SMALLEST_PIECE, LARGEST_SPECK, SPECK_PX = 0.02, 0.0015, 12
+SMALLEST_PIECE, LARGEST_SPECK, SPECK_PX = 0.02, 0.006, 12
 """Pieces of an object that are smaller are none, holes of it that are smaller are specks; as a
 share of it."""
 

@@ -234,7 +234,7 @@ class ProceduralEditor:
             roundness=0.8 if request.category in LIVING | ROUND else 0.35,
         )
         change = over(photo, edge, box, new)
-        if request.category in covers.VEHICLES:
+        if cut is None and request.category in covers.VEHICLES:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
         return change
 

@@ -14,6 +14,7 @@ from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.repertoire import SLATTED
 
 __all__ = [
+    "GLASS",
     "KINDS",
     "Skin",
     "objection",
@@ -28,7 +29,7 @@ IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
 MOST_BITTEN = 0.06
 """How much of an object's hollows others may fill that are in front of it."""
-GLASS = ("wine glass",)
+GLASS = ("vase", "wine glass")
 """What shows the old surroundings through it."""
 REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""

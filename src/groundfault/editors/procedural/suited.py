@@ -29,24 +29,24 @@ _VEHICLES = ("airplane", "boat", "bus", "car", "motorcycle", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
-_SPOTS = ("ladybug", "giraffe", "leopard", "strawberry")
-"""Surfaces that leave the relief of what is under them to be seen; none does in zebra's stripes.
-Of things that SAM 2 had cut out 17 of 24 in the first three were accepted, and 1 of 7 in the last,
-which is taken for a cloth with dots."""
+_SPOTS = ("ladybug", "giraffe", "leopard")
+"""Surfaces that leave the relief of what is under them to be seen. Of things that SAM 2 had cut out
+two reviewers accepted 46 of 68 in these, and 10 of 22 in strawberry, a cloth with dots."""
 _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
+_LAST = ("zebra", "strawberry")
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("giraffe", "ladybug", "leopard", *_STRIPES, "strawberry", "zebra")),
-    **dict.fromkeys(_SEATS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", "zebra")),
+    **dict.fromkeys(_FURRED, ("giraffe", "ladybug", "leopard", *_STRIPES, *_LAST)),
+    **dict.fromkeys(_SEATS, (*_SPOTS, *_LAST)),
+    **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", *_LAST)),
     **dict.fromkeys(("microwave", "oven"), ("ladybug", "giraffe", "leopard", "brick wall")),
-    **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, "zebra")),
-    **dict.fromkeys(_BAGS, (*_SPOTS, "zebra")),
-    **dict.fromkeys(_VEHICLES, ("ladybug", "giraffe", *_STRIPES, "strawberry", "leopard", "zebra")),
-    **dict.fromkeys(_BOARDS, (*_SPOTS, "zebra")),
+    **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, *_LAST)),
+    **dict.fromkeys(_BAGS, (*_SPOTS, *_LAST)),
+    **dict.fromkeys(_VEHICLES, ("ladybug", "giraffe", *_STRIPES, "leopard", *_LAST)),
+    **dict.fromkeys(_BOARDS, (*_SPOTS, *_LAST)),
     **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "zebra", "leopard")),
-    "banana": ("ladybug", "watermelon", "strawberry", "zebra"),
+    "banana": ("ladybug", "watermelon", "zebra", "strawberry"),
     "cake": ("giraffe", "leopard", "ladybug"),
 }
 """Categories that have a body which can carry a surface, and the surfaces that suit them, those
@@ -64,13 +64,12 @@ _WITHOUT_BODY = frozenset(
     )
 )
 """Categories that are known by their parts or their face, seen through, or thin."""
-_ANYWHERE = (*_SPOTS, "zebra")
+_ANYWHERE = (*_SPOTS, *_LAST)
 """Surfaces that look right on most things."""
 
 _METALS = ("gold", "bronze", "silver")
-_STATUES = (*_FURRED, "teddy bear")
 _MATERIALS_OF = {
-    **dict.fromkeys(_STATUES, ("gold", "bronze", "wood", "chocolate", "marble")),
+    **dict.fromkeys(_FURRED, ("gold", "bronze", "wood", "chocolate", "marble")),
     "elephant": ("gold", "bronze", "chocolate", "marble", "granite"),
     **dict.fromkeys(("bench", "chair", "couch"), ("gold", "bronze", "marble", "chocolate")),
     **dict.fromkeys(
@@ -78,10 +77,10 @@ _MATERIALS_OF = {
         ("gold", "bronze", "wood", "chocolate", "marble"),
     ),
     **dict.fromkeys((*_ROUND, "cup"), ("gold", "bronze", "wood", "chocolate", "marble", "ice")),
-    "wine glass": ("gold", "bronze"),
     **dict.fromkeys(("giraffe", "zebra"), ("gold", "bronze")),
     **dict.fromkeys(_BAGS, ("gold", "bronze", "wood", "chocolate", "marble")),
-    **dict.fromkeys(_VEHICLES, ("wood", "gold", "bronze")),
+    "teddy bear": (),
+    **dict.fromkeys(_VEHICLES, ("gold", "bronze", "wood")),
     **dict.fromkeys(_FRUIT, ("gold", "bronze", "silver", "chocolate", "marble")),
     **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "bronze", "silver", "chocolate")),
     "stop sign": ("gold", "wood", "chocolate", "bronze"),
@@ -92,8 +91,9 @@ _MATERIALS_OF = {
     "kite": _METALS,
 }
 """The substances that suit categories, those first that look right most often: by two reviewers
-19 and 13 of 27 things of gold were, 3 of 17 of chocolate, which is taken for leather. Granite is
-for what is grey and rough anyhow; of fur it makes gravel."""
+19 and 13 of 27 things of gold were, 3 of 17 of chocolate, which is taken for leather; of what SAM 2
+had cut out 52 of 82 of gold and bronze, 3 of 18 of others. Plush stays plush. Granite is for what
+is grey and rough anyhow; of fur it makes gravel."""
 
 _MANY_COLOURED = frozenset(
     (
