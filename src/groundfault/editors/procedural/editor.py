@@ -384,7 +384,8 @@ class ProceduralEditor:
             company,
             category=request.category,
             flipped=request.category in TURNABLE,
-            most_overlap=MOST_OVERLAP if cut is None else MOST_BEHIND,
+            # an animal right behind another has no head
+            most_overlap=MOST_OVERLAP if cut is None or request.category in LIVING else MOST_BEHIND,
         )
         if place is None:
             return refused("no room")

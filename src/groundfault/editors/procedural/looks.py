@@ -14,8 +14,8 @@ from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.repertoire import SLATTED
 
 __all__ = [
-    "GLASS",
     "KINDS",
+    "SEEN_THROUGH",
     "Skin",
     "objection",
     "objection_to_contact",
@@ -29,8 +29,8 @@ IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
 MOST_BITTEN = 0.06
 """How much of an object's hollows others may fill that are in front of it."""
-GLASS = ("vase", "wine glass")
-"""What shows the old surroundings through it."""
+SEEN_THROUGH = ("boat", "vase", "wine glass")
+"""What shows the old surroundings through it: glass, masts and railings."""
 REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""
 OTHER_HUE = 14.0
@@ -109,7 +109,7 @@ def objection_to_drawing(
         return "too large"
     if found.pieces > 0.06 or (touched.gap >= MOST_BITTEN and touched.front > 0.05):
         return "occluded"
-    if category in GLASS or found.through > SLATTED.get(category, 1.0):
+    if category in SEEN_THROUGH or found.through > SLATTED.get(category, 1.0):
         return "seen through"
     if found.lit < 0.12:
         return "too dark"

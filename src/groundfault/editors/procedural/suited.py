@@ -25,7 +25,7 @@ _SEATS = ("bed", "bench", "chair", "couch")
 _CASES = ("mouse", "parking meter", "refrigerator", "toaster")
 _ROUND = ("bottle", "fire hydrant", "toilet", "vase")
 _BAGS = ("backpack", "handbag", "suitcase", "teddy bear", "tie", "umbrella")
-_VEHICLES = ("airplane", "boat", "bus", "car", "motorcycle", "train", "truck")
+_VEHICLES = ("airplane", "bus", "car", "motorcycle", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
@@ -54,7 +54,7 @@ first that look right most often."""
 
 _WITHOUT_BODY = frozenset(
     (
-        *("baseball bat", "baseball glove", "bicycle", "bowl", "broccoli", "carrot"),
+        *("baseball bat", "baseball glove", "bicycle", "boat", "bowl", "broccoli", "carrot"),
         *("cell phone", "clock", "dining table", "donut", "fork", "hair drier", "handbag"),
         *("hot dog", "keyboard", "knife", "laptop", "person", "pizza"),
         "potted plant",
@@ -97,7 +97,7 @@ is grey and rough anyhow; of fur it makes gravel."""
 
 _MANY_COLOURED = frozenset(
     (
-        *("bicycle", "book", "bowl", "broccoli", "cell phone", "giraffe", "kite"),
+        *("bicycle", "boat", "book", "bowl", "broccoli", "cell phone", "giraffe", "kite"),
         *("laptop", "pizza", "potted plant", "tv", "wine glass", "zebra"),
     )
 )
