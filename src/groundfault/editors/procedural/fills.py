@@ -32,10 +32,11 @@ __all__ = [
     "measure_fill",
 ]
 
-MOST_DOUBT = {"erase": 3.0, "replace": 0.7, "move": 3.0}
+MOST_DOUBT = {"erase": -0.6, "replace": 0.7, "move": -0.6}
 MOST_DOUBT_OF_PATCHES = {"erase": -0.5, "replace": -0.5, "move": -0.5}
-"""The largest `doubt` about a fill that is let through, per kind of edit. Of a network's fills it
-leaves out the worst only: its `disagreement` with itself tells more."""
+"""The largest `doubt` about a fill that is let through, per kind of edit. Of 65 fills by a network
+that two reviewers judged on new photographs 17 of 31 up to there were accepted by both, and 2 of 34
+beyond it (area under the curve 0.83; of the `disagreement` of two fills 0.72)."""
 MOST_INVENTION = {"erase": 3.35, "move": 3.35}
 """The largest sum of `doubt` and `invention` of a network's fill that is let through: of 98 that
 were judged by eye, 32 of 42 up to there were accepted and 13 of 56 beyond it."""
