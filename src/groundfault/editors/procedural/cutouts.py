@@ -83,8 +83,10 @@ def cut_out(photo: Floats, drawn: Mask, folder: str, others: Mask | None = None)
     window = np.ascontiguousarray((photo[box] * 255 + 0.5).astype(np.uint8))
     inside = drawn[box]
     seen = _seen(window.tobytes(), (window.shape[0], window.shape[1]), folder)
-    first = _look(seen, inside, folder)
-    again = _look(seen, inside, folder, hint=first.odds)
+    points, meanings = _points_on(inside)
+    asked = seen | {"point_coords": points[None], "point_labels": meanings[None]}
+    first = _look(asked, inside, folder)
+    again = _look(asked, inside, folder, hint=first.odds)
     found = np.zeros_like(drawn)
     found[box] = cv2.resize(again.odds, inside.shape[::-1], interpolation=cv2.INTER_CUBIC) > 0
     if others is not None:
@@ -107,13 +109,11 @@ class _Look(NamedTuple):
     sure: float
 
 
-def _look(seen: dict[str, Floats], inside: Mask, folder: str, hint: Floats | None = None) -> _Look:
-    """The answer nearest to the drawn mask, of those that the network gives."""
-    points, meanings = _points_on(inside)
+def _look(asked: dict[str, Floats], inside: Mask, folder: str, hint: Floats | None = None) -> _Look:
+    """The answer nearest to the drawn mask, of those that the network gives to a picture with
+    points, and to a `hint` where the object is."""
     none = np.zeros((SMALL_PX, SMALL_PX), np.float32)
-    given = seen | {
-        "point_coords": points[None],
-        "point_labels": meanings[None],
+    given = asked | {
         "mask_input": (none if hint is None else hint)[None, None],
         "has_mask_input": floats([hint is not None]),
     }

@@ -34,8 +34,6 @@ HOLES = ("erase", "replace")
 MOST_LEFT = 0.3
 """How much of what the network sees as an object may go on beyond its mask, as a share of it, where
 the object goes: that much would stay behind."""
-
-
 COPIED = ("add", "move")
 """Kinds of edit that put the object elsewhere."""
 LEAST_SURE_OF_COPIES, LEAST_AGREED_OF_COPIES = 0.8, 0.8
