@@ -13,7 +13,7 @@ from groundfault.editors.procedural.relief import exposure, illuminant, inflate
 from groundfault.editors.procedural.repertoire import LIVING
 from groundfault.interfaces import EditRequest
 
-__all__ = ["PAD_PX", "in_dye", "under_surface"]
+__all__ = ["LEAST_VIVID", "PAD_PX", "in_dye", "under_surface"]
 
 PAD_PX = 48
 """What is computed around an object, beyond its box."""

@@ -9,10 +9,13 @@ from groundfault.editors.procedural.edges import Floats, Mask, floats
 
 __all__ = [
     "PAINTS",
+    "body_light",
     "changed_by",
     "distinct_colours",
     "dyed",
+    "lightness",
     "main_share",
+    "painted",
     "recoloured",
     "vividness",
 ]
@@ -46,6 +49,16 @@ DYED, DYED_DARKER_LIGHTER = 0.88, (62.0, 22.0)
 HAIR, HAIR_TIMES, SMOOTH_TIMES = 0.22, (0.8, 2.5), (0.8, 1.3)
 """The deviation of a dyed thing's logarithmic lightness, and how many times its own that is: in
 white coats shade is hardly seen."""
+DARKEST = 0.9
+"""How much darker than the rest a patch of an old coat may be under a dye, in logarithms: black
+legs and ears would not take it."""
+PATCH_STEP, PATCH_PX = 0.3, 4.0
+"""How far tones of one patch differ, and how far away they are looked for."""
+GLASS, PAINT = 0.32, 0.62
+"""What has less of its body's lightness is glass, tyres and the shade under a vehicle; what has
+more is painted."""
+GLOSS = 1.32
+"""How many times brighter than paint its highlights are."""
 BRIGHT_HAIR, HIGHLIGHT = 80.0, 26.0
 """Hair that would be lighter, or so much lighter than its dye, gets less light."""
 ONE_COLOUR = 16.0
@@ -59,6 +72,11 @@ def vividness(photo: Floats) -> float:
     )
     strongest = float(np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 97))
     return float(np.clip(strongest / 45, 0.6, 1.0))
+
+
+def lightness(photo: Floats) -> Floats:
+    """The lightness of each pixel, as in Lab."""
+    return floats(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[..., 0])
 
 
 def changed_by(before: Floats, after: Floats, mask: Mask) -> float:
@@ -120,7 +138,9 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
     tones = np.log(lightness / middle)
     least, most = HAIR_TIMES if haired else SMOOTH_TIMES
     relief = float(np.clip(HAIR / (tones[mask].std() + 1e-3), least, most))
-    light = target * np.exp(relief * tones)
+    coats = _patches(tones)
+    patches = np.maximum(coats, DARKEST * np.tanh(coats / DARKEST))
+    light = target * np.exp(relief * (tones - coats + patches))
     light = light - 0.6 * np.maximum(light - BRIGHT_HAIR, 0)
     light = light - 0.7 * np.maximum(light - target - HIGHLIGHT, 0)
     strength = np.clip(light / np.maximum(target, 8), 0, 1.2) ** 0.6
@@ -129,6 +149,42 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
     return floats(
         np.clip(cv2.cvtColor(floats(np.dstack([light, wanted])), cv2.COLOR_LAB2RGB), 0, 1)
     )
+
+
+def painted(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> Floats:
+    """A vehicle, or what else has windows and tyres, whose body is painted, whatever colours it
+    has: what is far darker than the body stays as it is."""
+    lab = cv2.cvtColor(floats(fore), cv2.COLOR_RGB2LAB)
+    tones, hues = np.maximum(lab[..., 0], 1), lab[..., 1:]
+    usual, *hue = PAINTS[colour]
+    middle = body_light(tones, mask)
+    darker, lighter = DYED_DARKER_LIGHTER
+    target = middle + float(np.clip(DYED * (usual - middle), -darker, lighter))
+    shade = np.minimum(tones / middle, GLOSS)
+    light = target * shade
+    fine = hues - cv2.GaussianBlur(hues, (0, 0), 4)
+    wanted = floats(hue) * vivid * (shade**1.3)[..., None] + 0.15 * fine
+    share = np.clip((tones / middle - GLASS) / (PAINT - GLASS), 0, 1)
+    share = (share**2 * (3 - 2 * share))[..., None]
+    mixed = lab + share * (np.dstack([light, wanted]) - lab)
+    return floats(np.clip(cv2.cvtColor(floats(mixed), cv2.COLOR_LAB2RGB), 0, 1))
+
+
+def body_light(tones: Floats, mask: Mask) -> float:
+    """The usual lightness of a vehicle's body: of what is not much darker than its bright parts, as
+    glass and tyres are."""
+    inside = tones[mask]
+    body = inside[inside >= PAINT * np.percentile(inside, 70)]
+    return max(float(np.median(body)), 8.0)
+
+
+def _patches(tones: Floats) -> Floats:
+    """Tones without hair and other fine detail: those of patches of fur, of paints, of parts that
+    lie in the shade."""
+    tall, wide = tones.shape
+    small = cv2.resize(tones, (max(wide // 2, 1), max(tall // 2, 1)), interpolation=cv2.INTER_AREA)
+    smooth = cv2.bilateralFilter(floats(small), -1, PATCH_STEP, PATCH_PX)
+    return floats(cv2.resize(smooth, (wide, tall), interpolation=cv2.INTER_LINEAR))
 
 
 def _rescaled(lightness: Floats, middle: float, target: float) -> Floats:

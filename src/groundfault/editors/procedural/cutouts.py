@@ -17,6 +17,7 @@ from groundfault.editors.procedural.edges import (
     Mask,
     Matte,
     box_of,
+    core,
     crisp,
     floats,
     grown,
@@ -28,7 +29,7 @@ from groundfault.editors.procedural.relief import extent_px
 from groundfault.editors.procedural.silhouettes import REACH_PX
 from groundfault.errors import DataError
 
-__all__ = ["Cutout", "cut_out"]
+__all__ = ["LEAST_SURE", "Cutout", "cut_out"]
 
 FILES = "a folder with SAM 2's encoder and decoder as ONNX or ORT files"
 MARGIN = 0.25
@@ -47,6 +48,10 @@ LEAST_DEPTH, LEAST_DEPTH_PX = 0.25, 4.0
 """How far from its outline a point on an object is, as a share of the deepest one's."""
 LEAST_SURE, LEAST_AGREED = 0.85, 0.82
 """Limits of a cut-out that is trusted: see `Cutout`."""
+CLOSE_PX = 3
+"""How far the network and a drawn mask are apart where they still agree."""
+HALF_SURE = 0.6
+"""The IoU that the network expects of an answer that may be right."""
 SMALLEST_PIECE, LARGEST_SPECK, SPECK_PX = 0.02, 0.006, 12
 """Pieces of an object that are smaller are none, holes of it that are smaller are specks; as a
 share of it."""
@@ -62,6 +67,14 @@ class Cutout(NamedTuple):
     """The IoU with the drawn mask."""
     beyond: float
     """How much goes on farther away than an edit may reach, as a share of the drawn mask."""
+    added: float = 0.0
+    """The largest piece that was not drawn, as a share of the object: something else, or a part
+    that shows how carelessly it was drawn."""
+    missed: float = 0.0
+    """The largest piece that was drawn and that the network does not see, as a share of it."""
+    more: float = 0.0
+    """How much another answer of the network adds, as a share of the object: that it may be a part
+    of something larger."""
 
     @property
     def is_trusted(self) -> bool:
@@ -98,7 +111,27 @@ def cut_out(photo: Floats, drawn: Mask, folder: str, others: Mask | None = None)
         sure=first.sure,
         agreed=float((found & drawn).sum() / max(int((found | drawn).sum()), 1)),
         beyond=float((found & ~grown(drawn, REACH_PX)).sum() / area),
+        added=_largest_piece(core(found, CLOSE_PX) & ~drawn) / max(int(found.sum()), 1),
+        missed=_largest_piece(core(drawn, CLOSE_PX) & ~found) / max(int(found.sum()), 1),
+        more=_more(first, found[box]),
     )
+
+
+def _largest_piece(mask: Mask) -> int:
+    _, _, found, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    return int(found[1:, cv2.CC_STAT_AREA].max(initial=0))
+
+
+def _more(look: _Look, own: Mask) -> float:
+    """How much the answers that a network half believes go beyond an object."""
+    small = cv2.resize(floats(own), (SMALL_PX, SMALL_PX), interpolation=cv2.INTER_AREA) > 0.5
+    beside = ~grown(small, 1)
+    extra = [
+        cv2.erode((answer & beside).astype(np.uint8), np.ones((3, 3), np.uint8)).sum()
+        for answer, sure in zip(look.answers, look.sures, strict=True)
+        if sure > HALF_SURE
+    ]
+    return float(max(extra, default=0) / max(int(small.sum()), 1))
 
 
 class _Look(NamedTuple):
@@ -107,6 +140,9 @@ class _Look(NamedTuple):
     odds: Floats
     """Above 0 where the object is, (SMALL_PX, SMALL_PX)."""
     sure: float
+    answers: Mask
+    """All that it may be, each (SMALL_PX, SMALL_PX)."""
+    sures: Floats
 
 
 def _look(asked: dict[str, Floats], inside: Mask, folder: str, hint: Floats | None = None) -> _Look:
@@ -125,7 +161,8 @@ def _look(asked: dict[str, Floats], inside: Mask, folder: str, hint: Floats | No
     small = cv2.resize(floats(inside), size, interpolation=cv2.INTER_AREA) > 0.5
     likeness = [((m > 0) & small).sum() / max(((m > 0) | small).sum(), 1) for m in masks[0]]
     best = int(np.argmax(likeness))
-    return _Look(np.clip(masks[0, best], -32, 32), float(expected[0, best]))
+    odds = np.clip(masks[0, best], -32, 32)
+    return _Look(odds, float(expected[0, best]), masks[0] > 0, expected[0])
 
 
 def _points_on(inside: Mask) -> tuple[Floats, Floats]:

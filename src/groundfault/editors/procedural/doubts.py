@@ -12,7 +12,7 @@ import numpy as np
 
 from groundfault.editors.procedural.repertoire import LIVING
 
-__all__ = ["GROUPS", "LOGARITHMIC", "PATH", "doubt"]
+__all__ = ["GROUPS", "LOGARITHMIC", "PATH", "doubt", "groups_of"]
 
 PATH = Path(__file__).with_name("doubts.json")
 LOGARITHMIC = frozenset({"share", "thickness", "blur_px"})
@@ -43,10 +43,15 @@ def doubt(kind: str, category: str, value: str, measures: Mapping[str, float]) -
     odds = weights["bias"]
     for name, found in measures.items():
         odds += weights[name] * (np.log(max(found, 1e-3)) if name in LOGARITHMIC else found)
-    groups = (f"of:{group}" for group, members in GROUPS.items() if category in members)
+    groups = (f"of:{group}" for group in groups_of(category))
     for name in (*groups, f"category:{category}", f"value:{value}"):
         odds += weights.get(name, 0.0)
     return -float(odds)
+
+
+def groups_of(category: str) -> tuple[str, ...]:
+    """The groups that a category is in: one or none."""
+    return tuple(group for group, members in GROUPS.items() if category in members)
 
 
 @functools.cache

@@ -18,10 +18,13 @@ from groundfault.editors.procedural import (
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
 from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
-from groundfault.editors.procedural.coats import PAD_PX, in_dye, under_surface
+from groundfault.editors.procedural.coats import LEAST_VIVID, PAD_PX, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
+    body_light,
     changed_by,
     distinct_colours,
+    lightness,
+    painted,
     recoloured,
     vividness,
 )
@@ -103,6 +106,8 @@ FORGOTTEN = 0.12
 extent."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
+DARK_PAINT = 38.0
+"""A vehicle whose body is darker, in Lab, can't be told from its glass and tyres."""
 
 
 class ProceduralEditor:
@@ -202,7 +207,7 @@ class ProceduralEditor:
         blur = blur_px(photo, grown(region, 2))
         furred = request.category in LIVING
         edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
-        if request.category in LIVING | covers.WINDOWED:
+        if request.category in LIVING | covers.WINDOWED | covers.LETTERED:
             return in_dye(photo, region, request, edge, blur=blur)
         box = box_of(region, PAD_PX)
         gaps = cut is None and request.category in covers.SLOTTED
@@ -247,6 +252,8 @@ class ProceduralEditor:
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
             return in_dye(photo, region, request, edge)  # whatever colours it has
+        if cut is not None:
+            return self._painted(photo, region, request, edge)
         old = edge.fore[box]
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
@@ -260,6 +267,21 @@ class ProceduralEditor:
         if request.category in covers.VEHICLES:
             change.keep(photo, box, surfaces.unpainted(photo[box], region[box]))
         return change
+
+    def _painted(
+        self, photo: Floats, region: Mask, request: EditRequest, edge: Matte
+    ) -> Change | NotEdited:
+        """A vehicle's body in another colour; its glass and its tyres stay."""
+        box = box_of(region, PAD_PX)
+        if self.filters and request.value not in distinct_colours(photo, region):
+            return refused("already so")
+        if self.filters and body_light(lightness(photo[box]), region[box]) < DARK_PAINT:
+            return refused("too dark")
+        vivid = max(vividness(photo), LEAST_VIVID)
+        new = painted(edge.fore[box], region[box], request.value, vivid=vivid)
+        if self.filters and changed_by(edge.fore[box], new, region[box]) < LEAST_CHANGE:
+            return refused("already so")
+        return over(photo, edge, box, new)
 
     # ---- what is around it
 
