@@ -1,5 +1,5 @@
-"""Places that an object's surroundings become: landscapes where something grows, drawings anywhere;
-the object stays, and what can't become a place is refused."""
+"""Places that an object's surroundings become, which are drawings of them: the object stays, and
+what can't be drawn is refused."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import pytest
 from groundfault.building.editing import EditSettings, touchable
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.choices import apart_from, chosen_places, objection_to_drawing
-from groundfault.editors.procedural.drawings import PAPERS, legibility
+from groundfault.editors.procedural.drawings import _parallels, drawn, legibility
 from groundfault.editors.procedural.edges import Matte, core, evened, grown, steadied
 from groundfault.editors.procedural.occlusion import contact_with
-from groundfault.editors.procedural.seasons import COVERED
-from groundfault.editors.procedural.vegetation import dryness, greenness, scenery_of, smoothed
 from groundfault.interfaces import Edited, EditRequest, Neighbour, NotEdited
 
 SIZE = (180, 240)
-GRASS, HAY, WALL = (70, 120, 50), (176, 150, 100), (96, 140, 72)
+GRASS = (70, 120, 50)
 
 
 def body_on(ground: tuple[int, int, int] = GRASS, grain: float = 16) -> tuple[Any, Any]:
@@ -64,8 +62,7 @@ def lab(image: Any) -> Any:
 @pytest.mark.parametrize("place", repertoire.PLACES)
 def test_an_object_stays_and_a_build_clips_nothing(place: str) -> None:
     image, mask = body_on()
-    if place in PAPERS:
-        image = fenced(image, mask)
+    image = fenced(image, mask)
     found = put(image, mask, place, seed=4)
     assert isinstance(found, Edited), found
     changed = (found.image != image).any(-1)
@@ -78,64 +75,56 @@ def test_an_object_stays_and_a_build_clips_nothing(place: str) -> None:
 
 def test_places_have_their_colours() -> None:
     image, mask = body_on()
+    image = fenced(image, mask)
     far = ~grown(mask, 8)
     light, red_green, yellow = {}, {}, {}
-    for place in ("savanna", "snow", "blueprint", "pencil drawing"):
-        found = put(fenced(image, mask) if place in PAPERS else image, mask, place)
+    for place in repertoire.PLACES:
+        found = put(image, mask, place)
         assert isinstance(found, Edited), found
         light[place], red_green[place], yellow[place] = lab(found.image)[far].mean(0)
-    old = lab(image)[far].mean(0)
-    assert red_green["savanna"] > old[1] + 15 and yellow["savanna"] > 15
-    assert light["snow"] > 80 and abs(yellow["snow"]) < 10
-    assert yellow["blueprint"] < -20 and light["pencil drawing"] > light["blueprint"] + 20
+    assert yellow["blueprint"] < -20 and abs(yellow["chalkboard"]) < 10 < yellow["etching"]
+    assert red_green["chalkboard"] < -4 and abs(red_green["pencil drawing"]) < 4
+    dark = max(light["blueprint"], light["chalkboard"])
+    assert min(light["pencil drawing"], light["etching"]) > dark + 12
 
 
-def test_only_what_grows_becomes_another_landscape() -> None:
-    smooth, mask = body_on(WALL, grain=1)
-    assert reason(smooth, mask, "savanna") == "nothing grows there"
-    street, _ = body_on((130, 130, 135))
-    assert reason(street, mask, "snow") == "too little grows there"
-    hay, _ = body_on(HAY)
-    assert reason(hay, mask, "savanna") == "too little grows there"
-    straw = put(hay, mask, "snow")
-    assert isinstance(straw, Edited)
-    assert reason(straw.image, mask, "snow") in ("too little grows there", "nothing grows there")
-    night = (body_on()[0] * 0.25).astype(np.uint8)
-    assert reason(night, mask, "snow") in ("too dark", "nothing grows there", "outline unclear")
-    island, _ = body_on()
-    island[125:160, 40:160][~mask[125:160, 40:160]] = (130, 130, 135)
-    assert reason(island, mask, "savanna") == "ground does not suit"
-    grey = np.repeat(body_on()[0][..., :1], 3, -1)
-    assert reason(grey, mask, "snow") == "no colours"
+@pytest.mark.parametrize("place", ["etching", "pencil drawing"])
+def test_ink_is_where_it_is_dark(place: str) -> None:
+    light_of, dark_of = drawn_halves(place)
+    assert light_of > dark_of + 15
 
 
-def test_grass_that_an_outline_took_along_is_a_reason_to_refuse() -> None:
-    image, mask = body_on()
-    drawn = mask.copy()
-    drawn[100:140, 130:170] = True
-    assert reason(image, drawn, "snow") in ("grass inside its outline", "outline unclear")
+def test_chalk_is_where_it_is_light() -> None:
+    light_of, dark_of = drawn_halves("chalkboard")
+    assert light_of > dark_of + 8
 
 
-def test_other_things_stay_as_they_are() -> None:
-    image, mask = body_on()
-    other = np.zeros_like(mask)
-    other[30:80, 170:220] = True
-    image[other] = (60, 150, 60)
-    wanted = put(image, mask, "snow", others=(Neighbour(category="car", mask=other),))
-    assert isinstance(wanted, Edited)
-    inner = core(other, 8)
-    away = np.abs(wanted.image.astype(int) - image).max(-1)
-    assert np.median(away[inner]) <= 2 < np.median(away[~grown(mask | other, 6)])
+def drawn_halves(place: str) -> tuple[float, float]:
+    """The lightness of what is drawn of a light wall and of a dark one, away from their edge."""
+    photo = np.full((*SIZE, 3), 0.2, np.float32)
+    photo[:, : SIZE[1] // 2] = 0.9
+    nothing = Matte(np.zeros(SIZE, np.float32), photo, photo)
+    found = lab(255 * drawn(photo, nothing, place, seed=0))[..., 0]
+    return float(found[:, :100].mean()), float(found[:, 140:].mean())
+
+
+def test_an_etching_is_hatched_along_its_angles() -> None:
+    tones = np.full((170 * 4, 170 * 4), 0.6, np.float32)  # dark enough for one direction alone
+    still = np.zeros_like(tones)
+    found = _parallels(tones, still, 0.0, 0.8)
+    assert np.ptp(found, axis=1).max() == 0 and np.allclose(found[:-4], found[4:])
+    assert not _parallels(tones, still, 0.0, 0.5).any()
+    darker = _parallels(tones - 0.3, still, 0.0, 0.8)
+    assert darker.mean() > found.mean() > 0
 
 
 def test_places_are_chosen_by_the_picture() -> None:
     image, mask = body_on()
     photo = image.astype(np.float32) / 255
-    found = chosen_places(photo, mask, "bear")
-    assert set(found) <= set(COVERED) and "savanna" in found
-    assert set(chosen_places(photo, mask, "toilet")) <= set(PAPERS)
-    indoors = fenced(body_on(WALL, grain=1)[0], mask).astype(np.float32) / 255
-    assert set(chosen_places(indoors, mask, "bear")) == set(PAPERS)
+    assert chosen_places(photo, mask) == ()
+    assert chosen_places(fenced(image, mask).astype(np.float32) / 255, mask) == repertoire.PLACES
+    grey = np.repeat(fenced(image, mask)[..., :1], 3, -1)
+    assert reason(grey, mask, "etching") == "no colours"
 
 
 def test_where_nothing_can_be_drawn_there_is_no_drawing() -> None:
@@ -154,6 +143,15 @@ def test_a_grey_thing_is_lost_in_a_pencil_drawing_and_not_in_a_blueprint() -> No
     assert apart_from("pencil drawing", photo, mask) < 8 < 12 < apart_from("blueprint", photo, mask)
     assert objection_to_drawing("pencil drawing", photo, mask) == "looks like the place"
     assert objection_to_drawing("blueprint", photo, mask) == ""
+    assert apart_from("chalkboard", photo, mask) < 8 < 12 < apart_from("etching", photo, mask)
+
+
+def test_a_brown_thing_is_lost_in_an_etching_and_not_on_a_chalkboard() -> None:
+    image, mask = body_on()
+    image[mask] = (138, 118, 90)
+    photo = fenced(image, mask).astype(np.float32) / 255
+    assert objection_to_drawing("etching", photo, mask) == "looks like the place"
+    assert objection_to_drawing("chalkboard", photo, mask) == ""
 
 
 def test_what_others_hide_is_left_in_no_drawing() -> None:
@@ -164,33 +162,6 @@ def test_what_others_hide_is_left_in_no_drawing() -> None:
     hand = Neighbour(category="person", mask=front)
     found = put(image, mask & ~front, "blueprint", others=(hand,))
     assert isinstance(found, NotEdited) and found.reason == "occluded"
-
-
-def test_colours_of_grass_and_hay() -> None:
-    colours = lab(np.array([[GRASS, HAY, (130, 130, 135), (60, 90, 200), (200, 60, 50)]]))
-    wide = np.repeat(np.repeat(colours, 24, 0), 24, 1)
-    green, dry = (found(wide)[12, 12::24].round(1).tolist() for found in (greenness, dryness))
-    assert green == [1, 0, 0, 0, 0] and dry[:4] == [0, 1, 0, 0]
-
-
-def test_a_smoothed_share_has_the_edges_of_the_picture_and_ignores_what_has_no_weight() -> None:
-    rng = np.random.default_rng(1)
-    picture = np.zeros((60, 80, 3), np.float32)
-    picture[:, 40:] = (0.2, 0.6, 0.1)
-    noisy = np.clip((np.arange(80) >= 40) + rng.normal(0, 0.3, (60, 80)), 0, 1)
-    weight = np.ones((60, 80), np.float32)
-    found = smoothed(noisy.astype(np.float32), picture, weight)
-    assert found[:, 46:].min() > 0.6 and found[:, :34].max() < 0.4
-    weight[:, 60:] = 0
-    noisy[:, 60:] = 0
-    assert smoothed(noisy.astype(np.float32), picture, weight)[:, 46:58].min() > 0.6
-
-
-def test_scenes_are_measured_without_the_object() -> None:
-    image, mask = body_on()
-    photo = image.astype(np.float32) / 255
-    scene = scenery_of(photo, mask, Matte(mask.astype(np.float32), photo, photo), (), "green")
-    assert scene.share > 0.9 and scene.foot > 0.9 and scene.inside < 0.01 and scene.texture > 2.5
 
 
 def test_what_stands_in_the_hollows_of_an_outline_is_measured() -> None:

@@ -62,10 +62,6 @@ TARGET = ("surface", "material", "recolour")
 OF_THE_VALUE = (
     "no donor",
     "looks like the place",
-    "too little grows there",
-    "nothing grows there",
-    "ground does not suit",
-    "grass inside its outline",
     "already so",
     "no colours",
     "doubtful",

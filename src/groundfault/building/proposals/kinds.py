@@ -53,7 +53,8 @@ stadium, beach, street, kitchen, forest, desert, sea, ocean, mountain, sky, snow
 city, room, bedroom, bathroom, garden, park, road, river, lake, jungle, zoo, farm, office,
 airport, harbour, harbor, underwater, savanna, iceberg, background, landscape, weather, night,
 water, sand, grass, ice, fog, cloud, sunset, pool, library, market, museum, pasture, runway,
-living room, dining room, autumn forest, drawing, pencil drawing, blueprint
+living room, dining room, autumn forest, drawing, pencil drawing, blueprint,
+chalkboard, etching
 """)
 """Places and stuff: they have no shape that a mask could have."""
 

@@ -45,7 +45,7 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 5
+VERSION = 6
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
@@ -67,8 +67,6 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     surfaces: tuple[str, ...] | None = None
     materials: tuple[str, ...] | None = None
     places: tuple[str, ...] | None = None
-    places_of: dict[str, tuple[str, ...]] | None = None
-    """Places by category, where an editor can't put everything everywhere."""
     surfaces_of: dict[str, tuple[str, ...]] | None = None
     materials_of: dict[str, tuple[str, ...]] | None = None
     """Surfaces and materials by category, where an editor knows which of them look right."""
@@ -93,7 +91,6 @@ def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
         surfaces=known.SURFACES,
         materials=known.MATERIALS,
         places=known.PLACES,
-        places_of={name: suited.suited_places(name) for name in known_categories()},
         surfaces_of={name: suited.suited_surfaces(name) for name in known_categories()},
         materials_of={name: suited.suited_materials(name) for name in known_categories()},
         colours=known.COLOURS,
@@ -240,8 +237,7 @@ def _conflict(
     candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
 ) -> Iterator[Proposal]:
     name = candidate.target.category
-    places = can.places if can.places_of is None else can.places_of.get(of.name, ())
-    for key in _shuffled(PLACES, places, rng):
+    for key in _shuffled(PLACES, can.places, rng):
         place = PLACES[key]
         if is_usual(key, name):
             continue

@@ -334,6 +334,10 @@ PLACES: dict[str, Place] = {
               ("pencil", "eraser", "notebook")),
         Place("blueprint", "in a blueprint of its surroundings, drawn with white lines",
               ("ruler", "pencil", "scissors")),
+        Place("chalkboard", "in a chalk drawing of its surroundings on a dark board",
+              ("sponge", "eraser", "ruler")),
+        Place("etching", "in an old etching of its surroundings, in brown ink on yellowed paper",
+              ("quill", "inkwell", "pen")),
         Place("wall", "before a brick wall", ("picture frame", "street lamp"), ()),
     )
 }  # fmt: skip

@@ -1,6 +1,6 @@
-"""Surroundings of an object that become a drawing of themselves, in pencil on paper or in white on
-a blueprint. The object lies in it as a photograph; every line of the drawing is where an edge was,
-so that size and view fit whatever the scene is."""
+"""Surroundings of an object that become a drawing of themselves: in pencil on paper, in white on a
+blueprint, in chalk on a board or as an etching. The object lies in it as a photograph; every line
+of the drawing is where an edge was, so that size and view fit whatever the scene is."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, floats, grown
 from groundfault.editors.procedural.relief import luma
-from groundfault.editors.procedural.vegetation import ramp
 
 __all__ = ["INKS", "PAPERS", "drawn", "legibility"]
 
 PAPERS = {
     "pencil drawing": (0.97, 0.96, 0.93),
     "blueprint": (0.08, 0.23, 0.50),
+    "chalkboard": (0.14, 0.21, 0.18),
+    "etching": (0.91, 0.83, 0.67),
 }
 """The colour of what is drawn on."""
 INKS = {
     "pencil drawing": (0.10, 0.10, 0.10),
     "blueprint": (0.88, 0.94, 1.0),
+    "chalkboard": (0.94, 0.94, 0.89),
+    "etching": (0.22, 0.12, 0.05),
 }
 """The colour of what is drawn with."""
 USUAL_INK = 0.1
@@ -32,6 +35,8 @@ GRID = 24
 """The squares that a blueprint's longer side has."""
 USUAL_TONE = 0.62
 """The tone that half of a scene is lighter than; darker ones would be hatched all over."""
+HATCHED = {-0.75: 0.80, 0.7: 0.46, 0.05: 0.24}
+"""The angles of an etching's hatching, in radians, and the tone below which there are lines so."""
 FIRM = 0.25
 """The ink from which on a line is seen."""
 LONG = 0.06
@@ -68,11 +73,16 @@ def _tones(picture: Floats) -> Floats:
     return floats(cv2.bilateralFilter(grey ** float(np.clip(power, 0.5, 1.5)), 5, 0.08, 2))
 
 
-def _lines(tones: Floats) -> Floats:
+def ramp(values: Floats, low: float, high: float) -> Floats:
+    """0 below a value, 1 above another one, straight between them."""
+    return floats(np.clip((values - low) / (high - low), 0, 1))
+
+
+def _lines(tones: Floats, fine: float = 110) -> Floats:
     """How much ink the lines of a drawing have: along edges, on their darker side (each tone
-    divided by those around it)."""
+    divided by those around it); the larger `fine`, the thinner they are."""
     lifted = 0.15 + 0.85 * tones
-    around = cv2.GaussianBlur(lifted, (0, 0), max(tones.shape) / 110)
+    around = cv2.GaussianBlur(lifted, (0, 0), max(tones.shape) / fine)
     ink = 1 - ramp(lifted / around, 0.3, 0.96)
     return floats(ink * np.clip(USUAL_INK / max(float(ink.mean()), 1e-3), 1, 2))
 
@@ -116,6 +126,41 @@ def _blueprint(tones: Floats, seed: int) -> Floats:
     return _on("blueprint", ink * (1 + 0.1 * _grain(tones.shape, seed)), 0.05, seed)
 
 
+def _chalk(tones: Floats, seed: int) -> Floats:
+    """Lines, and the side of the chalk rubbed over what is light, on a rough board with dust."""
+    side = max(tones.shape)
+    rough = ramp(_grain(tones.shape, seed), -0.55, 0.4)
+    lines = cv2.GaussianBlur(np.minimum(2.4 * _lines(tones, 170), 1), (0, 0), side / 900)
+    light = ramp(cv2.GaussianBlur(tones, (0, 0), side / 250), 0.42, 1.0)
+    strokes = cv2.GaussianBlur(_strokes(tones.shape, -0.6, seed), (0, 0), side / 600)
+    rubbed = (0.05 + 0.65 * light) * np.clip(0.7 + 0.16 * strokes, 0.3, 1)
+    ink = 1 - (1 - lines * (0.6 + 0.4 * rough)) * (1 - rubbed * (0.35 + 0.65 * rough))
+    return _on("chalkboard", floats(ink), 0.12, seed)
+
+
+def _etching(tones: Floats, seed: int) -> Floats:
+    """Thin lines, and parallel ones in the shade, the darker it is in the more directions."""
+    side = max(tones.shape)
+    soft = cv2.GaussianBlur(tones, (0, 0), side / 350)
+    waver = cv2.GaussianBlur(_grain(tones.shape, seed), (0, 0), side / 60)
+    waver = floats(0.2 * waver / waver.std())
+    bare = 1 - 0.95 * ramp(_lines(tones, 150), 0.08, 0.5)
+    for angle, begins in HATCHED.items():
+        bare = bare * (1 - 0.85 * _parallels(soft, waver, angle, begins))
+    return _on("etching", 1 - bare, 0.03, seed)
+
+
+def _parallels(tones: Floats, waver: Floats, angle: float, begins: float) -> Floats:
+    """The ink of parallel lines that waver a little, at an angle, where it is darker than the tone
+    at which they begin; they are the broader the darker it is."""
+    step_px = max(max(tones.shape) / 170, 3)
+    rows, columns = (np.arange(length, dtype=np.float32) / step_px for length in tones.shape)
+    across = rows[:, None] * math.cos(angle) + columns * math.sin(angle) + waver
+    away = np.abs(across % 1 - 0.5) * 2
+    broad = 0.1 + 0.5 * ramp(-tones, -begins, 0.4 - begins)
+    return ramp(broad - away, -1 / step_px, 1 / step_px) * ramp(-tones, -begins, 0.08 - begins)
+
+
 def _grid(shape: tuple[int, ...]) -> Floats:
     """The thin lines of squared paper."""
     found = np.zeros(shape[:2], np.float32)
@@ -135,4 +180,6 @@ def _on(place: str, ink: Floats, uneven: float, seed: int) -> Floats:
 _STYLES: dict[str, Callable[[Floats, int], Floats]] = {
     "pencil drawing": _pencil,
     "blueprint": _blueprint,
+    "chalkboard": _chalk,
+    "etching": _etching,
 }

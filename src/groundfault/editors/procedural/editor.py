@@ -17,7 +17,7 @@ from groundfault.editors.procedural import (
     surfaces,
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
-from groundfault.editors.procedural.choices import objection_to_drawing, objection_to_scene
+from groundfault.editors.procedural.choices import objection_to_drawing
 from groundfault.editors.procedural.coats import LEAST_VIVID, PAD_PX, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
     body_light,
@@ -30,7 +30,7 @@ from groundfault.editors.procedural.colours import (
 )
 from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.donors import Donors
-from groundfault.editors.procedural.drawings import PAPERS, drawn
+from groundfault.editors.procedural.drawings import drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
@@ -75,7 +75,6 @@ from groundfault.editors.procedural.repertoire import (
     ROUND,
     TURNABLE,
 )
-from groundfault.editors.procedural.seasons import COVERED, regraded
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
@@ -86,7 +85,6 @@ from groundfault.editors.procedural.transplants import (
     mask_at,
     pasted,
 )
-from groundfault.editors.procedural.vegetation import scenery_of
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 if TYPE_CHECKING:
@@ -99,8 +97,6 @@ EDGE_PX = 8
 LEAST_OVERLAP = (0.5, 0.35)
 """The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
 where a certain category is wanted."""
-LEAST_GREEN = 0.01
-"""What is less green than that stays as it is in another landscape: sky, water, streets."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
@@ -286,20 +282,6 @@ class ProceduralEditor:
     # ---- what is around it
 
     def _context(
-        self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
-    ) -> Change | NotEdited:
-        if request.value in PAPERS:
-            return self._in_drawing(photo, region, request, cut)
-        edge = edge_of(photo, region, cut, steady=True)
-        scene = scenery_of(photo, region, edge, request.others, COVERED[request.value])
-        problem = objection_to_scene(request.value, scene, region) if self.filters else ""
-        if problem:
-            return refused(problem)
-        picture = regraded(photo, region, edge, scene, request.value, seed=request.seed)
-        touched = ((edge.alpha < 1) & (scene.green > LEAST_GREEN)) | (scene.blades > 0)
-        return Change(picture, touched)
-
-    def _in_drawing(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
         problem = objection_to_drawing(request.value, photo, region) if self.filters else ""

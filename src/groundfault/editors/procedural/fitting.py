@@ -78,7 +78,7 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
         away = {value: novelty(value, photo, mask) for value in distinct}
         return tuple(sorted(distinct, key=lambda value: (value in COLOURLESS, -away[value])))
     if kind == "context":
-        return chosen_places(photo, mask, category)
+        return chosen_places(photo, mask)
     if kind not in ("surface", "material"):
         return values
     if greyness(photo) > 0.6 or is_toned(photo):

@@ -20,7 +20,6 @@ __all__ = [
     "objection",
     "objection_to_contact",
     "objection_to_drawing",
-    "objection_to_landscape",
     "skin_of",
 ]
 
@@ -89,14 +88,6 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
     if found.through > SLATTED.get(category, 1.0):
         return "seen through"
     return _to_recolour(found, skin)
-
-
-def objection_to_landscape(found: Measures, skin: Skin) -> str:
-    """Why the surroundings of an object can't become another landscape. Beside a wrong outline
-    both sides stay what they are, so not much is asked of it."""
-    if found.share > LARGEST_SHARE:
-        return "too large"
-    return "" if found.contrast >= 0.4 and skin.weak <= 0.3 else "outline unclear"
 
 
 def objection_to_drawing(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from groundfault.editors.procedural import covers, fitness, looks, neighbours, suited
 from groundfault.editors.procedural.cutouts import Cutout
-from groundfault.editors.procedural.drawings import PAPERS
 from groundfault.editors.procedural.edges import Floats, Mask
 from groundfault.editors.procedural.fills import LEFT_BEHIND
 from groundfault.editors.procedural.fitness import Measures
@@ -180,13 +179,9 @@ def _unsightly(
             if cut is not None
             else ""
         )
-        if problem:
-            return problem
-        if request.value in PAPERS:
-            return looks.objection_to_drawing(
-                request.category, found, skin, touched, cut_out=cut is not None
-            )
-        return looks.objection_to_landscape(found, skin)
+        return problem or looks.objection_to_drawing(
+            request.category, found, skin, touched, cut_out=cut is not None
+        )
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)
         problem = problem or looks.objection(request.category, found, looks.skin_of(photo, region))

@@ -73,9 +73,9 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("savanna", "snow", "autumn forest", "pencil drawing", "blueprint")
-"""Places that a photograph's own surroundings become: landscapes that are dry, under snow or in
-autumn, and drawings of what is there."""
+PLACES = ("etching", "pencil drawing", "chalkboard", "blueprint")
+"""Places that a photograph's own surroundings become: drawings of what is there, those first that
+look best to the eye."""
 
 COLOURS = (
     "red",

@@ -14,7 +14,6 @@ from groundfault.editors.procedural.repertoire import (
 __all__ = [
     "suited_colours",
     "suited_materials",
-    "suited_places",
     "suited_surfaces",
     "suited_values",
     "unsuited",
@@ -104,24 +103,6 @@ _MANY_COLOURED = frozenset(
 """Categories whose main colour is not their own, but that of a screen, of what is in them or behind
 them."""
 
-_LANDSCAPES = ("savanna", "snow", "autumn forest")
-_OUTDOORS = LIVING - {"teddy bear"} | frozenset(
-    (
-        *("airplane", "bench", "bicycle", "boat", "bus", "car", "fire hydrant", "frisbee"),
-        *("kite", "motorcycle", "parking meter", "skateboard", "sports ball", "stop sign"),
-        *("surfboard", "traffic light", "train", "truck", "umbrella"),
-    )
-)
-"""Categories that are photographed where something grows; around others it is wallpaper."""
-_AT_HOME: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("elephant", "giraffe", "leopard", "lion", "rhinoceros", "zebra"), ("savanna",)
-    ),
-    **dict.fromkeys(("deer", "fox"), ("autumn forest",)),
-    **dict.fromkeys(("skis", "snowboard"), ("snow",)),
-}
-"""Places in which nobody wonders about things of a category."""
-
 
 def suited_surfaces(category: str) -> tuple[str, ...]:
     """The surfaces under which a thing of a category is still recognised; all, where nobody says
@@ -145,19 +126,13 @@ def suited_colours(category: str) -> tuple[str, ...]:
     return () if category in _MANY_COLOURED else COLOURS
 
 
-def suited_places(category: str) -> tuple[str, ...]:
-    """The places into which a thing of a category is put: those where it is not at home, and
-    landscapes only where it is found outdoors."""
-    without = _AT_HOME.get(category, ()) if category in _OUTDOORS else _LANDSCAPES
-    return tuple(place for place in PLACES if place not in without)
-
-
 def suited_values(kind: str, category: str) -> tuple[str, ...]:
     """The values that a request of a kind may have for a thing of a category."""
+    if kind == "context":  # nothing is at home in a drawing
+        return PLACES
     of = {
         "surface": suited_surfaces,
         "material": suited_materials,
-        "context": suited_places,
         "recolour": suited_colours,
     }
     return of[kind](category) if kind in of else ("",)
@@ -166,14 +141,13 @@ def suited_values(kind: str, category: str) -> tuple[str, ...]:
 _NONE = {
     "surface": "defined by its parts",
     "material": "defined by its parts",
-    "context": "no place",
     "recolour": "many colours",
 }
 
 
 def unsuited(kind: str, value: str, category: str) -> str:
-    """Why a thing of a category is not given a surface, material, place or colour; "" where it
-    can be, or for other kinds of edits."""
+    """Why a thing of a category is not given a surface, material or colour; "" where it can
+    be, or for other kinds of edits."""
     if kind not in _NONE:
         return ""
     if kind in ("surface", "recolour") and value == category:
@@ -184,4 +158,4 @@ def unsuited(kind: str, value: str, category: str) -> str:
     return "" if value in values else f"{_WORD[kind]} does not suit"
 
 
-_WORD = {"surface": "surface", "material": "material", "context": "place", "recolour": "colour"}
+_WORD = {"surface": "surface", "material": "material", "recolour": "colour"}
