@@ -46,6 +46,7 @@ def streamed(path: Path, block_bytes: int) -> dict[str, list[Any]]:
 
 @in_one_folder
 @example(value={"annotations": [0.0, ""], "images": 0.0}, indent=None, ascii=False, size=8)
+@example(value={"images": [{}, -10000000]}, indent=None, ascii=False, size=8)
 @given(
     value=files, indent=st.sampled_from([None, 1]), ascii=st.booleans(), size=st.integers(8, 300)
 )

@@ -36,7 +36,7 @@ _LIST_OF_OBJECTS = re.compile(rb"\[\s*(?=\{)")
 _EMPTY_OR_OTHER_LIST = re.compile(rb"\[\s*[^\s{]")
 _AFTER_RECORD = re.compile(rb"\s*(?:,\s*(?=[^\s,\]])|(\]))")
 _PART_OF_KEY = re.compile(rb'[\s,]*("((?:[^"\\]|\\.)*("\s*:?\s*|\\)?)?)?')
-_PART_OF_NUMBER = re.compile(rb"\.|[eE][+-]?")
+_PART_OF_NUMBER = re.compile(rb"\.?|[eE][+-]?")
 _GAP = re.compile(rb"[\s,]*")
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -178,4 +178,7 @@ def _whole_records(window: _Window, record: str, key: bytes) -> tuple[int, int]:
     whole, end, incomplete = scan_records(b"[" + window.bytes, slack=LONGEST_WORD)
     if not whole and not incomplete:
         window.refuse(record=record)
+    rest = window.bytes[end - 1 :]
+    if window.bytes[end - 2 : end - 1].isdigit() and _PART_OF_NUMBER.fullmatch(rest):
+        return 0, 0  # a number may go on
     return end - 1, whole
