@@ -67,16 +67,19 @@ MOST_TOUCHED_VEHICLE = 0.13
 3 of 12 of the others."""
 MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
-CLEAR = {"sure": 8.6, "fit": 1.25, "added": -11.5, "missed": -1.4, "more": -3.3}
-USUALLY_CLEAR = -8.0
+CLEAR = {"sure": 13.9, "added": -7.2, "missed": -1.2, "more": -4.5}
+USUALLY_CLEAR = -12.0
 HARDER = {
-    **dict.fromkeys((("material", "vehicles"), ("recolour", "vehicles")), -1.6),
-    ("surface", "vehicles"): -0.9,
+    ("material", "vehicles"): -1.6,
+    ("recolour", "vehicles"): -0.8,
+    ("surface", "vehicles"): -0.5,
 }
-LEAST_CLEAR = {"surface": -0.3, "material": -0.3, "recolour": -0.3, "context": 0.2}
+LEAST_CLEAR = {"surface": -0.4, "material": -0.4, "recolour": -0.5, "context": 0.0}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
-by how sure the network is, how much of the outline lies on an edge, and the roots of how much the
-network and who drew the mask disagree about; and what is harder on things of a group."""
+by how sure the network is, and the roots of how much it and who drew the mask disagree about; and
+what is harder on vehicles. A logistic regression on what reviewers said about 590 edits with SAM 2
+of some 250 things, those of the version before counting less; it ranks edits of which it was not
+fitted with areas under the curve between 0.54 and 0.77."""
 LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "gold": 0.22}
 """How brightly the brighter third of a thing is lit at least under what hides how dark it was."""
 DARK_DYED = 0.15
@@ -186,11 +189,11 @@ def objection_to_cutout(kind: str, value: str, thing: Thing, cut: Cutout) -> str
         return problem
     if kind != "recolour" and thing.novelty < LEAST_NEW:
         return "already so"
-    return objection_to_outline(kind, thing.category, cut, thing.found, thing.skin, thing.touched)
+    return objection_to_outline(kind, thing.category, cut, thing.found, thing.touched)
 
 
 def objection_to_outline(
-    kind: str, category: str, cut: Cutout, found: Measures, skin: Skin, touched: Contact
+    kind: str, category: str, cut: Cutout, found: Measures, touched: Contact
 ) -> str:
     """Why the outline of an object that a network has cut out won't do for a kind of edit."""
     shaped = category in LIVING or category in VEHICLES
@@ -198,14 +201,13 @@ def objection_to_outline(
         return "occluded"
     if category in VEHICLES and touched.front > MOST_TOUCHED_VEHICLE:
         return "occluded"
-    return "" if clarity(kind, category, cut, skin) >= LEAST_CLEAR[kind] else "outline unclear"
+    return "" if clarity(kind, category, cut) >= LEAST_CLEAR[kind] else "outline unclear"
 
 
-def clarity(kind: str, category: str, cut: Cutout, skin: Skin) -> float:
+def clarity(kind: str, category: str, cut: Cutout) -> float:
     """The odds that a careful eye keeps an edit of what a network has cut out, as a logarithm."""
     measures = {
         "sure": max(cut.sure, LEAST_SURE),
-        "fit": skin.fit,
         "added": math.sqrt(min(cut.added, 0.05)),
         "missed": math.sqrt(min(cut.missed, 0.05)),
         "more": math.sqrt(min(cut.more, 0.3)),

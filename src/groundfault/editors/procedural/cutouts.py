@@ -46,7 +46,7 @@ APART = 0.18
 """How far points on an object are from each other, as a share of the window's diagonal."""
 LEAST_DEPTH, LEAST_DEPTH_PX = 0.25, 4.0
 """How far from its outline a point on an object is, as a share of the deepest one's."""
-LEAST_SURE, LEAST_AGREED = 0.85, 0.82
+LEAST_SURE, LEAST_AGREED = 0.85, 0.78
 """Limits of a cut-out that is trusted: see `Cutout`."""
 CLOSE_PX = 3
 """How far the network and a drawn mask are apart where they still agree."""

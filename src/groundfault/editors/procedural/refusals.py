@@ -174,11 +174,9 @@ def _unsightly(
         return covers.objection_to_cutout(request.kind, request.value, thing, cut)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
-        problem = (
-            covers.objection_to_outline("context", request.category, cut, found, skin, touched)
-            if cut is not None
-            else ""
-        )
+        problem = ""
+        if cut is not None:
+            problem = covers.objection_to_outline("context", request.category, cut, found, touched)
         return problem or looks.objection_to_drawing(
             request.category, found, skin, touched, cut_out=cut is not None
         )

@@ -82,11 +82,10 @@ _MATERIALS_OF = {
     **dict.fromkeys(_FRUIT, ("gold", "bronze", "silver", "chocolate", "marble")),
     **dict.fromkeys(("clock", "keyboard", "remote"), ("gold", "bronze", "silver", "chocolate")),
     "stop sign": ("gold", "wood", "chocolate", "bronze"),
-    **dict.fromkeys(("cake", "donut"), ("gold", "bronze", "marble", "silver")),
+    **dict.fromkeys(("cake", "donut", "sandwich"), ("gold", "bronze")),
     "cell phone": ("gold", "wood", "chocolate", "marble"),
     "carrot": _METALS,
     "bed": (),
-    **dict.fromkeys(("bowl", "sandwich"), ("gold", "bronze")),
     "kite": _METALS,
 }
 """The substances that suit categories, those first that look right most often: by two reviewers
