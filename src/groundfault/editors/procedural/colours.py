@@ -52,6 +52,8 @@ white coats shade is hardly seen."""
 DARKEST = 0.9
 """How much darker than the rest a patch of an old coat may be under a dye, in logarithms: black
 legs and ears would not take it."""
+NOISE = 5.0
+"""Differences in lightness that are noise where it is dark."""
 PATCH_STEP, PATCH_PX = 0.3, 4.0
 """How far tones of one patch differ, and how far away they are looked for."""
 GLASS, PAINT = 0.32, 0.62
@@ -135,7 +137,7 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
     middle = max(float(np.median(lightness[mask])), 8.0)
     darker, lighter = DYED_DARKER_LIGHTER
     target = middle + np.clip(DYED * (dye[..., 0] - middle), -darker, lighter)
-    tones = np.log(lightness / middle)
+    tones = np.log((lightness + NOISE) / (middle + NOISE))
     least, most = HAIR_TIMES if haired else SMOOTH_TIMES
     relief = float(np.clip(HAIR / (tones[mask].std() + 1e-3), least, most))
     coats = _patches(tones)

@@ -48,6 +48,8 @@ LEAST_DEPTH, LEAST_DEPTH_PX = 0.25, 4.0
 """How far from its outline a point on an object is, as a share of the deepest one's."""
 LEAST_SURE, LEAST_AGREED = 0.85, 0.78
 """Limits of a cut-out that is trusted: see `Cutout`."""
+HAIR = 0.035
+"""How long hair is that a network leaves outside, as a share of an animal's extent."""
 CLOSE_PX = 3
 """How far the network and a drawn mask are apart where they still agree."""
 HALF_SURE = 0.6
@@ -84,7 +86,7 @@ class Cutout(NamedTuple):
         """The object's soft edge: of what has fur by its colours, of others as sharp as the
         photograph is."""
         if furred:
-            return steadied(matte(photo, self.mask), self.mask)
+            return steadied(matte(photo, self.mask, hair=HAIR), self.mask)
         return crisp(photo, self.mask, blur)
 
 

@@ -39,6 +39,12 @@ BAND_PX = 4
 """The soft edge is never wider to either side."""
 
 
+LARGEST_MATTED_PX = 260.0
+"""The extent up to which an object is matted in the photograph itself."""
+LONGEST_HAIR_PX = 7.0
+"""How far hair is looked for outside of a mask, in the picture that is matted."""
+
+
 class Matte(NamedTuple):
     """An object's soft edge."""
 
@@ -160,19 +166,37 @@ def steadied(edge: Matte, mask: Mask) -> Matte:
     return edge._replace(alpha=floats(np.where(unsure, mixed, edge.alpha)))
 
 
-def matte(photo: Floats, mask: Mask) -> Matte:
-    """Closed-form matting within a narrow band along the outline; elsewhere the mask decides."""
+def matte(photo: Floats, mask: Mask, *, hair: float = 0.0) -> Matte:
+    """Closed-form matting within a narrow band along the outline; elsewhere the mask decides. Of
+    what has `hair`, this share of its extent, the band is wider outside. Large objects are matted
+    in a smaller picture."""
+    extent = float(np.sqrt(int(mask.sum())))
+    scale = min(LARGEST_MATTED_PX / max(extent, 1.0), 1.0)
     band = min(band_px(mask), 3)
-    sure, maybe = core(mask, band), grown(mask, band)
+    far = max(round(min(hair * extent, LONGEST_HAIR_PX / scale)), band)
+    sure, maybe = core(mask, band), grown(mask, far)
     box = box_of(maybe, 24)
     trimap = np.where(sure, 1.0, np.where(maybe, 0.5, 0.0))[box]
-    mixed = _alpha(photo[box].astype(np.float64), trimap)
+    mixed = _alpha_at(photo[box].astype(np.float64), trimap, scale)
     share = np.clip((mixed - 0.08) / 0.84, 0, 1).astype(np.float32)
     alpha = np.zeros(mask.shape, np.float32)
     alpha[box] = share
     fore, back = photo.copy(), photo.copy()
     fore[box], back[box] = _sides(photo[box], share)
     return Matte(alpha, fore, back)
+
+
+def _alpha_at(image: NDArray[np.float64], trimap: NDArray[np.float64], scale: float) -> Any:
+    """The matting of a picture, worked out in one that is smaller by a factor."""
+    if scale >= 1:
+        return _alpha(image, trimap)
+    tall, wide = trimap.shape
+    small = max(round(wide * scale), 3), max(round(tall * scale), 3)
+    less = cv2.resize(image, small, interpolation=cv2.INTER_AREA)
+    marks = cv2.resize(trimap, small, interpolation=cv2.INTER_AREA)
+    found = _alpha(less, np.where(marks > 0.99, 1.0, np.where(marks < 0.01, 0.0, 0.5)))
+    enlarged = cv2.resize(found, (wide, tall), interpolation=cv2.INTER_LINEAR)
+    return np.where(trimap == 0.5, np.clip(enlarged, 0, 1), trimap)
 
 
 def crisp(photo: Floats, mask: Mask, blur_px: float = 0.0) -> Matte:

@@ -244,7 +244,7 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         furred = request.category in LIVING
         edge, box = edge_of(photo, region, cut, furred=furred), box_of(region, PAD_PX)
-        if furred or (cut is not None and request.category not in covers.WINDOWED):
+        if furred or (cut is not None and request.category not in covers.GLAZED):
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
             return in_dye(photo, region, request, edge)  # whatever colours it has

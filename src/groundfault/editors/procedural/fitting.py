@@ -8,10 +8,10 @@ import numpy as np
 from groundfault.editors.procedural.choices import chosen_places
 from groundfault.editors.procedural.colours import PAINTS, distinct_colours
 from groundfault.editors.procedural.edges import Floats, Mask, floats
-from groundfault.editors.procedural.relief import greyness, is_toned
+from groundfault.editors.procedural.relief import greyness, is_toned, luma
 from groundfault.editors.procedural.suited import suited_values
 
-__all__ = ["COLOURLESS", "LEAST_NEW", "fitting_values", "novelty"]
+__all__ = ["COLOURLESS", "LEAST_LIT", "LEAST_NEW", "LIT", "fitting_values", "novelty"]
 
 COLOURLESS = frozenset(
     {
@@ -55,6 +55,10 @@ PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
 """The main colours of surfaces and substances, in Lab."""
 LIGHTNESS = 0.5
 """What lightness weighs beside hue: light and shade change it anyhow."""
+LIT = 0.2
+LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
+"""How brightly the brighter third of a thing is lit at least, and under what hides how dark it
+was."""
 LEAST_NEW = 20.0
 """The least `novelty`: what an object looks like already is no counterfactual."""
 
@@ -83,4 +87,9 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
         return values
     if greyness(photo) > 0.6 or is_toned(photo):
         values = tuple(value for value in values if value in COLOURLESS)
-    return tuple(value for value in values if novelty(value, photo, mask) >= LEAST_NEW)
+    lit = float(np.percentile(luma(photo)[mask], 65))
+    return tuple(
+        value
+        for value in values
+        if lit >= LEAST_LIT.get(value, LIT) and novelty(value, photo, mask) >= LEAST_NEW
+    )

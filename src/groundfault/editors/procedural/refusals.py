@@ -176,7 +176,9 @@ def _unsightly(
         skin = looks.skin_of(photo, region)
         problem = ""
         if cut is not None:
-            problem = covers.objection_to_outline("context", request.category, cut, found, touched)
+            problem = covers.objection_to_outline(
+                "context", request.category, cut, found, skin, touched
+            )
         return problem or looks.objection_to_drawing(
             request.category, found, skin, touched, cut_out=cut is not None
         )
