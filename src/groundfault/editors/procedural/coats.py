@@ -4,10 +4,11 @@ surface with light and shade of its own."""
 from __future__ import annotations
 
 import cv2
+import numpy as np
 
 from groundfault.editors.procedural import surfaces
 from groundfault.editors.procedural.changes import Change, over
-from groundfault.editors.procedural.colours import PAINTS, dyed, vividness
+from groundfault.editors.procedural.colours import PAINTS, dyed, featured, vividness
 from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, floats
 from groundfault.editors.procedural.relief import exposure, illuminant, inflate
 from groundfault.editors.procedural.repertoire import LIVING
@@ -17,6 +18,8 @@ __all__ = ["LEAST_VIVID", "PAD_PX", "in_dye", "under_surface"]
 
 PAD_PX = 48
 """What is computed around an object, beyond its box."""
+FAINTER = 0.85
+"""How much fainter a pattern is on a face."""
 LEAST_VIVID = 0.85
 """A dye is at least so vivid, also in dull light."""
 
@@ -34,6 +37,10 @@ def in_dye(
     else:
         cloth = surfaces.cloth_on(inside, inflate(inside), request.value, request.seed, blur)
         dye = floats(cv2.cvtColor(cloth, cv2.COLOR_RGB2LAB))
+        if request.category in LIVING:  # whose face would be lost under stripes
+            ground = floats(np.median(dye[inside], axis=0))
+            faint = FAINTER * featured(edge.fore[box], inside)[..., None]
+            dye = floats(dye + faint * (ground - dye))
     haired = request.category in LIVING
     return over(photo, edge, box, dyed(edge.fore[box], inside, dye, haired=haired))
 

@@ -13,6 +13,7 @@ __all__ = [
     "changed_by",
     "distinct_colours",
     "dyed",
+    "featured",
     "lightness",
     "main_share",
     "painted",
@@ -56,6 +57,8 @@ NOISE = 5.0
 """Differences in lightness that are noise where it is dark."""
 PATCH_STEP, PATCH_PX = 0.3, 4.0
 """How far tones of one patch differ, and how far away they are looked for."""
+FEATURE = 0.025
+"""How far the features of a face reach, as a share of an animal's extent."""
 GLASS, PAINT = 0.32, 0.62
 """What has less of its body's lightness is glass, tyres and the shade under a vehicle; what has
 more is painted."""
@@ -151,6 +154,16 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
     return floats(
         np.clip(cv2.cvtColor(floats(np.dstack([light, wanted])), cv2.COLOR_LAB2RGB), 0, 1)
     )
+
+
+def featured(fore: Floats, mask: Mask) -> Floats:
+    """Where an animal has its eyes, nose and mouth, as far as fine detail tells, 0 to 1."""
+    tones = np.log(lightness(fore) + NOISE)
+    detail = np.abs(tones - _patches(floats(tones))) * mask
+    reach_px = max(FEATURE * float(np.sqrt(int(mask.sum()))), 1.0)
+    near = cv2.GaussianBlur(floats(detail), (0, 0), reach_px)
+    usual, most = np.percentile(near[mask], [80, 97])
+    return floats(np.clip((near - usual) / max(float(most - usual), 1e-3), 0, 1) * mask)
 
 
 def painted(fore: Floats, mask: Mask, colour: str, *, vivid: float = 1.0) -> Floats:

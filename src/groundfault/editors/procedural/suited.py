@@ -28,26 +28,27 @@ _VEHICLES = ("airplane", "bus", "car", "train", "truck")
 _BOARDS = ("frisbee", "kite", "skateboard", "snowboard", "sports ball", "surfboard")
 _FRUIT = ("apple", "banana", "donut", "orange")
 
-_SPOTS = ("ladybug", "giraffe", "leopard")
-"""Surfaces that leave the relief of what is under them to be seen. Of things that SAM 2 had cut out
-two reviewers accepted 46 of 68 in these, and 10 of 22 in strawberry, a cloth with dots."""
+_SPOTS = ("ladybug", "giraffe")
+"""Surfaces that are named at once and leave the relief of what is under them to be seen."""
 _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
-_LAST = ("strawberry",)
-"""Taken where others don't differ from a thing."""
+_LAST = ("strawberry", "leopard")
+"""What is dark, or has prints, hides their small pattern: of things that SAM 2 had cut out two
+reviewers kept 13 of 38 in leopard and 22 of 36 in strawberry, 50 of 74 in ladybug."""
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("ladybug", "giraffe", *_STRIPES, "zebra", *_LAST)),
+    **dict.fromkeys(_FURRED, (*_SPOTS, *_STRIPES, *_LAST)),
+    **dict.fromkeys(("cow", "elephant", "horse"), (*_SPOTS, *_STRIPES, "zebra", *_LAST)),
     **dict.fromkeys(_SEATS, (*_SPOTS, *_LAST)),
     **dict.fromkeys(_CASES, (*_SPOTS, *_STRIPES, "brick wall", *_LAST)),
-    **dict.fromkeys(("microwave", "oven"), ("ladybug", "giraffe", "leopard", "brick wall")),
+    **dict.fromkeys(("microwave", "oven"), (*_SPOTS, "brick wall")),
     **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, *_LAST)),
     **dict.fromkeys(_BAGS, (*_SPOTS, *_LAST)),
     **dict.fromkeys(_VEHICLES, (*_STRIPES, "ladybug", "strawberry")),
     **dict.fromkeys(_BOARDS, (*_SPOTS, *_LAST)),
     **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "leopard")),
     "banana": ("ladybug", "strawberry"),
-    "cake": ("giraffe", "leopard", "ladybug"),
+    "cake": (*_SPOTS, "leopard"),
 }
 """Categories that have a body which can carry a surface, and the surfaces that suit them, those
 first that look right most often."""
