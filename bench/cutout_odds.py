@@ -1,0 +1,131 @@
+"""What makes a careful eye keep an edit of what SAM 2 cut out: weights from edits judged by eye.
+
+    python bench/cutout_odds.py
+
+cutout_verdicts.csv has what was measured of cut-outs, and the share of reviewers who kept an edit
+of each, by the rubric of `edit_review.py`. Sets D, H and I are of earlier versions of the editor
+and count less; K1, K2, K3 were looked at while working on it, J and L were opened once. Printed are
+the weights that a logistic regression with a ridge gives what was known when `covers.CLEAR` was
+set, and how well that ranks each set: L and K3 are not in it.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from groundfault.editors.procedural.covers import clarity
+from groundfault.editors.procedural.cutouts import LEAST_SURE, Cutout
+from groundfault.editors.procedural.doubts import groups_of
+from groundfault.editors.procedural.looks import Skin
+
+VERDICTS = Path(__file__).with_name("cutout_verdicts.csv")
+COUNTS = {"D": 0.4, "H": 0.4, "I": 0.4, "K1": 1.0, "K2": 1.0, "J": 1.2}
+"""What a verdict counts, by its set."""
+RIDGE = 4.0
+KINDS = ("surface", "material", "recolour", "context")
+VEHICLES = ("material", "recolour", "surface")
+WEIGHTS = ("sure", "added", "missed", "more", "weak")
+HARDER = ("material vehicles", "recolour vehicles", "surface vehicles", "seen animals")
+REST = ("context", "earlier versions", "earlier versions' context")
+
+
+class Verdict(NamedTuple):
+    set: str
+    kind: str
+    category: str
+    kept: float
+    measures: dict[str, float]
+
+    def odds(self) -> float:
+        """What the editor gives it today."""
+        measured = {name: self.measures[name] for name in ("sure", "added", "missed", "more")}
+        cut = Cutout(mask=np.zeros((1, 1), bool), agreed=1.0, beyond=0.0, **measured)
+        return clarity(self.kind, self.category, cut, Skin(1.0, self.measures["weak"], 0.0))
+
+    def inputs(self) -> list[float]:
+        """What the regression is given, in the order of WEIGHTS, HARDER and REST."""
+        found = self.measures
+        groups, before = groups_of(self.category), self.set in ("D", "H", "I")
+        return [
+            max(found["sure"], LEAST_SURE),
+            np.sqrt(min(found["added"], 0.05)),
+            np.sqrt(min(found["missed"], 0.05)),
+            np.sqrt(min(found["more"], 0.3)),
+            found["weak"],
+            *(kind == self.kind and "vehicles" in groups for kind in VEHICLES),
+            self.kind in KINDS[:2] and "animals" in groups,
+            self.kind == "context",
+            before and self.kind != "context",
+            before and self.kind == "context",
+        ]
+
+
+def read() -> list[Verdict]:
+    with VERDICTS.open(newline="") as file:
+        return [
+            Verdict(
+                row["set"],
+                row["kind"],
+                row["category"],
+                float(row["kept"]),
+                {name: float(row[name]) for name in WEIGHTS},
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def regression(verdicts: list[Verdict]) -> Any:
+    """The bias and the weights, of inputs as they are."""
+    inputs = np.array([verdict.inputs() for verdict in verdicts], float)
+    kept = np.array([verdict.kept for verdict in verdicts])
+    counts = np.array([COUNTS[verdict.set] for verdict in verdicts])
+    middle, spread = inputs.mean(0), inputs.std(0) + 1e-9
+    given = np.c_[np.ones(len(kept)), (inputs - middle) / spread]
+    ridge = np.r_[0.0, np.full(inputs.shape[1], RIDGE)]
+    found = np.zeros(given.shape[1])
+    for _ in range(50):  # Newton's method: the loss is convex
+        chance = 1 / (1 + np.exp(-given @ found))
+        slope = given.T @ (counts * (chance - kept)) + ridge * found
+        bend = (given.T * (counts * chance * (1 - chance))) @ given + np.diag(ridge)
+        found = found - np.linalg.solve(bend, slope)
+    weights = found[1:] / spread
+    return np.r_[found[0] - weights @ middle, weights]
+
+
+def area(odds: list[float], kept: list[float]) -> float:
+    """The area under the curve: how often what most kept has the higher odds."""
+    good, ranks = np.array(kept) > 0.6, rankdata(odds)
+    pairs = good.sum() * (~good).sum()
+    return float((ranks[good].sum() - good.sum() * (good.sum() + 1) / 2) / max(pairs, 1))
+
+
+def main() -> None:
+    verdicts = read()
+    known = [one for one in verdicts if one.set in COUNTS and not _is_given_up(one)]
+    print(f"fitted on {len(known)} edits")
+    for name, weight in zip(("bias", *WEIGHTS, *HARDER, *REST), regression(known), strict=True):
+        print(f"  {name}: {weight:.2f}")
+    for name in dict.fromkeys(verdict.set for verdict in verdicts):
+        told = []
+        for kind in KINDS:
+            some = [one for one in verdicts if one.set == name and one.kind == kind]
+            if some:
+                kept = [one.kept for one in some]
+                found = area([one.odds() for one in some], kept)
+                told.append(f"{kind} {np.mean(kept):.0%} of {len(some)} kept, AUC {found:.2f}")
+        print(f"{name}: {'; '.join(told)}")
+
+
+def _is_given_up(one: Verdict) -> bool:
+    """Whether things of a category don't get an edit any more."""
+    without = ("cup", "motorcycle", "boat", "vase", "wine glass")
+    return one.category in without and one.kind in ("surface", "recolour")
+
+
+if __name__ == "__main__":
+    main()
