@@ -161,8 +161,8 @@ def edits_of(out: Path) -> list[Any]:
 def test_things_are_edited_and_asked_about_again(tmp_path: Path) -> None:
     pytest.importorskip("cv2")
     images = photographs(tmp_path / "photographs")
-    phrases = {"exclusive": [["vase", "bottle"]], "absent": ["zebra"]}
-    model = FindsBright(unknown=["bottle", "zebra"], threshold=120)
+    phrases = {"exclusive": [["vase", "bottle"]], "absent": ["ladybug"]}
+    model = FindsBright(unknown=["bottle", "ladybug"], threshold=120)
     options = {"stability": 0, "counterfactuals": 2, "bootstrap": 0, "page": False}
     found = gf.audit(images, phrases, model, tmp_path / "out", **options)
     edits = edits_of(tmp_path / "out")
@@ -170,15 +170,17 @@ def test_things_are_edited_and_asked_about_again(tmp_path: Path) -> None:
     assert "none" in kinds and "surface" in kinds
     assert {edit.phrase for edit in edits} == {"vase"}
     assert {edit.masked_by for edit in edits} == {"FindsBright"}
-    assert {edit.value for edit in edits if edit.kind == "surface"} == {"zebra"}  # what may mislead
+    assert {edit.value for edit in edits if edit.kind == "surface"} == {
+        "ladybug"
+    }  # what may mislead
     [result] = found.results.values()
     summary = result.summary
     assert summary.rows["no-op edit"].metrics["stability"].value == 1.0
     assert summary.rows["Overall"].metrics["kept_rate"].n > 0
-    assert summary.rows["Overall"].metrics["turned_rate"].value == 0  # it knows no zebra
+    assert summary.rows["Overall"].metrics["turned_rate"].value == 0  # it knows no ladybug
     assert "marked by FindsBright itself; nobody has checked" in summary.about
     assert model.n_shown == 3 + len(edits)  # each picture once, photographs before their edits
-    again = FindsBright(unknown=["bottle", "zebra"], threshold=120)
+    again = FindsBright(unknown=["bottle", "ladybug"], threshold=120)
     gf.audit(images, phrases, again, tmp_path / "out", **options)
     assert again.n_shown == 0
 
@@ -195,9 +197,9 @@ def test_somebody_else_marks(tmp_path: Path, plug_in: PlugIn) -> None:
             return Model()
     """)
     images = photographs(tmp_path / "photographs", 2)
-    model = FindsBright(unknown=["zebra"], threshold=120)
+    model = FindsBright(unknown=["ladybug"], threshold=120)
     found = gf.audit(
-        images, {"phrases": ["vase"], "absent": ["zebra"]}, model, tmp_path / "out",
+        images, {"phrases": ["vase"], "absent": ["ladybug"]}, model, tmp_path / "out",
         stability=0, counterfactuals=1, edits=["surface"], masks="mine", bootstrap=0, page=False,
     )  # fmt: skip
     assert {edit.masked_by for edit in edits_of(tmp_path / "out")} == {"mine"}
