@@ -79,7 +79,7 @@ HARDER = {
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -0.4, "material": -0.3, "recolour": -0.3, "context": 0.1}
+LEAST_CLEAR = {"surface": -0.4, "material": 0.0, "recolour": -0.3, "context": 0.1}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, and how
 much of the outline separates nothing; and what is harder on vehicles and animals.
