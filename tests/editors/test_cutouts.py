@@ -192,6 +192,26 @@ def test_what_goes_on_beyond_the_drawn_mask_is_counted(sam2: str) -> None:
     assert look(*picture(), sam2).beyond == 0
 
 
+def test_what_the_network_and_who_drew_disagree_about_is_measured(sam2: str) -> None:
+    image, mask = picture()
+    same = look(image, mask, sam2)
+    assert same.added == same.missed == same.more == 0
+    piece = box(slice(90, 110), slice(180, 215)) & ~mask
+    careless = look(image, mask | piece, sam2)
+    assert careless.missed > 0.3 * piece.sum() / mask.sum() and careless.added == 0
+    image[piece] = RED
+    forgotten = look(image, mask, sam2)
+    assert forgotten.added > 0.3 * piece.sum() / mask.sum() and forgotten.missed == 0
+
+
+def test_an_answer_that_is_half_believed_tells_that_there_may_be_more() -> None:
+    own, larger = np.zeros((256, 256), bool), np.zeros((256, 256), bool)
+    own[100:150, 100:150], larger[100:150, 100:200] = True, True
+    for sure, least, most in ((0.9, 0.8, 1.0), (0.5, 0.0, 0.0)):
+        answers = cutouts._Look(own * 1.0, 0.95, np.stack([own, larger]), np.array([0.95, sure]))
+        assert least <= cutouts._more(answers, own) <= most
+
+
 def test_others_are_left_out_but_not_what_was_drawn(sam2: str) -> None:
     image, mask = picture()
     beside = box(slice(80, 120), slice(180, 215))

@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor
-from groundfault.editors.procedural.colours import PAINTS, dyed
+from groundfault.editors.procedural.colours import PAINTS, body_light, dyed, featured, painted
 from groundfault.editors.procedural.covers import (
     MOST_DOUBT,
     Thing,
+    clarity,
     measures_of,
     objection,
     shade_of,
 )
+from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.doubts import PATH, doubt
-from groundfault.editors.procedural.edges import grown
+from groundfault.editors.procedural.edges import grown, matte
 from groundfault.editors.procedural.fitness import measure
 from groundfault.editors.procedural.fitting import fitting_values, novelty
 from groundfault.editors.procedural.gaps import gaps_of
-from groundfault.editors.procedural.looks import skin_of
+from groundfault.editors.procedural.looks import Skin, skin_of
 from groundfault.editors.procedural.materials import recast
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.outlines import followed
@@ -166,6 +168,71 @@ def test_all_of_a_coat_takes_the_dye_and_its_shading_stays(
     for part in (slice(0, 30), slice(30, 80)):
         both = before[part, :, 0].ravel(), after[part, :, 0].ravel()
         assert np.corrcoef(*both)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("body", [(0.85, 0.85, 0.85), (0.75, 0.12, 0.1), (0.45, 0.5, 0.6)])
+@pytest.mark.parametrize("colour", ["red", "yellow", "green", "blue", "purple"])
+def test_a_body_is_painted_and_its_glass_and_tyres_stay(
+    body: tuple[float, float, float], colour: str
+) -> None:
+    rng = np.random.default_rng(1)
+    fore = np.float32(body) * rng.normal(1, 0.02, (80, 120, 1)).astype(np.float32)
+    fore[10:30, 20:100] = (0.05, 0.06, 0.07)
+    fore[60:, 10:40] = (0.02, 0.02, 0.02)
+    fore[40:50] = (0.9, 0.9, 0.9)  # a stripe of another paint
+    inside = np.ones(fore.shape[:2], bool)
+    new = painted(fore, inside, colour)
+    assert np.abs(new - fore)[12:28, 22:98].max() < 0.02
+    assert np.abs(new - fore)[62:78, 12:38].max() < 0.02
+    for part in (new[32:38], new[41:49]):
+        away = cv2.cvtColor(part, cv2.COLOR_RGB2LAB)[..., 1:].mean((0, 1))
+        turn = np.arctan2(*away[::-1]) - np.arctan2(*PAINTS[colour][:0:-1])
+        assert abs(np.angle(np.exp(1j * turn))) < 0.4 and np.hypot(*away) > 20
+    tones = cv2.cvtColor(fore, cv2.COLOR_RGB2LAB)[..., 0]
+    assert body_light(tones, inside) > 40 > body_light(tones * 0.3, inside)
+
+
+def test_a_face_is_where_fine_detail_is() -> None:
+    fore = np.full((120, 160, 3), 0.6, np.float32)
+    fore += np.random.default_rng(0).normal(0, 0.01, fore.shape[:2])[..., None].astype(np.float32)
+    for column in (30, 44):
+        fore[40:44, column : column + 4] = 0.05
+    found = featured(fore, np.ones(fore.shape[:2], bool))
+    assert found[38:46, 28:50].mean() > 0.5 > 0.1 > found[:, 80:].mean()
+
+
+def test_odds_fall_with_every_doubt_about_an_outline() -> None:
+    cut = Cutout(np.ones((4, 4), bool), sure=0.97, agreed=0.95, beyond=0.0)
+    skin = Skin(fit=0.9, weak=0.05, motley=0.1)
+    best = clarity("surface", "cat", cut, skin)
+    for worse in ({"sure": 0.9}, {"added": 0.02}, {"missed": 0.02}, {"more": 0.1}):
+        assert clarity("surface", "cat", cut._replace(**worse), skin) < best
+    assert clarity("surface", "cat", cut, skin._replace(weak=0.4)) < best
+    assert clarity("material", "bus", cut, skin) < clarity("material", "oven", cut, skin)
+
+
+def test_hair_is_found_beyond_a_mask() -> None:
+    rows, columns = np.mgrid[:160, :200]
+    away = np.hypot(rows - 80, columns - 100)
+    rays = np.cos(np.arctan2(rows - 80, columns - 100) * 40) > 0
+    hair = (away < 60) & ((away < 54) | rays)
+    photo = np.where(hair[..., None], np.float32([0.8, 0.5, 0.2]), np.float32([0.1, 0.15, 0.3]))
+    body = away < 54
+    far = (away > 55.5) & (away < 59) & hair
+    short, long = (matte(photo.astype(np.float32), body, hair=hair) for hair in (0.0, 0.09))
+    assert long.alpha[far].mean() > short.alpha[far].mean() + 0.3
+    assert long.alpha[(away > 55.5) & ~hair].mean() < 0.1
+
+
+def test_large_objects_are_matted_alike_in_a_smaller_picture() -> None:
+    rows, columns = np.mgrid[:500, :600]
+    mask = np.hypot(rows - 250, columns - 300) < 200
+    photo = np.where(mask[..., None], np.float32([0.8, 0.5, 0.2]), np.float32([0.1, 0.15, 0.3]))
+    soft = cv2.GaussianBlur(photo.astype(np.float32), (0, 0), 1.0)
+    found = matte(soft, mask).alpha
+    assert found[np.hypot(rows - 250, columns - 300) < 190].min() == 1
+    assert found[np.hypot(rows - 250, columns - 300) > 212].max() == 0
+    assert abs(found.sum() / mask.sum() - 1) < 0.02
 
 
 def test_windows_of_vehicles_are_not_recast() -> None:
