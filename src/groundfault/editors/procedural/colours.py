@@ -14,7 +14,7 @@ __all__ = [
     "distinct_colours",
     "dyed",
     "featured",
-    "lightness",
+    "lightness_of",
     "main_share",
     "painted",
     "recoloured",
@@ -79,7 +79,7 @@ def vividness(photo: Floats) -> float:
     return float(np.clip(strongest / 45, 0.6, 1.0))
 
 
-def lightness(photo: Floats) -> Floats:
+def lightness_of(photo: Floats) -> Floats:
     """The lightness of each pixel, as in Lab."""
     return floats(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[..., 0])
 
@@ -158,7 +158,7 @@ def dyed(fore: Floats, mask: Mask, dye: Floats, *, haired: bool) -> Floats:
 
 def featured(fore: Floats, mask: Mask) -> Floats:
     """Where an animal has its eyes, nose and mouth, as far as fine detail tells, 0 to 1."""
-    tones = np.log(lightness(fore) + NOISE)
+    tones = np.log(lightness_of(fore) + NOISE)
     detail = np.abs(tones - _patches(floats(tones))) * mask
     reach_px = max(FEATURE * float(np.sqrt(int(mask.sum()))), 1.0)
     near = cv2.GaussianBlur(floats(detail), (0, 0), reach_px)

@@ -23,7 +23,7 @@ from groundfault.editors.procedural.colours import (
     body_light,
     changed_by,
     distinct_colours,
-    lightness,
+    lightness_of,
     painted,
     recoloured,
     vividness,
@@ -271,7 +271,7 @@ class ProceduralEditor:
         box = box_of(region, PAD_PX)
         if self.filters and request.value not in distinct_colours(photo, region):
             return refused("already so")
-        if self.filters and body_light(lightness(photo[box]), region[box]) < DARK_PAINT:
+        if self.filters and body_light(lightness_of(photo[box]), region[box]) < DARK_PAINT:
             return refused("too dark")
         vivid = max(vividness(photo), LEAST_VIVID)
         new = painted(edge.fore[box], region[box], request.value, vivid=vivid)
