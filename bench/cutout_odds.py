@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from groundfault.editors.procedural.covers import clarity
-from groundfault.editors.procedural.cutouts import LEAST_SURE, Cutout
+from groundfault.editors.procedural.covers import clarity, outline_measures
+from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.doubts import groups_of
 from groundfault.editors.procedural.looks import Skin
 
@@ -41,22 +41,22 @@ class Verdict(NamedTuple):
     kept: float
     measures: dict[str, float]
 
-    def odds(self) -> float:
-        """What the editor gives it today."""
+    def outline(self) -> tuple[Cutout, Skin]:
+        """The cut-out, as far as it was measured."""
         measured = {name: self.measures[name] for name in ("sure", "added", "missed", "more")}
         cut = Cutout(mask=np.zeros((1, 1), bool), agreed=1.0, beyond=0.0, **measured)
-        return clarity(self.kind, self.category, cut, Skin(1.0, self.measures["weak"], 0.0))
+        return cut, Skin(fit=1.0, weak=self.measures["weak"], motley=0.0)
+
+    def odds(self) -> float:
+        """What the editor gives it today."""
+        return clarity(self.kind, self.category, *self.outline())
 
     def inputs(self) -> list[float]:
         """What the regression is given, in the order of WEIGHTS, HARDER and REST."""
-        found = self.measures
+        found = outline_measures(*self.outline())
         groups, before = groups_of(self.category), self.set in ("D", "H", "I")
         return [
-            max(found["sure"], LEAST_SURE),
-            np.sqrt(min(found["added"], 0.05)),
-            np.sqrt(min(found["missed"], 0.05)),
-            np.sqrt(min(found["more"], 0.3)),
-            found["weak"],
+            *(found[name] for name in WEIGHTS),
             *(kind == self.kind and "vehicles" in groups for kind in VEHICLES),
             self.kind in KINDS[:2] and "animals" in groups,
             self.kind == "context",

@@ -14,7 +14,7 @@ from groundfault.editors.procedural.relief import exposure, illuminant, inflate
 from groundfault.editors.procedural.repertoire import LIVING
 from groundfault.interfaces import EditRequest
 
-__all__ = ["LEAST_VIVID", "PAD_PX", "in_dye", "under_surface"]
+__all__ = ["PAD_PX", "dye_vividness", "in_dye", "under_surface"]
 
 PAD_PX = 48
 """What is computed around an object, beyond its box."""
@@ -22,6 +22,11 @@ FAINTER = 0.85
 """How much fainter a pattern is on a face."""
 LEAST_VIVID = 0.85
 """A dye is at least so vivid, also in dull light."""
+
+
+def dye_vividness(photo: Floats) -> float:
+    """How strong a dye or a new paint is in a photograph."""
+    return max(vividness(photo), LEAST_VIVID)
 
 
 def in_dye(
@@ -32,7 +37,7 @@ def in_dye(
     box = box_of(region, PAD_PX)
     inside = region[box]
     if request.kind == "recolour":
-        vivid = max(vividness(photo), LEAST_VIVID)
+        vivid = dye_vividness(photo)
         dye = floats(floats(PAINTS[request.value]) * floats([1, vivid, vivid]))
     else:
         cloth = surfaces.cloth_on(inside, inflate(inside), request.value, request.seed, blur)

@@ -23,13 +23,12 @@ from groundfault.interfaces import EditRequest
 
 __all__ = [
     "BY_COLOURS",
+    "DYED",
     "GLAZED",
     "KINDS",
-    "LETTERED",
     "MOST_KEPT",
     "SLOTTED",
     "VEHICLES",
-    "WINDOWED",
     "Thing",
     "clarity",
     "measures_of",
@@ -37,6 +36,7 @@ __all__ = [
     "objection_to_colour",
     "objection_to_cutout",
     "objection_to_outline",
+    "outline_measures",
     "seen",
     "shade_of",
 ]
@@ -53,6 +53,8 @@ GLAZED = WINDOWED - {"airplane"}
 wings of an airplane it is as dark as they are."""
 LETTERED = frozenset({"clock", "handbag", "sink", "stop sign", "toothbrush", "tv"})
 """What is known by what is on it or in it, which is still seen where all of it is dyed."""
+DYED = LIVING | WINDOWED | LETTERED
+"""What is dyed in a pattern instead of being covered with it."""
 SLOTTED = frozenset({"bench", "chair", "fire hydrant"})
 """What has gaps that a drawn mask covers and that are darker than the rest."""
 MOST_KEPT = 0.3
@@ -209,15 +211,20 @@ def objection_to_outline(
 
 def clarity(kind: str, category: str, cut: Cutout, skin: Skin) -> float:
     """The odds that a careful eye keeps an edit of what a network has cut out, as a logarithm."""
-    measures = {
+    measures = outline_measures(cut, skin)
+    odds = USUALLY_CLEAR + sum(CLEAR[name] * value for name, value in measures.items())
+    return odds + sum(HARDER.get((kind, group), 0.0) for group in groups_of(category))
+
+
+def outline_measures(cut: Cutout, skin: Skin) -> dict[str, float]:
+    """What the odds of an outline are learnt from, by the names of `CLEAR`."""
+    return {
         "sure": max(cut.sure, LEAST_SURE),
         "added": math.sqrt(min(cut.added, 0.05)),
         "missed": math.sqrt(min(cut.missed, 0.05)),
         "more": math.sqrt(min(cut.more, 0.3)),
         "weak": skin.weak,
     }
-    odds = USUALLY_CLEAR + sum(CLEAR[name] * value for name, value in measures.items())
-    return odds + sum(HARDER.get((kind, group), 0.0) for group in groups_of(category))
 
 
 def _of_cutout(kind: str, value: str, thing: Thing) -> str:
@@ -229,7 +236,7 @@ def _of_cutout(kind: str, value: str, thing: Thing) -> str:
         return "seen through"
     if found.pieces > 0.06:
         return "occluded"
-    dyed = kind == "recolour" or (kind == "surface" and category in LIVING | WINDOWED | LETTERED)
+    dyed = kind == "recolour" or (kind == "surface" and category in DYED)
     if found.lit < LEAST_LIT.get(value, LIT) or (dyed and found.brightness < DARK_DYED):
         return "too dark"
     if found.burnt > 0.35:

@@ -18,7 +18,7 @@ from groundfault.editors.procedural import (
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
 from groundfault.editors.procedural.choices import objection_to_drawing
-from groundfault.editors.procedural.coats import LEAST_VIVID, PAD_PX, in_dye, under_surface
+from groundfault.editors.procedural.coats import PAD_PX, dye_vividness, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
     body_light,
     changed_by,
@@ -203,7 +203,7 @@ class ProceduralEditor:
         blur = blur_px(photo, grown(region, 2))
         furred = request.category in LIVING
         edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
-        if request.category in LIVING | covers.WINDOWED | covers.LETTERED:
+        if request.category in covers.DYED:
             return in_dye(photo, region, request, edge, blur=blur)
         box = box_of(region, PAD_PX)
         gaps = cut is None and request.category in covers.SLOTTED
@@ -244,12 +244,12 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         furred = request.category in LIVING
         edge, box = edge_of(photo, region, cut, furred=furred), box_of(region, PAD_PX)
-        if furred or (cut is not None and request.category not in covers.GLAZED):
+        if furred or cut is not None:  # all of it changes, whatever colours it has
             if self.filters and request.value not in distinct_colours(photo, region):
                 return refused("already so")
-            return in_dye(photo, region, request, edge)  # whatever colours it has
-        if cut is not None:
-            return self._painted(photo, region, request, edge)
+            if request.category in covers.GLAZED:
+                return self._painted(photo, region, request, edge)
+            return in_dye(photo, region, request, edge)
         old = edge.fore[box]
         usual = float(np.median(luma(old)[region[box]]))
         if self.filters and request.value == "white" and usual < 0.2:
@@ -269,12 +269,9 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         """A vehicle's body in another colour; its glass and its tyres stay."""
         box = box_of(region, PAD_PX)
-        if self.filters and request.value not in distinct_colours(photo, region):
-            return refused("already so")
         if self.filters and body_light(lightness_of(photo[box]), region[box]) < DARK_PAINT:
             return refused("too dark")
-        vivid = max(vividness(photo), LEAST_VIVID)
-        new = painted(edge.fore[box], region[box], request.value, vivid=vivid)
+        new = painted(edge.fore[box], region[box], request.value, vivid=dye_vividness(photo))
         if self.filters and changed_by(edge.fore[box], new, region[box]) < LEAST_CHANGE:
             return refused("already so")
         return over(photo, edge, box, new)

@@ -30,6 +30,7 @@ __all__ = [
     "Measures",
     "can_be_cut_out",
     "is_whole",
+    "lit_of",
     "measure",
     "objection",
     "objection_to_patches",
@@ -106,7 +107,7 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         pieces=float(1 - sizes.max() / sizes.sum()),
         thickness=float(depth_inside(mask).max() / size),
         brightness=float(np.median(values)),
-        lit=float(np.percentile(values, 65)),
+        lit=lit_of(values),
         burnt=float(((values < 0.03) | (values > 0.985)).mean()),
         blur_px=blur_px(photo, grown(inner if inner.any() else mask, 2)),
         contrast=_contrast(lab, mask),
@@ -121,6 +122,11 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         cut_side=_cut_side(mask),
         through=_through(lab, inner if inner.any() else mask, ring),
     )
+
+
+def lit_of(greys: Floats) -> float:
+    """How brightly the brighter third of an object is lit at least, by the greys of its pixels."""
+    return float(np.percentile(greys, 65))
 
 
 def can_be_cut_out(photo: Floats, mask: Mask) -> bool:

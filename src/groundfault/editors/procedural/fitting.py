@@ -8,6 +8,7 @@ import numpy as np
 from groundfault.editors.procedural.choices import chosen_places
 from groundfault.editors.procedural.colours import PAINTS, distinct_colours
 from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.fitness import lit_of
 from groundfault.editors.procedural.relief import greyness, is_toned, luma
 from groundfault.editors.procedural.suited import suited_values
 
@@ -87,7 +88,7 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
         return values
     if greyness(photo) > 0.6 or is_toned(photo):
         values = tuple(value for value in values if value in COLOURLESS)
-    lit = float(np.percentile(luma(photo)[mask], 65))
+    lit = lit_of(luma(photo)[mask])
     return tuple(
         value
         for value in values
