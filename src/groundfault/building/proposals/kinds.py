@@ -53,8 +53,7 @@ stadium, beach, street, kitchen, forest, desert, sea, ocean, mountain, sky, snow
 city, room, bedroom, bathroom, garden, park, road, river, lake, jungle, zoo, farm, office,
 airport, harbour, harbor, underwater, savanna, iceberg, background, landscape, weather, night,
 water, sand, grass, ice, fog, cloud, sunset, pool, library, market, museum, pasture, runway,
-living room, dining room, autumn forest, drawing, pencil drawing, blueprint,
-chalkboard, etching
+living room, dining room, autumn forest, drawing, deep sea, space, outer space
 """)
 """Places and stuff: they have no shape that a mask could have."""
 

@@ -17,7 +17,7 @@ from groundfault.editors.procedural import (
     surfaces,
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
-from groundfault.editors.procedural.choices import objection_to_drawing
+from groundfault.editors.procedural.choices import objection_to_place
 from groundfault.editors.procedural.coats import PAD_PX, dye_vividness, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
     body_light,
@@ -50,6 +50,7 @@ from groundfault.editors.procedural.fills import (
     is_patchy,
     measure_fill,
 )
+from groundfault.editors.procedural.floating import FLOATING, afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
@@ -281,11 +282,12 @@ class ProceduralEditor:
     def _context(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        problem = objection_to_drawing(request.value, photo, region) if self.filters else ""
+        problem = objection_to_place(request.value, photo, region) if self.filters else ""
         if problem:
             return refused(problem)
         edge = edge_of(photo, region, cut, steady=True)
-        return Change(drawn(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
+        make = afloat if request.value in FLOATING else drawn
+        return Change(make(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
@@ -312,7 +314,8 @@ class ProceduralEditor:
         elif request.category in LIVING and request.kind != "move":  # whose outline is mended
             shape = silhouette_of(photo, region)
             gone = region | shape.mask if shape.is_trusted else region
-        hole = hole_of(photo, gone, before, company.blocked)
+        replaced = request.kind == "replace"
+        hole = hole_of(photo, gone, before, company.blocked, replaced=replaced)
         others = company.blocked
         if not self.migan:
             found = fill(photo, hole, seed=request.seed, others=others)

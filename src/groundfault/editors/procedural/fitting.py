@@ -7,12 +7,20 @@ import numpy as np
 
 from groundfault.editors.procedural.choices import chosen_places
 from groundfault.editors.procedural.colours import PAINTS, distinct_colours
-from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.edges import Floats, Mask, around, floats
 from groundfault.editors.procedural.fitness import lit_of
-from groundfault.editors.procedural.relief import greyness, is_toned, luma
+from groundfault.editors.procedural.relief import extent_px, greyness, is_toned, luma
 from groundfault.editors.procedural.suited import suited_values
 
-__all__ = ["COLOURLESS", "LEAST_LIT", "LEAST_NEW", "LIT", "fitting_values", "novelty"]
+__all__ = [
+    "COLOURLESS",
+    "LEAST_LIT",
+    "LEAST_NEW",
+    "LIT",
+    "fitting_values",
+    "novelty",
+    "standing_out",
+]
 
 COLOURLESS = frozenset(
     {
@@ -60,6 +68,9 @@ LIT = 0.2
 LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
 """How brightly the brighter third of a thing is lit at least, and under what hides how dark it
 was."""
+LEAST_OUT = 15.0
+"""Values that stand out less from what is around an object come last."""
+NEAR_PX = 4
 LEAST_NEW = 20.0
 """The least `novelty`: what an object looks like already is no counterfactual."""
 
@@ -72,6 +83,18 @@ def novelty(value: str, photo: Floats, mask: Mask) -> float:
     palette = PALETTES.get(value) or (PAINTS[value],)
     away = [np.linalg.norm((lab - floats(colour)) * weights, axis=1) for colour in palette]
     return float(np.min(away, axis=0).mean())
+
+
+def standing_out(value: str, photo: Floats, mask: Mask) -> float:
+    """How far the colours around an object are from those of a surface or substance, in Lab: the
+    median distance to the nearest of them. A strawberry-red cat is lost on a red couch."""
+    ring = around(mask, NEAR_PX, max(int(0.3 * extent_px(mask)), 4 * NEAR_PX))
+    if not ring.any():
+        return float("inf")
+    lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[ring][::7]
+    weights = floats([LIGHTNESS, 1, 1])
+    away = [np.linalg.norm((lab - floats(colour)) * weights, axis=1) for colour in PALETTES[value]]
+    return float(np.median(np.min(away, axis=0)))
 
 
 def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
@@ -89,8 +112,9 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
     if greyness(photo) > 0.6 or is_toned(photo):
         values = tuple(value for value in values if value in COLOURLESS)
     lit = lit_of(luma(photo)[mask])
-    return tuple(
+    seen = [
         value
         for value in values
         if lit >= LEAST_LIT.get(value, LIT) and novelty(value, photo, mask) >= LEAST_NEW
-    )
+    ]
+    return tuple(sorted(seen, key=lambda value: standing_out(value, photo, mask) < LEAST_OUT))

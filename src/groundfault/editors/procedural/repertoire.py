@@ -73,7 +73,7 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("etching", "pencil drawing", "chalkboard", "blueprint")
+PLACES = ("outer space", "deep sea", "sky", "etching", "pencil drawing", "chalkboard", "blueprint")
 """Places that a photograph's own surroundings become: drawings of what is there, those first that
 look best to the eye."""
 

@@ -113,13 +113,19 @@ def _rows_of(mask: Mask) -> Mask:
 
 
 def hole_of(
-    photo: Floats, region: Mask, before: Mask | None = None, others: Mask | None = None
+    photo: Floats,
+    region: Mask,
+    before: Mask | None = None,
+    others: Mask | None = None,
+    *,
+    replaced: bool = False,
 ) -> Mask:
     """What has to be filled where an object goes: all of it, a margin as outlines are drawn some
     pixels off (what is left of an object, its ghost grows from), narrow gaps in it that `others`
-    are not seen through, and its shadow; but not what stands `before` it."""
+    are not seen through, and its shadow, which stays for what it is `replaced` by; but not what
+    stands `before` it."""
     margin = int(np.clip(0.03 * extent_px(region), 7, 11))
-    shadow = shadow_of(photo, region)
+    shadow = np.zeros_like(region) if replaced else shadow_of(photo, region)
     gaps = _closed(region | shadow, round(CLOSED * extent_px(region))) & ~region
     if others is not None:
         gaps &= ~others

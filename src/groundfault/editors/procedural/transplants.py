@@ -45,6 +45,15 @@ __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"
 
 SIDE = 40
 """Silhouettes are compared on a square of this side."""
+LARGER = (0.95, 1.05, 1.15, 1.25, 1.35)
+"""How many times larger than an object a donor is tried: the larger, the more it covers."""
+SHIFTS = (-0.1, 0.0, 0.1)
+"""How far beside an object's middle a donor is tried, as a share of its width; the last is the
+farthest."""
+MOST_STRETCHED = 0.6
+"""How much more upright or flat than an object a donor may be, as a logarithm."""
+UNCOVERED = 1.5
+"""What an uncovered share of an object weighs beside unlike outlines."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
 CLOSER_LOOKS = 16
@@ -157,14 +166,14 @@ def best_donor(
     suited: list[tuple[float, Donor, _Looks, Place]] = []
     here, own = _surroundings(photo, mask), _thumbnail(photo)
     blur = blur_px(photo, grown(mask, 2))
-    for unlike, donor, flipped, scale in near[:CLOSER_LOOKS]:
+    for unlike, donor, fit in near[:CLOSER_LOOKS]:
         looks = _looks(donor)
         if looks is None or float(np.abs(looks.thumbnail - own).mean()) < SAME_PHOTO:
             continue
-        soft = max(looks.blur_px * scale - max(blur, 0.6), 0)
+        soft = max(looks.blur_px * fit.scale - max(blur, 0.6), 0)
         apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
         cost = unlike + 0.015 * apart + 0.5 * soft
-        place = _instead(mask, donor, scale, flipped)
+        place = _instead(mask, donor, fit)
         if cost <= MOST_UNLIKE and _is_inside(photo.shape, donor, place):
             suited.append((cost, donor, looks, place))
     for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
@@ -187,9 +196,9 @@ def _cut_from(donor: Donor, looks: _Looks, sam2: str) -> Cutting | None:
 
 def _similar(
     target: _Silhouette, category: str, wanted: str, donors: Donors
-) -> Iterator[tuple[float, Donor, bool, float]]:
-    """How unlike donors are in outline, with whether they are to be flipped, and their scale. What
-    has letters or a side of its own is not flipped."""
+) -> Iterator[tuple[float, Donor, _Fit]]:
+    """How unlike donors are in outline, and how they are put over the object. What has letters or a
+    side of its own is not flipped."""
     for donor in donors.of(wanted):
         if donor.category == category or donor.category == "person":
             continue
@@ -200,14 +209,57 @@ def _similar(
         own = _whole_silhouette(donor)
         if own is None:
             continue
-        scale = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
         stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
-        if scale > MOST_ENLARGED[bool(wanted)] or stretch > 0.6:
+        if stretch > MOST_STRETCHED:
             continue
         for flipped in (False, True) if donor.category in TURNABLE else (False,):
-            shape = own.shape[:, ::-1] if flipped else own.shape
-            overlap = (shape & target.shape).sum() / (shape | target.shape).sum()
-            yield float(1 - overlap + stretch + 0.3 * max(scale - 1, 0)), donor, flipped, scale
+            unlike, fit = _covering(target, own, flipped)
+            if fit.scale <= MOST_ENLARGED[bool(wanted)]:
+                yield unlike + 0.3 * max(fit.scale - 1, 0), donor, fit
+
+
+class _Fit(NamedTuple):
+    """How a donor is put over an object."""
+
+    scale: float
+    shift_px: float
+    """How far its middle is to the right of the object's."""
+    flipped: bool
+
+
+def _covering(target: _Silhouette, own: _Silhouette, flipped: bool) -> tuple[float, _Fit]:
+    """The size and place at which a donor covers an object best, its foot on the same line, and
+    how unlike they are then: what it leaves uncovered has to be invented, and counts most."""
+    cell_px = max(target.tall_px, target.wide_px) / SIDE
+    tall, wide = (max(round(side / cell_px), 1) for side in (target.tall_px, target.wide_px))
+    canvas = np.zeros((2 * SIDE, 2 * SIDE), bool)
+    left = SIDE - wide // 2
+    canvas[-tall:, left : left + wide] = _resized(target.shape, tall, wide)
+    alike = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
+    shape = own.shape[:, ::-1] if flipped else own.shape
+    best, fit = float("inf"), _Fit(alike, 0.0, flipped)
+    for larger in LARGER:
+        rows, columns = (
+            max(round(side * alike * larger / cell_px), 1) for side in (own.tall_px, own.wide_px)
+        )
+        if rows > 2 * SIDE or columns > 2 * SIDE - 2 * SHIFTS[-1] * SIDE:
+            continue
+        small = _resized(shape, rows, columns)
+        for shift in SHIFTS:
+            start = SIDE - columns // 2 + round(shift * wide)
+            part = canvas[-rows:, start : start + columns]
+            both = int((part & small).sum())
+            area = int(canvas.sum())
+            uncovered = 1 - both / area
+            overlap = both / (area + int(small.sum()) - both)
+            unlike = UNCOVERED * uncovered + 0.5 * (1 - overlap)
+            if unlike < best:
+                best, fit = unlike, _Fit(alike * larger, shift * target.wide_px, flipped)
+    return best, fit
+
+
+def _resized(shape: Mask, tall: int, wide: int) -> Mask:
+    return np.asarray(cv2.resize(floats(shape), (wide, tall), interpolation=cv2.INTER_AREA) > 0.5)
 
 
 def _suits(category: str, donor: str) -> bool:
@@ -233,10 +285,11 @@ def _surroundings(photo: Floats, mask: Mask) -> Floats:
     return floats(lab[ring].mean(0) if ring.any() else lab.reshape(-1, 3).mean(0))
 
 
-def _instead(mask: Mask, donor: Donor, scale: float, flipped: bool) -> Place:
+def _instead(mask: Mask, donor: Donor, fit: _Fit) -> Place:
     rows, columns = box_of(mask)
     own = _silhouette(donor.mask())
-    return Place((columns.start + columns.stop) / 2, rows.stop, own.tall_px * scale, flipped)
+    middle = (columns.start + columns.stop) / 2 + fit.shift_px
+    return Place(middle, rows.stop, own.tall_px * fit.scale, fit.flipped)
 
 
 def _is_inside(size: tuple[int, ...], donor: Donor, place: Place) -> bool:
