@@ -33,7 +33,7 @@ VALUES = {
     "recolour": "blue",
     "surface": "giraffe",
     "material": "gold",
-    "context": "blueprint",
+    "context": "sky",
     "add": "",
     "move": "",
 }

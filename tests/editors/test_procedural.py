@@ -317,7 +317,7 @@ def test_none_gives_the_photograph(editor: ProceduralEditor) -> None:
 SOME = [
     ("surface", "zebra"),
     ("material", "ice"),
-    ("context", "etching"),
+    ("context", "deep sea"),
     ("recolour", "blue"),
     ("erase", ""),
     ("move", ""),
@@ -515,12 +515,12 @@ def test_it_keeps_the_contract_and_reads_no_prose() -> None:
 
 
 def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
-    from groundfault.editors.procedural import colours, drawings, materials, surfaces
+    from groundfault.editors.procedural import colours, floating, materials, surfaces
 
     assert set(colours.PAINTS) == set(repertoire.COLOURS)
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
-    assert set(drawings.PAPERS) == set(drawings.INKS) == set(repertoire.PLACES)
+    assert set(floating.TONES) == set(floating._SCENES) == set(repertoire.PLACES)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"

@@ -17,7 +17,7 @@ from groundfault.editors.procedural import (
     surfaces,
 )
 from groundfault.editors.procedural.changes import Change, grey_as, over
-from groundfault.editors.procedural.choices import objection_to_place
+from groundfault.editors.procedural.choices import LEAST_APART, apart_from
 from groundfault.editors.procedural.coats import PAD_PX, dye_vividness, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
     body_light,
@@ -30,7 +30,6 @@ from groundfault.editors.procedural.colours import (
 )
 from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.donors import Donors
-from groundfault.editors.procedural.drawings import drawn
 from groundfault.editors.procedural.edges import (
     Floats,
     Mask,
@@ -50,7 +49,7 @@ from groundfault.editors.procedural.fills import (
     is_patchy,
     measure_fill,
 )
-from groundfault.editors.procedural.floating import FLOATING, afloat
+from groundfault.editors.procedural.floating import afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
@@ -282,12 +281,10 @@ class ProceduralEditor:
     def _context(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        problem = objection_to_place(request.value, photo, region) if self.filters else ""
-        if problem:
-            return refused(problem)
+        if self.filters and apart_from(request.value, photo, region) < LEAST_APART:
+            return refused("looks like the place")
         edge = edge_of(photo, region, cut, steady=True)
-        make = afloat if request.value in FLOATING else drawn
-        return Change(make(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
+        return Change(afloat(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None

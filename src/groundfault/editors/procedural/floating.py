@@ -12,7 +12,7 @@ import numpy as np
 from groundfault.editors.procedural.edges import Floats, Matte, floats
 from groundfault.editors.procedural.noise import cloud, ramp
 
-__all__ = ["FLOATING", "TONES", "afloat"]
+__all__ = ["TONES", "afloat"]
 
 Shape = tuple[int, int]
 TONES = {
@@ -213,5 +213,3 @@ _SCENES: dict[str, Callable[[Shape, int], Floats]] = {
     "deep sea": _sea,
     "sky": _sky,
 }
-FLOATING = tuple(_SCENES)
-"""The places that have no ground."""

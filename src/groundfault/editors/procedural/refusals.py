@@ -179,7 +179,7 @@ def _unsightly(
             problem = covers.objection_to_outline(
                 "context", request.category, cut, found, skin, touched
             )
-        return problem or looks.objection_to_drawing(
+        return problem or looks.objection_to_place(
             request.category, found, skin, touched, cut_out=cut is not None
         )
     if request.kind == "recolour":

@@ -73,9 +73,9 @@ MATERIALS = (
 )
 """Substances that a thing can be recast in, its shape kept."""
 
-PLACES = ("outer space", "deep sea", "sky", "etching", "pencil drawing", "chalkboard", "blueprint")
-"""Places that a photograph's own surroundings become: drawings of what is there, those first that
-look best to the eye."""
+PLACES = ("outer space", "deep sea", "sky")
+"""Places that a thing is left alone in; they have no ground, so that it floats there in whatever
+posture and size it has."""
 
 COLOURS = (
     "red",
@@ -383,14 +383,12 @@ COMPANY = (
     frozenset({"fire hydrant", "parking meter"}),
     frozenset(
         {
-            *("backpack", "bench", "chair", "dog", "fire hydrant", "handbag", "sheep"),
-            *("suitcase", "teddy bear"),
+            *("backpack", "bench", "chair", "fire hydrant", "handbag", "suitcase", "teddy bear"),
         }
     ),
-    frozenset({"bear", "bench", "cow", "elephant", "horse", "sheep", "zebra"}),
     frozenset(
         {
-            *("bottle", "bowl", "cake", "cat", "cup", "handbag", "laptop", "microwave"),
+            *("bottle", "bowl", "cake", "cup", "handbag", "laptop", "microwave"),
             *("teddy bear", "toaster", "tv", "vase", "wine glass"),
         }
     ),

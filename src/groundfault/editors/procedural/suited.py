@@ -127,7 +127,7 @@ def suited_colours(category: str) -> tuple[str, ...]:
 
 def suited_values(kind: str, category: str) -> tuple[str, ...]:
     """The values that a request of a kind may have for a thing of a category."""
-    if kind == "context":  # nothing is at home in a drawing
+    if kind == "context":
         return PLACES
     of = {
         "surface": suited_surfaces,

@@ -56,7 +56,12 @@ UNCOVERED = 1.5
 """What an uncovered share of an object weighs beside unlike outlines."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-CLOSER_LOOKS = 16
+BORDER = 0.012
+"""How near to the picture's border a donor may be, as a share of the shorter side."""
+FLAT_BELOW, MOST_LEVEL = 0.025, 0.6
+"""From which share of its height on an outline is as low as it gets, and how much of a thing's
+width may be."""
+CLOSER_LOOKS = 40
 """Donors whose pictures are opened, the most similar silhouettes first."""
 MOST_CUT_OUT = 4
 """Donors that are cut out, the most suited first, until one is seen clearly."""
@@ -122,11 +127,25 @@ def _silhouette(mask: Mask) -> _Silhouette:
 def _whole_silhouette(donor: Donor) -> _Silhouette | None:
     """A donor's silhouette; None if something of it is hidden or beyond the picture."""
     mask = donor.mask()
-    cut = mask[:2].any() or mask[-2:].any() or mask[:, [0, 1, -1, -2]].any()
-    if cut or int(mask.sum()) < SMALLEST_PX:
+    if _is_cut(mask, donor.category) or int(mask.sum()) < SMALLEST_PX:
         return None
     whole = is_whole(donor.category, solidity_of(mask), tallness_of(mask))
     return _silhouette(mask) if whole else None
+
+
+def _is_cut(mask: Mask, category: str) -> bool:
+    """Whether the picture's border cuts a thing, near which masks end some pixels before it, or
+    something straight cuts an animal below: what is seen then is its head."""
+    margin = max(round(BORDER * min(mask.shape)), 2)
+    inner = np.zeros_like(mask)
+    inner[margin:-margin, margin:-margin] = True
+    if (mask & ~inner).any():
+        return True
+    rows, columns = box_of(mask)
+    own = mask[rows, columns]
+    lowest = np.argmax(own[::-1], axis=0)  # from below
+    level = (lowest <= FLAT_BELOW * own.shape[0]) & own.any(0)
+    return category in LIVING and bool(level.mean() > MOST_LEVEL)
 
 
 class _Looks(NamedTuple):
