@@ -318,6 +318,11 @@ class ProceduralEditor:
             found = fill(photo, hole, seed=request.seed, others=others)
             return Fills(found, found, found), hole
         unseen = None if before is None else grown(before, 3)  # a network would go on with it
+        if replaced:  # most of the hole is covered
+            found = fill(
+                photo, hole, seed=request.seed, migan=self.migan, others=others, unseen=unseen
+            )
+            return Fills(found, found, found), hole
         return fill_twice(
             photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
         ), hole

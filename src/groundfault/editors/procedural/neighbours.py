@@ -21,13 +21,13 @@ CARRIERS = ("dining table", "bed", "couch")
 """Categories that others stand or lie on, and that go on where those are taken away."""
 
 
-MOST_TOUCHING = {"erase": 0.75, "replace": 0.4, "add": 0.4, "move": 0.4}
+MOST_TOUCHING = {"erase": 0.75, "replace": 0.5, "add": 0.4, "move": 0.4}
 MOST_HIDDEN = {"erase": 0.4, "replace": 0.2, "add": 0.2, "move": 0.2}
 """How much of an object's surroundings others may have, and those in front of it, per kind of
 edit."""
 MOST_HELD = {"erase": 0.3, "replace": 0.2, "add": 0.12, "move": 0.12}
 """How much of them people may have: hands that held it stay behind."""
-MOST_ALIKE = {"erase": 0.3, "replace": 0.1}
+MOST_ALIKE = {"erase": 0.3, "replace": 0.3}
 """How much of them others of its own category may have, of which a piece would be drawn anew."""
 HELD, ALIKE = 0.12, 0.1
 """From here on either is a trouble for who erases it."""

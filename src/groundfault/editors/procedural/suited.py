@@ -44,14 +44,16 @@ _SURFACES_OF = {
     **dict.fromkeys(("microwave", "oven"), (*_SPOTS, "brick wall")),
     **dict.fromkeys(_ROUND, (*_SPOTS, *_STRIPES, *_LAST)),
     **dict.fromkeys(_BAGS, (*_SPOTS, *_LAST)),
-    **dict.fromkeys(_VEHICLES, (*_STRIPES, "ladybug", "strawberry")),
+    **dict.fromkeys(("airplane", "car"), (*_STRIPES, "ladybug", "strawberry")),
+    **dict.fromkeys(("bus", "train", "truck"), ()),
     **dict.fromkeys(_BOARDS, (*_SPOTS, *_LAST)),
     **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "leopard")),
     "banana": ("ladybug", "strawberry"),
     "cake": _SPOTS,
 }
 """Categories that have a body which can carry a surface, and the surfaces that suit them, those
-first that look right most often."""
+first that look right most often. Of buses, trains and trucks, whose glass and wheels are a large
+part, reviewers kept 16 of 42."""
 
 _WITHOUT_BODY = frozenset(
     (
