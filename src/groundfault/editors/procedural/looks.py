@@ -14,6 +14,7 @@ from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.repertoire import SLATTED
 
 __all__ = [
+    "FEET_HIDDEN",
     "KINDS",
     "SEEN_THROUGH",
     "Skin",

@@ -31,6 +31,7 @@ from groundfault.editors.procedural.fitness import (
     tallness_of,
 )
 from groundfault.editors.procedural.grounds import Place
+from groundfault.editors.procedural.looks import FEET_HIDDEN
 from groundfault.editors.procedural.relief import blur_px, luma
 from groundfault.editors.procedural.repertoire import (
     COMPANY,
@@ -88,6 +89,9 @@ grey stain there."""
 LEAST_SEEN, LEAST_UNLIKE = 0.012, 12.0
 """The share of the picture that a new thing must have, and its mean colour distance from what was
 there: a flower among flowers is not found."""
+MOST_OTHER_GROUND = 25.0
+"""How much the surroundings of what stands in grass may differ from its new ones, in Lab: its feet
+are hidden by them."""
 MOST_LIGHTER = 40.0
 """How much lighter or darker than an object a donor may be, in Lab: a white couch glares in a dim
 room."""
@@ -205,6 +209,8 @@ def best_donor(
         soft = max(looks.blur_px * fit.scale - max(blur, 0.6), 0)
         apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
         lighter = abs(light - looks.light)
+        if donor.category in FEET_HIDDEN and apart > MOST_OTHER_GROUND:
+            continue
         cost = unlike + 0.015 * apart + 0.5 * soft + 0.006 * lighter
         place = _instead(mask, donor, fit)
         if (
