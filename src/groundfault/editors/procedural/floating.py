@@ -121,10 +121,9 @@ def _globe(along: Floats, deep: Floats, seed: int) -> Floats:
     return floats(ground * (1 - 0.92 * white) + floats([0.94, 0.96, 0.98]) * 0.92 * white)
 
 
-def _field(waves: float, seed: int) -> Floats:
+def _field(waves: float, seed: int, side: int = FIELD_PX) -> Floats:
     """Noise of mean 0 and deviation 1 that goes on at its borders where it begins, and in which
     waves up to that number across are strongest."""
-    side = FIELD_PX
     fy, fx = np.meshgrid(np.fft.fftfreq(side) * side, np.fft.rfftfreq(side) * side, indexing="ij")
     cycles = np.hypot(fx, fy)
     power = np.where(cycles < 1, 0, 1 / (1 + (cycles / waves) ** 1.9))
@@ -192,12 +191,13 @@ def _sky(shape: Shape, seed: int) -> Floats:
     sky = ramp(
         down, (0.0, (0.18, 0.40, 0.72)), (0.6, (0.42, 0.63, 0.87)), (1.0, (0.66, 0.80, 0.93))
     )
-    puffs = _field(2.2, seed) + 0.06 * _field(30.0, seed + 1)
-    y, x = np.mgrid[:tall, :wide].astype(np.float32) * (0.75 * FIELD_PX / max(shape))
+    side = 2 * FIELD_PX  # nothing comes twice
+    puffs = _field(4.4, seed, side) + 0.06 * _field(60.0, seed + 1, side)
+    y, x = np.mgrid[:tall, :wide].astype(np.float32) * (0.39 * side / max(shape))
     squeezed = 1.0 + 0.9 * down  # clouds farther down are farther away, and flatter
 
     def at(up: float) -> Floats:
-        v = (squeezed * 1.3 * (y - up * FIELD_PX)) % (FIELD_PX - 1)
+        v = (squeezed * 1.3 * (y - up * FIELD_PX)) % (side - 1)
         return floats(cv2.remap(puffs, x, floats(v), cv2.INTER_LINEAR))
 
     here = at(0.0)

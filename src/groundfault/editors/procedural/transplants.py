@@ -32,7 +32,7 @@ from groundfault.editors.procedural.fitness import (
 )
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.looks import FEET_HIDDEN
-from groundfault.editors.procedural.relief import blur_px, luma
+from groundfault.editors.procedural.relief import blur_px, greyness, luma
 from groundfault.editors.procedural.repertoire import (
     COMPANY,
     HEIGHTS_M,
@@ -92,6 +92,8 @@ there: a flower among flowers is not found."""
 MOST_OTHER_GROUND = 25.0
 """How much the surroundings of what stands in grass may differ from its new ones, in Lab: its feet
 are hidden by them."""
+GREY = 0.5
+"""From which greyness on a photograph is black and white: its things stay in such ones."""
 MOST_LIGHTER = 40.0
 """How much lighter or darker than an object a donor may be, in Lab: a white couch glares in a dim
 room."""
@@ -162,6 +164,7 @@ class _Looks(NamedTuple):
     surroundings: Floats
     light: float
     """The donor's own median lightness, in Lab."""
+    grey: bool
     blur_px: float
     thumbnail: Floats
 
@@ -178,6 +181,7 @@ def _looks(donor: Donor) -> _Looks | None:
         box,
         _surroundings(picture, outline),
         _light(picture, outline),
+        greyness(picture) > GREY,
         blur_px(picture, outline),
         _thumbnail(whole / 255),
     )
@@ -202,6 +206,7 @@ def best_donor(
     suited: list[tuple[float, Donor, _Looks, Place]] = []
     here, own = _surroundings(photo, mask), _thumbnail(photo)
     blur, light = blur_px(photo, grown(mask, 2)), _light(photo, mask)
+    grey = greyness(photo) > GREY
     for unlike, donor, fit in near[:CLOSER_LOOKS]:
         looks = _looks(donor)
         if looks is None or float(np.abs(looks.thumbnail - own).mean()) < SAME_PHOTO:
@@ -210,6 +215,8 @@ def best_donor(
         apart = float(np.abs(here - looks.surroundings) @ (1.0, 0.7, 0.7))
         lighter = abs(light - looks.light)
         if donor.category in FEET_HIDDEN and apart > MOST_OTHER_GROUND:
+            continue
+        if looks.grey and not grey:
             continue
         cost = unlike + 0.015 * apart + 0.5 * soft + 0.006 * lighter
         place = _instead(mask, donor, fit)
