@@ -4,9 +4,11 @@
 
 cutout_verdicts.csv has what was measured of cut-outs, and the share of reviewers who kept an edit
 of each, by the rubric of `edit_review.py`. Sets D, H and I are of earlier versions of the editor
-and count less; K1, K2, K3 were looked at while working on it, J and L were opened once. Printed are
-the weights that a logistic regression with a ridge gives what was known when `covers.CLEAR` was
-set, and how well that ranks each set: L and K3 are not in it.
+and count less; K1, K2, K3, N1 and N2 were looked at while working on it, J, L and M were opened
+once. Printed are the weights that a logistic regression with a ridge gives what was known when
+`covers.CLEAR` was set (L, K3 and what is newer are not in it), the weight of the IoU with the drawn
+mask that N1, N2 and M give afterwards, how well the odds rank each set, and, of M's 225 eligible
+instances, what more `care` lets through and keeps.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from groundfault.editors.procedural.covers import clarity, outline_measures
+from groundfault.editors.procedural.covers import CLEAR, LEAST_CLEAR, clarity, outline_measures
 from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.doubts import groups_of
 from groundfault.editors.procedural.looks import Skin
@@ -30,6 +32,11 @@ RIDGE = 4.0
 KINDS = ("surface", "material", "recolour", "context")
 VEHICLES = ("material", "recolour", "surface")
 WEIGHTS = ("sure", "added", "missed", "more", "weak")
+LATER = ("N1", "N2", "M")
+"""Sets in which the IoU of both masks was written down, too."""
+OF_M = 225
+"""The eligible instances of M, a sample of COCO."""
+CARES = (0.0, 0.3, 0.6, 0.9)
 HARDER = ("material vehicles", "recolour vehicles", "surface vehicles", "seen animals")
 REST = ("context", "earlier versions", "earlier versions' context")
 
@@ -43,8 +50,9 @@ class Verdict(NamedTuple):
 
     def outline(self) -> tuple[Cutout, Skin]:
         """The cut-out, as far as it was measured."""
-        measured = {name: self.measures[name] for name in ("sure", "added", "missed", "more")}
-        cut = Cutout(mask=np.zeros((1, 1), bool), agreed=1.0, beyond=0.0, **measured)
+        names = ("sure", "added", "missed", "more", "agreed")
+        measured = {name: self.measures[name] for name in names}
+        cut = Cutout(mask=np.zeros((1, 1), bool), beyond=0.0, **measured)
         return cut, Skin(fit=1.0, weak=self.measures["weak"], motley=0.0)
 
     def odds(self) -> float:
@@ -73,17 +81,16 @@ def read() -> list[Verdict]:
                 row["kind"],
                 row["category"],
                 float(row["kept"]),
-                {name: float(row[name]) for name in WEIGHTS},
+                {name: float(row[name]) for name in WEIGHTS}
+                | {"agreed": float(row["agreed"] or 1.0)},
             )
             for row in csv.DictReader(file)
         ]
 
 
-def regression(verdicts: list[Verdict]) -> Any:
+def regression(verdicts: list[Verdict], inputs: Any, counts: Any) -> Any:
     """The bias and the weights, of inputs as they are."""
-    inputs = np.array([verdict.inputs() for verdict in verdicts], float)
     kept = np.array([verdict.kept for verdict in verdicts])
-    counts = np.array([COUNTS[verdict.set] for verdict in verdicts])
     middle, spread = inputs.mean(0), inputs.std(0) + 1e-9
     given = np.c_[np.ones(len(kept)), (inputs - middle) / spread]
     ridge = np.r_[0.0, np.full(inputs.shape[1], RIDGE)]
@@ -108,8 +115,13 @@ def main() -> None:
     verdicts = read()
     known = [one for one in verdicts if one.set in COUNTS and not _is_given_up(one)]
     print(f"fitted on {len(known)} edits")
-    for name, weight in zip(("bias", *WEIGHTS, *HARDER, *REST), regression(known), strict=True):
+    inputs = np.array([verdict.inputs() for verdict in known], float)
+    counts = np.array([COUNTS[verdict.set] for verdict in known])
+    weights = regression(known, inputs, counts)
+    for name, weight in zip(("bias", *WEIGHTS, *HARDER, *REST), weights, strict=True):
         print(f"  {name}: {weight:.2f}")
+    later = [one for one in verdicts if one.set in LATER]
+    print(f"  agreed: {agreement(later):.1f}, by {len(later)} other edits")
     for name in dict.fromkeys(verdict.set for verdict in verdicts):
         told = []
         for kind in KINDS:
@@ -119,6 +131,31 @@ def main() -> None:
                 found = area([one.odds() for one in some], kept)
                 told.append(f"{kind} {np.mean(kept):.0%} of {len(some)} kept, AUC {found:.2f}")
         print(f"{name}: {'; '.join(told)}")
+    cared_for(verdicts)
+
+
+def agreement(verdicts: list[Verdict]) -> float:
+    """The weight of the IoU of both masks, beside odds that know nothing of it."""
+    rows = []
+    for one in verdicts:
+        agreed = outline_measures(*one.outline())["agreed"]
+        before = one.odds() - CLEAR["agreed"] * agreed
+        rows.append([before, agreed, *(one.kind == kind for kind in KINDS[1:])])
+    _, odds, weight, *_ = regression(verdicts, np.array(rows, float), np.ones(len(rows)))
+    return float(weight / odds)
+
+
+def cared_for(verdicts: list[Verdict]) -> None:
+    """Print what is let through of M, and kept, with more care."""
+    for kind in KINDS[:2] + KINDS[3:]:
+        some = [one for one in verdicts if one.set == "M" and one.kind == kind]
+        told = []
+        for care in CARES:
+            kept = [one.kept for one in some if one.odds() >= LEAST_CLEAR[kind] + care]
+            told.append(
+                f"care {care}: {len(kept) / OF_M:.0%} let through, {np.mean(kept):.0%} kept"
+            )
+        print(f"M, {kind}: {'; '.join(told)}")
 
 
 def _is_given_up(one: Verdict) -> bool:

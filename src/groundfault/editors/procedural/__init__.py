@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groundfault.errors import MissingExtra
+from groundfault.errors import GroundfaultError, MissingExtra
 
 if TYPE_CHECKING:
     from groundfault.editors.procedural.editor import ProceduralEditor
@@ -34,8 +34,16 @@ def load(argument: str, options: ModelOptions) -> ProceduralEditor:
         donors=donors,
         migan=migan,
         sam2=str(settings.get("sam2", "")),
+        care=_care(settings),
         filters=bool(settings.get("filters", True)),
     )
+
+
+def _care(settings: dict[str, Any]) -> float:
+    care = settings.get("care", 0.0)
+    if isinstance(care, bool) or not isinstance(care, int | float) or not -5 <= care <= 5:
+        raise GroundfaultError(f"[edit.options] care is {care!r}; give a number from -5 to 5")
+    return float(care)
 
 
 def _editor_class() -> type[ProceduralEditor]:

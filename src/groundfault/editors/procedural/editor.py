@@ -112,6 +112,9 @@ class ProceduralEditor:
     donors: photographs whose things may be put into others; without, none are replaced.
     migan: path of MI-GAN's ONNX pipeline for holes; "" fills them with patches of the photograph.
     sam2: folder with SAM 2's ONNX files, which cut objects out; "" does it by colours.
+    care: how much better than by default the odds must be, as a logarithm, that a careful eye keeps
+        an edit of what SAM 2 cut out: the more, the fewer edits are let through, and the more of
+        those are kept.
     filters: whether requests are refused that can't look right; without, only those that can't be
         done at all.
     """
@@ -122,11 +125,13 @@ class ProceduralEditor:
         donors: Donors | None = None,
         migan: str = "",
         sam2: str = "",
+        care: float = 0.0,
         filters: bool = True,
     ) -> None:
         self.donors = donors
         self.migan = migan
         self.sam2 = sam2
+        self.care = care
         self.filters = filters
 
     def edit(self, image: Image, region: BinaryMask, instruction: str) -> Image | NotEdited:
@@ -163,6 +168,7 @@ class ProceduralEditor:
                 found.shape,
                 patches=not self.migan,
                 cut=found.cut,
+                care=self.care,
             )
             if problem:
                 return refused(problem)
@@ -283,7 +289,11 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         if self.filters and apart_from(request.value, photo, region) < LEAST_APART:
             return refused("looks like the place")
-        edge = edge_of(photo, region, cut, steady=True)
+        edge = (
+            edge_of(photo, region, cut, steady=True)
+            if cut is None
+            else _edge_to_copy(photo, cut, request.category)
+        )
         return Change(afloat(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(

@@ -108,10 +108,11 @@ def objection(
     *,
     patches: bool,
     cut: Cutout | None = None,
+    care: float = 0.0,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
-    where it may. What lives has a `shape` by its colours, or was `cut` out by a network; holes are
-    filled with `patches` or by a network."""
+    where it may. What lives has a `shape` by its colours, or was `cut` out by a network, whose
+    outline is looked at with `care`; holes are filled with `patches` or by a network."""
     small = _is_small_hole(region, request)
     company = company_of(region, request.category, request.others)
     problem = neighbours.objection(request.kind, company)
@@ -125,7 +126,7 @@ def objection(
     if shape is not None and shape.wrong > MOST_WRONG:
         return "outline unclear"
     if seen:
-        return _unsightly(photo, region, request, found, drawn, cut)
+        return _unsightly(photo, region, request, found, drawn, cut, care)
     if copied and cut is not None:  # a network knows outlines where colours don't change
         found = found._replace(contrast=1.0)
     problem = fitness.objection(request.kind, request.category, found)
@@ -168,6 +169,7 @@ def _unsightly(
     found: Measures,
     drawn: Mask,
     cut: Cutout | None,
+    care: float,
 ) -> str:
     """Why a new surface, material, place or colour would not look right on this object, whose
     outline was `drawn` elsewhere, or which was `cut` out by a network."""
@@ -175,13 +177,13 @@ def _unsightly(
     touched = contact_with(region, request.others, on=on)
     if cut is not None and request.kind in covers.BY_COLOURS:
         thing = covers.seen(request, photo, region, drawn, found, touched)
-        return covers.objection_to_cutout(request.kind, request.value, thing, cut)
+        return covers.objection_to_cutout(request.kind, request.value, thing, cut, care)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
         problem = ""
         if cut is not None:
             problem = covers.objection_to_outline(
-                "context", request.category, cut, found, skin, touched
+                "context", request.category, cut, found, skin, touched, care
             )
         return problem or looks.objection_to_place(
             request.category, found, skin, touched, cut_out=cut is not None
