@@ -235,6 +235,7 @@ def main() -> None:
     parser.add_argument("--without", type=int, nargs="*", default=[], help="ids of images")
     parser.add_argument("--migan", default="", help="migan_pipeline_v2.onnx")
     parser.add_argument("--sam2", default="", help="folder with SAM 2's ONNX files")
+    parser.add_argument("--care", type=float, default=0.0, help="how good odds must be")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
@@ -254,7 +255,10 @@ def main() -> None:
     instances = _some_of_each([instances[index] for index in order], arguments.each)
     instances = instances[: arguments.limit]
     editor = ProceduralEditor(
-        migan=arguments.migan, sam2=arguments.sam2, donors=donors_of(arguments)
+        migan=arguments.migan,
+        sam2=arguments.sam2,
+        care=arguments.care,
+        donors=donors_of(arguments),
     )
     shown: dict[str, list[dict[str, Any]]] = {}
     for kind in arguments.kind:
