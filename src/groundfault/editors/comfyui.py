@@ -25,6 +25,7 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
+from groundfault.editors.loading import take_settings
 from groundfault.editors.openai import BOUNDARY, form_data
 from groundfault.editors.services import (
     LARGEST_RESPONSE,
@@ -32,7 +33,6 @@ from groundfault.editors.services import (
     outcome_of,
     picture_reply,
     png,
-    take_settings,
 )
 from groundfault.errors import DataError, UsageError
 from groundfault.interfaces import Canvas, ModelOptions, NotEdited

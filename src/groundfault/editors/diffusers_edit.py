@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from groundfault.editors.services import take_settings
+from groundfault.editors.loading import take_settings
 from groundfault.errors import RAISED, GroundfaultError, MissingExtra, UsageError
 from groundfault.interfaces import Canvas, ModelOptions, NotEdited
 from groundfault.models.checkpoints import require_transformers

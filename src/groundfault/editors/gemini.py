@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groundfault.editors.loading import take_settings
 from groundfault.editors.services import (
     EditServer,
     ServiceEditor,
@@ -20,7 +21,6 @@ from groundfault.editors.services import (
     photograph,
     picture_reply,
     png_size,
-    take_settings,
 )
 from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, ModelOptions

@@ -14,11 +14,11 @@ import msgspec
 
 from groundfault import registry
 from groundfault.editors.contract import check_editor
-from groundfault.errors import GroundfaultError
+from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import Editor, Identified, ModelOptions
 from groundfault.runs.identity import code_hash
 
-__all__ = ["EditorOptions", "editor_identity", "load_editor"]
+__all__ = ["EditorOptions", "editor_identity", "load_editor", "take_settings"]
 
 
 class EditorOptions(ModelOptions, frozen=True, kw_only=True):
@@ -67,3 +67,24 @@ def editor_identity(spec: str, options: EditorOptions) -> Mapping[str, str]:
     if entry is not None:
         found |= {"plug-in": entry.package, "code": code_hash(entry.target.partition(":")[0])}
     return found
+
+
+def take_settings(
+    spec: str, options: EditorOptions, known: dict[str, tuple[str, ...] | type]
+) -> dict[str, Any]:
+    """The editor's own settings, checked: of each name, its choices or its type."""
+    for name, value in options.settings.items():
+        wanted = known.get(name)
+        if wanted is None:
+            raise UsageError(f"{spec}: no setting '{name}'; there is {', '.join(known) or 'none'}")
+        fits = value in wanted if isinstance(wanted, tuple) else _is(value, wanted)
+        if not fits:
+            what = ", ".join(wanted) if isinstance(wanted, tuple) else wanted.__name__
+            raise UsageError(f"{spec}: {name} = {value!r} is not one of: {what}")
+    return dict(options.settings)
+
+
+def _is(value: object, wanted: type) -> bool:
+    if wanted is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))

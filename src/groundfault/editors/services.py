@@ -11,11 +11,10 @@ from binascii import Error as NotBase64
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from groundfault.errors import UsageError
 from groundfault.interfaces import Canvas, NotEdited
 from groundfault.io.pictures import open_picture
 from groundfault.llm.client import ChatClient
@@ -40,7 +39,6 @@ __all__ = [
     "picture_reply",
     "png",
     "png_size",
-    "take_settings",
 ]
 
 LARGEST_RESPONSE = 96 << 20
@@ -204,24 +202,3 @@ def alpha_mask(region: BinaryMask) -> Picture:
 def grey_mask(region: BinaryMask) -> Picture:
     """A region as most others take it: white where the picture may change."""
     return make_picture("image/png", png(np.where(region, 255, 0).astype(np.uint8)))
-
-
-def take_settings(
-    spec: str, options: EditorOptions, known: dict[str, tuple[str, ...] | type]
-) -> dict[str, Any]:
-    """The editor's own settings, checked: of each name, its choices or its type."""
-    for name, value in options.settings.items():
-        wanted = known.get(name)
-        if wanted is None:
-            raise UsageError(f"{spec}: no setting '{name}'; there is {', '.join(known) or 'none'}")
-        fits = value in wanted if isinstance(wanted, tuple) else _is(value, wanted)
-        if not fits:
-            what = ", ".join(wanted) if isinstance(wanted, tuple) else wanted.__name__
-            raise UsageError(f"{spec}: {name} = {value!r} is not one of: {what}")
-    return dict(options.settings)
-
-
-def _is(value: object, wanted: type) -> bool:
-    if wanted is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))

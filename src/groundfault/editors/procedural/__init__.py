@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groundfault.errors import GroundfaultError, MissingExtra
+from groundfault.errors import MissingExtra
 
 if TYPE_CHECKING:
     from groundfault.editors.procedural.editor import ProceduralEditor
@@ -18,32 +18,30 @@ if TYPE_CHECKING:
 
 __all__ = ["ProceduralEditor", "load"]
 
+SETTINGS: dict[str, tuple[str, ...] | type] = {
+    "migan": str,
+    "sam2": str,
+    "care": float,
+    "filters": bool,
+}
+"""What a recipe's `[edit.options]` may say, as `ProceduralEditor` has it."""
+
 
 def load(argument: str, options: ModelOptions) -> ProceduralEditor:
     """The editor that `procedural[:PATH of MI-GAN's ONNX file]` names, with the donors that the
     options list (`editors.loading.EditorOptions`)."""
+    from groundfault.editors.loading import EditorOptions, take_settings
+
     editor = _editor_class()
-    settings = dict(getattr(options, "settings", {}))
+    if not isinstance(options, EditorOptions):
+        return editor(migan=argument)
+    settings = take_settings("procedural", options, SETTINGS)
     donors = None
-    if getattr(options, "donors", ""):
+    if options.donors:
         from groundfault.editors.procedural.donors import read_list
 
-        donors = read_list(options.donors, options.images)  # type: ignore[attr-defined]
-    migan = argument or str(settings.get("migan", ""))
-    return editor(
-        donors=donors,
-        migan=migan,
-        sam2=str(settings.get("sam2", "")),
-        care=_care(settings),
-        filters=bool(settings.get("filters", True)),
-    )
-
-
-def _care(settings: dict[str, Any]) -> float:
-    care = settings.get("care", 0.0)
-    if isinstance(care, bool) or not isinstance(care, int | float) or not -5 <= care <= 5:
-        raise GroundfaultError(f"[edit.options] care is {care!r}; give a number from -5 to 5")
-    return float(care)
+        donors = read_list(options.donors, options.images)
+    return editor(**(settings | ({"migan": argument} if argument else {})), donors=donors)
 
 
 def _editor_class() -> type[ProceduralEditor]:
