@@ -147,7 +147,7 @@ def agreement(verdicts: list[Verdict]) -> float:
 
 def cared_for(verdicts: list[Verdict]) -> None:
     """Print what is let through of M, and kept, with more care."""
-    for kind in KINDS[:2] + KINDS[3:]:
+    for kind in KINDS:
         some = [one for one in verdicts if one.set == "M" and one.kind == kind]
         told = []
         for care in CARES:

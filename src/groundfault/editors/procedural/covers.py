@@ -72,26 +72,26 @@ MOST_PATTERN_CAST = 0.45
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
-MOST_BEFORE = {**dict.fromkeys(BY_COLOURS, 0.03), "context": 0.13}
+MOST_BEFORE = {"surface": 0.03, "material": 0.03, "recolour": 0.13, "context": 0.13}
 """How much of the outline of what a network cut out things may have that stand before it: they are
 painted with it, or bitten out. Of 37 surfaces, substances and colours with more a reviewer kept 9,
 of 119 others 60."""
 MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
 """The largest `doubt` that is let through."""
-CLEAR = {"sure": 12.5, "added": -5.4, "missed": -1.4, "more": -6.0, "weak": -0.7, "agreed": 18.0}
-USUALLY_CLEAR = -27.4
+CLEAR = {"sure": 12.5, "added": -5.4, "missed": -1.4, "more": -6.0, "weak": -0.7, "agreed": 12.0}
+USUALLY_CLEAR = -21.7
 HARDER = {
     ("material", "vehicles"): -1.7,
     ("recolour", "vehicles"): -1.0,
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -0.5, "material": -0.4, "recolour": -0.2, "context": 0.0}
+LEAST_CLEAR = {"surface": -0.5, "material": -0.4, "recolour": -1.6, "context": 0.0}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, how much
 of the outline separates nothing, and the IoU of both masks; and what is harder on vehicles and
 animals. `bench/cutout_odds.py` fits the weights on 815 edits that reviewers judged, that of the IoU
-afterwards on 346 others, and prints how well they rank them, and what more care would keep."""
+afterwards on 436 others, and prints how well they rank them, and what more care would keep."""
 MOST_AGREED = 0.97
 """Masks that are drawn by hand are not nearer to the truth."""
 DARK_DYED = 0.15

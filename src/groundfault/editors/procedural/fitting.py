@@ -71,6 +71,7 @@ was."""
 LEAST_OUT = 15.0
 """Values that stand out less from what is around an object come last."""
 NEAR_PX = 4
+"""How far from an object its surroundings begin."""
 LEAST_NEW = 20.0
 """The least `novelty`: what an object looks like already is no counterfactual."""
 

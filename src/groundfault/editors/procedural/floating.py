@@ -1,5 +1,5 @@
-"""Places without a ground: outer space above the earth, the deep sea, the sky above the clouds. A
-thing floats there in whatever posture and size it has, so that no foot has to stand and no view has
+"""Places without a ground: outer space above the earth, the deep sea, the sky. A thing
+floats there in whatever posture and size it has, so that no foot has to stand and no view has
 to fit. Every scene is computed, and looks like a photograph of one."""
 
 from __future__ import annotations

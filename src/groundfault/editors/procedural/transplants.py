@@ -285,6 +285,7 @@ def _covering(target: _Silhouette, own: _Silhouette, flipped: bool) -> tuple[flo
     canvas = np.zeros((2 * SIDE, 2 * SIDE), bool)
     left = SIDE - wide // 2
     canvas[-tall:, left : left + wide] = _resized(target.shape, tall, wide)
+    area = max(int(canvas.sum()), 1)
     alike = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
     shape = own.shape[:, ::-1] if flipped else own.shape
     best, fit = float("inf"), _Fit(alike, 0.0, flipped)
@@ -299,7 +300,6 @@ def _covering(target: _Silhouette, own: _Silhouette, flipped: bool) -> tuple[flo
             start = SIDE - columns // 2 + round(shift * wide)
             part = canvas[-rows:, start : start + columns]
             both = int((part & small).sum())
-            area = int(canvas.sum())
             uncovered = 1 - both / area
             overlap = both / (area + int(small.sum()) - both)
             unlike = UNCOVERED * uncovered + 0.5 * (1 - overlap)
