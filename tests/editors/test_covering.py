@@ -10,6 +10,7 @@ import pytest
 
 from groundfault.editors.loading import EditorOptions, load_editor
 from groundfault.editors.procedural import ProceduralEditor
+from groundfault.editors.procedural.covering import LARGER, covering, figure_of, is_cut
 from groundfault.editors.procedural.covers import LEAST_CLEAR, clarity, objection_to_outline
 from groundfault.editors.procedural.cutouts import Cutout
 from groundfault.editors.procedural.donors import Donor
@@ -18,13 +19,7 @@ from groundfault.editors.procedural.fitness import measure
 from groundfault.editors.procedural.looks import Skin
 from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.shadows import hole_of
-from groundfault.editors.procedural.transplants import (
-    LARGER,
-    _covering,
-    _is_cut,
-    _silhouette,
-    best_donor,
-)
+from groundfault.editors.procedural.transplants import best_donor
 from groundfault.errors import UsageError
 from groundfault.interfaces import EditRequest, NotEdited
 
@@ -47,24 +42,24 @@ def photograph(mask: Any, colour: tuple[float, float, float], seed: int = 0) -> 
 
 
 def test_a_donor_of_the_same_outline_keeps_its_size_and_place() -> None:
-    unlike, fit = _covering(_silhouette(disc()), _silhouette(disc()), flipped=False)
+    unlike, fit = covering(figure_of(disc()), figure_of(disc()), flipped=False)
     assert unlike < 0.1 and fit.shift_px == 0 and 0.95 <= fit.scale <= 1.05
 
 
 def test_what_would_stay_uncovered_makes_a_donor_larger() -> None:
     square = np.zeros(SIZE, bool)
     square[60:160, 80:180] = True
-    round_ones = _silhouette(disc())
-    unlike, fit = _covering(_silhouette(square), round_ones, flipped=False)
-    alike, _ = _covering(round_ones, round_ones, flipped=False)
+    round_ones = figure_of(disc())
+    unlike, fit = covering(figure_of(square), round_ones, flipped=False)
+    alike, _ = covering(round_ones, round_ones, flipped=False)
     assert fit.scale >= LARGER[2] and unlike > alike + 0.1
 
 
 def test_a_donor_is_moved_to_where_most_of_the_object_is() -> None:
     lopsided = disc()
     lopsided[150:160, 180:215] = True  # a tail to the right
-    _, right = _covering(_silhouette(lopsided), _silhouette(disc()), flipped=False)
-    _, left = _covering(_silhouette(lopsided[:, ::-1]), _silhouette(disc()), flipped=False)
+    _, right = covering(figure_of(lopsided), figure_of(disc()), flipped=False)
+    _, left = covering(figure_of(lopsided[:, ::-1]), figure_of(disc()), flipped=False)
     assert right.shift_px < 0 < left.shift_px
 
 
@@ -81,7 +76,7 @@ def test_a_donor_is_moved_to_where_most_of_the_object_is() -> None:
 def test_what_the_border_or_something_straight_cuts_is_no_donor(
     mask: Any, category: str, cut: bool
 ) -> None:
-    assert _is_cut(mask, category) is cut
+    assert is_cut(mask, category) is cut
 
 
 class Apples:

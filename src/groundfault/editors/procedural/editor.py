@@ -324,11 +324,8 @@ class ProceduralEditor:
         replaced = request.kind == "replace"
         hole = hole_of(photo, gone, before, company.blocked, replaced=replaced)
         others = company.blocked
-        if not self.migan:
-            found = fill(photo, hole, seed=request.seed, others=others)
-            return Fills(found, found, found), hole
         unseen = None if before is None else grown(before, 3)  # a network would go on with it
-        if replaced:  # most of the hole is covered
+        if replaced or not self.migan:  # where it is replaced, most of the hole is covered
             found = fill(
                 photo, hole, seed=request.seed, migan=self.migan, others=others, unseen=unseen
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -19,7 +21,6 @@ __all__ = [
     "LIT",
     "fitting_values",
     "novelty",
-    "standing_out",
 ]
 
 COLOURLESS = frozenset(
@@ -79,23 +80,30 @@ LEAST_NEW = 20.0
 def novelty(value: str, photo: Floats, mask: Mask) -> float:
     """How far an object's colours are from those of a surface, substance or paint, in Lab: the mean
     distance to the nearest of them."""
-    lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[mask][::7]
-    weights = floats([LIGHTNESS, 1, 1])
-    palette = PALETTES.get(value) or (PAINTS[value],)
-    away = [np.linalg.norm((lab - floats(colour)) * weights, axis=1) for colour in palette]
-    return float(np.min(away, axis=0).mean())
+    return float(_away(value, _colours_in(photo, mask)).mean())
 
 
-def standing_out(value: str, photo: Floats, mask: Mask) -> float:
-    """How far the colours around an object are from those of a surface or substance, in Lab: the
-    median distance to the nearest of them. A strawberry-red cat is lost on a red couch."""
+def _stand_out(values: Sequence[str], photo: Floats, mask: Mask) -> frozenset[str]:
+    """The surfaces and substances whose colours are far from those around an object, in Lab: the
+    median distance to the nearest. A strawberry-red cat is lost on a red couch."""
     ring = around(mask, NEAR_PX, max(int(0.3 * extent_px(mask)), 4 * NEAR_PX))
     if not ring.any():
-        return float("inf")
-    lab = cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[ring][::7]
+        return frozenset(values)
+    colours = _colours_in(photo, ring)
+    return frozenset(v for v in values if float(np.median(_away(v, colours))) >= LEAST_OUT)
+
+
+def _colours_in(photo: Floats, where: Mask) -> Floats:
+    """Some of the colours of a region, in Lab."""
+    return floats(cv2.cvtColor(floats(photo), cv2.COLOR_RGB2LAB)[where][::7])
+
+
+def _away(value: str, colours: Floats) -> Floats:
+    """How far each colour is from the nearest of a surface, substance or paint."""
     weights = floats([LIGHTNESS, 1, 1])
-    away = [np.linalg.norm((lab - floats(colour)) * weights, axis=1) for colour in PALETTES[value]]
-    return float(np.median(np.min(away, axis=0)))
+    palette = PALETTES.get(value) or (PAINTS[value],)
+    away = [np.linalg.norm((colours - floats(own)) * weights, axis=1) for own in palette]
+    return floats(np.min(away, axis=0))
 
 
 def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple[str, ...]:
@@ -118,4 +126,5 @@ def fitting_values(kind: str, photo: Floats, mask: Mask, category: str) -> tuple
         for value in values
         if lit >= LEAST_LIT.get(value, LIT) and novelty(value, photo, mask) >= LEAST_NEW
     ]
-    return tuple(sorted(seen, key=lambda value: standing_out(value, photo, mask) < LEAST_OUT))
+    distinct_ones = _stand_out(seen, photo, mask)
+    return tuple(sorted(seen, key=lambda value: value not in distinct_ones))

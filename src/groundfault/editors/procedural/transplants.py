@@ -10,6 +10,14 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from groundfault.editors.procedural.covering import (
+    Figure,
+    Fit,
+    covering,
+    figure_of,
+    is_alike_upright,
+    is_cut,
+)
 from groundfault.editors.procedural.cutouts import cut_out
 from groundfault.editors.procedural.donors import Donor, Donors
 from groundfault.editors.procedural.edges import (
@@ -44,24 +52,8 @@ from groundfault.editors.procedural.shadows import shadow_of, shadowed
 
 __all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
 
-SIDE = 40
-"""Silhouettes are compared on a square of this side."""
-LARGER = (0.95, 1.05, 1.15, 1.25, 1.35)
-"""How many times larger than an object a donor is tried: the larger, the more it covers."""
-SHIFTS = (-0.1, 0.0, 0.1)
-"""How far beside an object's middle a donor is tried, as a share of its width; the last is the
-farthest."""
-MOST_STRETCHED = 0.6
-"""How much more upright or flat than an object a donor may be, as a logarithm."""
-UNCOVERED = 1.5
-"""What an uncovered share of an object weighs beside unlike outlines."""
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
-BORDER = 0.012
-"""How near to the picture's border a donor may be, as a share of the shorter side."""
-FLAT_BELOW, MOST_LEVEL = 0.025, 0.6
-"""From which share of its height on an outline is as low as it gets, and how much of a thing's
-width may be."""
 CLOSER_LOOKS = 40
 """Donors whose pictures are opened, the most similar silhouettes first."""
 MOST_CUT_OUT = 4
@@ -117,44 +109,14 @@ class Cutting(NamedTuple):
 # ---- which donor
 
 
-class _Silhouette(NamedTuple):
-    shape: Mask
-    tall_px: int
-    wide_px: int
-
-
-def _silhouette(mask: Mask) -> _Silhouette:
-    rows, columns = box_of(mask)
-    tall, wide = rows.stop - rows.start, columns.stop - columns.start
-    small = cv2.resize(
-        mask[rows, columns].astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_AREA
-    )
-    return _Silhouette(np.asarray(small > 0), tall, wide)
-
-
 @functools.lru_cache(maxsize=4096)
-def _whole_silhouette(donor: Donor) -> _Silhouette | None:
-    """A donor's silhouette; None if something of it is hidden or beyond the picture."""
+def _whole_figure(donor: Donor) -> Figure | None:
+    """A donor's figure; None if something of it is hidden or beyond the picture."""
     mask = donor.mask()
-    if _is_cut(mask, donor.category) or int(mask.sum()) < SMALLEST_PX:
+    if is_cut(mask, donor.category) or int(mask.sum()) < SMALLEST_PX:
         return None
     whole = is_whole(donor.category, solidity_of(mask), tallness_of(mask))
-    return _silhouette(mask) if whole else None
-
-
-def _is_cut(mask: Mask, category: str) -> bool:
-    """Whether the picture's border cuts a thing, near which masks end some pixels before it, or
-    something straight cuts an animal below: what is seen then is its head."""
-    margin = max(round(BORDER * min(mask.shape)), 2)
-    inner = np.zeros_like(mask)
-    inner[margin:-margin, margin:-margin] = True
-    if (mask & ~inner).any():
-        return True
-    rows, columns = box_of(mask)
-    own = mask[rows, columns]
-    lowest = np.argmax(own[::-1], axis=0)  # from below
-    level = (lowest <= FLAT_BELOW * own.shape[0]) & own.any(0)
-    return category in LIVING and bool(level.mean() > MOST_LEVEL)
+    return figure_of(mask) if whole else None
 
 
 class _Looks(NamedTuple):
@@ -201,7 +163,7 @@ def best_donor(
     """The donor that suits an object's place best, cut out, and where it goes; None if none does.
     Where SAM 2 is given it cuts donors out, and those that it sees otherwise than their masks
     say are passed over."""
-    target = _silhouette(mask)
+    target = figure_of(mask)
     near = sorted(_similar(target, category, wanted, donors), key=lambda found: found[0])
     suited: list[tuple[float, Donor, _Looks, Place]] = []
     here, own = _surroundings(photo, mask), _thumbnail(photo)
@@ -219,12 +181,8 @@ def best_donor(
         if looks.grey and not grey:
             continue
         cost = unlike + 0.015 * apart + 0.5 * soft + 0.006 * lighter
-        place = _instead(mask, donor, fit)
-        if (
-            cost <= MOST_UNLIKE
-            and lighter <= MOST_LIGHTER
-            and _is_inside(photo.shape, donor, place)
-        ):
+        place = _instead(mask, fit)
+        if cost <= MOST_UNLIKE and lighter <= MOST_LIGHTER and _is_inside(photo.shape, fit, place):
             suited.append((cost, donor, looks, place))
     for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
         alone = _cut_from(donor, looks, sam2)
@@ -245,8 +203,8 @@ def _cut_from(donor: Donor, looks: _Looks, sam2: str) -> Cutting | None:
 
 
 def _similar(
-    target: _Silhouette, category: str, wanted: str, donors: Donors
-) -> Iterator[tuple[float, Donor, _Fit]]:
+    target: Figure, category: str, wanted: str, donors: Donors
+) -> Iterator[tuple[float, Donor, Fit]]:
     """How unlike donors are in outline, and how they are put over the object. What has letters or a
     side of its own is not flipped."""
     for donor in donors.of(wanted):
@@ -256,60 +214,15 @@ def _similar(
             continue
         if not _of_a_size(category, donor.category, wanted=bool(wanted)):
             continue
-        own = _whole_silhouette(donor)
+        own = _whole_figure(donor)
         if own is None:
             continue
-        stretch = abs(np.log((target.tall_px / target.wide_px) / (own.tall_px / own.wide_px)))
-        if stretch > MOST_STRETCHED:
+        if not is_alike_upright(target, own):
             continue
         for flipped in (False, True) if donor.category in TURNABLE else (False,):
-            unlike, fit = _covering(target, own, flipped)
+            unlike, fit = covering(target, own, flipped)
             if fit.scale <= MOST_ENLARGED[bool(wanted)]:
                 yield unlike + 0.3 * max(fit.scale - 1, 0), donor, fit
-
-
-class _Fit(NamedTuple):
-    """How a donor is put over an object."""
-
-    scale: float
-    shift_px: float
-    """How far its middle is to the right of the object's."""
-    flipped: bool
-
-
-def _covering(target: _Silhouette, own: _Silhouette, flipped: bool) -> tuple[float, _Fit]:
-    """The size and place at which a donor covers an object best, its foot on the same line, and
-    how unlike they are then: what it leaves uncovered has to be invented, and counts most."""
-    cell_px = max(target.tall_px, target.wide_px) / SIDE
-    tall, wide = (max(round(side / cell_px), 1) for side in (target.tall_px, target.wide_px))
-    canvas = np.zeros((2 * SIDE, 2 * SIDE), bool)
-    left = SIDE - wide // 2
-    canvas[-tall:, left : left + wide] = _resized(target.shape, tall, wide)
-    area = max(int(canvas.sum()), 1)
-    alike = float(np.sqrt(target.tall_px * target.wide_px / (own.tall_px * own.wide_px)))
-    shape = own.shape[:, ::-1] if flipped else own.shape
-    best, fit = float("inf"), _Fit(alike, 0.0, flipped)
-    for larger in LARGER:
-        rows, columns = (
-            max(round(side * alike * larger / cell_px), 1) for side in (own.tall_px, own.wide_px)
-        )
-        if rows > 2 * SIDE or columns > 2 * SIDE - 2 * SHIFTS[-1] * SIDE:
-            continue
-        small = _resized(shape, rows, columns)
-        for shift in SHIFTS:
-            start = SIDE - columns // 2 + round(shift * wide)
-            part = canvas[-rows:, start : start + columns]
-            both = int((part & small).sum())
-            uncovered = 1 - both / area
-            overlap = both / (area + int(small.sum()) - both)
-            unlike = UNCOVERED * uncovered + 0.5 * (1 - overlap)
-            if unlike < best:
-                best, fit = unlike, _Fit(alike * larger, shift * target.wide_px, flipped)
-    return best, fit
-
-
-def _resized(shape: Mask, tall: int, wide: int) -> Mask:
-    return np.asarray(cv2.resize(floats(shape), (wide, tall), interpolation=cv2.INTER_AREA) > 0.5)
 
 
 def _suits(category: str, donor: str) -> bool:
@@ -335,17 +248,15 @@ def _surroundings(photo: Floats, mask: Mask) -> Floats:
     return floats(lab[ring].mean(0) if ring.any() else lab.reshape(-1, 3).mean(0))
 
 
-def _instead(mask: Mask, donor: Donor, fit: _Fit) -> Place:
+def _instead(mask: Mask, fit: Fit) -> Place:
     rows, columns = box_of(mask)
-    own = _silhouette(donor.mask())
     middle = (columns.start + columns.stop) / 2 + fit.shift_px
-    return Place(middle, rows.stop, own.tall_px * fit.scale, fit.flipped)
+    return Place(middle, rows.stop, fit.tall_px, fit.flipped)
 
 
-def _is_inside(size: tuple[int, ...], donor: Donor, place: Place) -> bool:
+def _is_inside(size: tuple[int, ...], fit: Fit, place: Place) -> bool:
     """Whether a donor would be in the picture with all of itself."""
-    own = _silhouette(donor.mask())
-    half = 0.5 * own.wide_px * place.tall_px / own.tall_px
+    half = 0.5 * fit.wide_px
     within = half + 1 <= place.middle_px <= size[1] - half - 1
     return within and place.tall_px + 1 <= place.foot_px <= size[0]
 
