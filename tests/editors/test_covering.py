@@ -21,7 +21,6 @@ from groundfault.editors.procedural.occlusion import Contact
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.transplants import best_donor
 from groundfault.errors import UsageError
-from groundfault.interfaces import EditRequest, NotEdited
 
 SIZE = (200, 260)
 
@@ -115,18 +114,6 @@ def test_the_shadow_stays_for_what_replaces_a_thing() -> None:
     below[132:135, 100:160] = True
     assert hole_of(photo, car)[below].all()
     assert not hole_of(photo, car, replaced=True)[below].any()
-
-
-def test_a_cup_is_replaced_by_name_only() -> None:
-    image = photograph(disc(), (0.9, 0.6, 0.2))
-
-    def why(value: str) -> str:
-        asked = EditRequest(instruction="", kind="replace", value=value, category="cup")
-        found = ProceduralEditor().perform(image, disc(), asked)
-        assert isinstance(found, NotEdited)
-        return found.reason
-
-    assert why("") == "fixed in its place" and why("bowl") != "fixed in its place"
 
 
 # ---- how good odds must be

@@ -13,18 +13,15 @@ import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from pathlib import Path
 
 import msgspec
 
-from groundfault.building.stages import damaged
 from groundfault.editors.procedural.donors import is_clear
-from groundfault.io.foreign import decode_json
 from groundfault.io.masks import decode
 from groundfault.io.photographs import Photograph, Thing
 from groundfault.io.store import atomic_file
 
-__all__ = ["categories", "read_donors", "write_donors"]
+__all__ = ["write_donors"]
 
 MOST = 60
 """Things of a category that are kept."""
@@ -78,22 +75,3 @@ def _offer(kept: list[tuple[str, Photograph]], photograph: Photograph, thing: Th
         alone = msgspec.structs.replace(photograph, things=(thing,), relations=())
         bisect.insort(kept, (digest, alone), key=lambda pair: pair[0])
         del kept[MOST:]
-
-
-def read_donors(path: str | PathLike[str]) -> list[Photograph]:
-    """Every donor: a photograph with one thing."""
-    place = Path(path)
-    if not place.is_file():
-        return []
-    found = []
-    for number, line in enumerate(place.read_bytes().splitlines(), start=1):
-        try:
-            found.append(decode_json(line, Photograph))
-        except msgspec.MsgspecError as problem:
-            raise damaged(place, f"line {number}", problem) from None
-    return found
-
-
-def categories(path: str | PathLike[str]) -> list[str]:
-    """What there are donors of."""
-    return sorted({donor.things[0].category for donor in read_donors(path)})

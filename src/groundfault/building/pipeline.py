@@ -22,7 +22,7 @@ import msgspec
 
 from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
-from groundfault.building.donors import categories, write_donors
+from groundfault.building.donors import write_donors
 from groundfault.building.editing import EditStage
 from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
@@ -291,7 +291,7 @@ class _Pipeline:
         """What the editor can do, where that is known."""
         found, editor = Repertoire(), self.recipe.edit.by.partition(":")[0]
         if editor == "procedural":
-            found = procedural_repertoire(categories(self._donors))
+            found = procedural_repertoire()
         elif editor == "world":
             found = world_repertoire()
         return msgspec.structs.replace(found, unchecked=self.recipe.propose.unchecked)

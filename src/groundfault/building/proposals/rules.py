@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -72,7 +72,8 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     """Surfaces and materials by category, where an editor knows which of them look right."""
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
-    """Categories that there are donors of."""
+    replacements_of: dict[str, tuple[str, ...]] | None = None
+    """What may be put in the place of others: of all that the tables name, or by category."""
     denied: Denied = NOBODY
     """What nothing is proposed about."""
     unchecked: tuple[str, ...] = ()
@@ -82,8 +83,9 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
 ANYTHING = Repertoire()
 
 
-def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
-    """What the procedural editor can do, with things to put in from these categories."""
+def procedural_repertoire() -> Repertoire:
+    """What the procedural editor does well. Things that it computes take the place of others: those
+    of other photographs, which it can put in too, are seldom kept."""
     from groundfault.editors.procedural import repertoire as known
     from groundfault.editors.procedural import suited
 
@@ -94,7 +96,7 @@ def procedural_repertoire(donors: Collection[str] | None = None) -> Repertoire:
         surfaces_of={name: suited.suited_surfaces(name) for name in known_categories()},
         materials_of={name: suited.suited_materials(name) for name in known_categories()},
         colours=known.COLOURS,
-        replacements=None if donors is None else tuple(sorted(donors)),
+        replacements_of=known.INSTEAD,
     )
 
 
@@ -264,9 +266,7 @@ def _replacement(
     first = phrases[0].strip().rstrip(".") if phrases else told_apart(candidate)
     if not first:
         return
-    for name in of.replacements:
-        if can.replacements is not None and name not in can.replacements:
-            continue
+    for name in _instead(of, can):
         yield Proposal(
             kind="replace",
             value=name,
@@ -278,6 +278,15 @@ def _replacement(
             fields={"category": candidate.target.category},
             by=NAME,
         )
+
+
+def _instead(of: Usual, can: Repertoire) -> Sequence[str]:
+    """What may be put in the place of a thing, the best first."""
+    if can.replacements_of is not None:
+        return can.replacements_of.get(of.name, ())
+    return [
+        name for name in of.replacements if can.replacements is None or name in can.replacements
+    ]
 
 
 def _said(candidate: Candidate) -> str:
@@ -399,8 +408,7 @@ def _ways(operation: str, candidate: Candidate, of: Usual, can: Repertoire) -> l
     if operation == "move":
         return [side] if side and of.nature not in FIXED else []
     there = {thing.category for thing in candidate.photograph.things}
-    usable = of.replacements if can.replacements is None else can.replacements
-    return [new for new in of.replacements if new in usable and new not in there]
+    return [new for new in _instead(of, can) if new not in there]
 
 
 def _altered(candidate: Candidate, operation: str, value: str, rng: random.Random) -> Proposal:

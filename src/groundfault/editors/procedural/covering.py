@@ -83,10 +83,12 @@ def is_alike_upright(one: Figure, other: Figure) -> bool:
     return bool(abs(np.log(ratio)) <= MOST_STRETCHED)
 
 
-def covering(target: Figure, own: Figure, flipped: bool) -> tuple[float, Fit]:
+def covering(
+    target: Figure, own: Figure, flipped: bool, uncovered: float = UNCOVERED
+) -> tuple[float, Fit]:
     """How unlike an object a donor is that is laid over it, and the size and place at which it
     covers it best, its foot on the same line: what it leaves uncovered has to be invented, and
-    counts most."""
+    counts most, `uncovered` times."""
     cell_px = max(target.tall_px, target.wide_px) / SIDE
     tall, wide = (max(round(side / cell_px), 1) for side in (target.tall_px, target.wide_px))
     canvas = np.zeros((2 * SIDE, 2 * SIDE), bool)
@@ -107,7 +109,7 @@ def covering(target: Figure, own: Figure, flipped: bool) -> tuple[float, Fit]:
             start = SIDE - columns // 2 + round(shift * wide)
             both = int((canvas[-rows:, start : start + columns] & small).sum())
             overlap = both / (area + int(small.sum()) - both)
-            unlike = UNCOVERED * (1 - both / area) + 0.5 * (1 - overlap)
+            unlike = uncovered * (1 - both / area) + 0.5 * (1 - overlap)
             if unlike < best:
                 best, scale, shifted = unlike, alike * larger, shift * target.wide_px
     return best, Fit(scale, own.tall_px * scale, own.wide_px * scale, shifted, flipped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -54,12 +54,14 @@ from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
     Place,
+    footing,
     free_place,
     in_front,
     is_collage,
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.refusals import SMALL_HOLE
+from groundfault.editors.procedural.props import best_prop, prop_beside
+from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
 from groundfault.editors.procedural.relief import (
     blur_px,
     extent_px,
@@ -79,6 +81,7 @@ from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
 from groundfault.editors.procedural.transplants import (
+    Cutting,
     best_donor,
     cutting_of,
     is_seen,
@@ -95,15 +98,36 @@ __all__ = ["ProceduralEditor"]
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
 LEAST_OVERLAP = (0.5, 0.35)
-"""The least intersection over union of a thing and what replaces it: as in HalluSegBench, and less
-where a certain category is wanted."""
+"""The least intersection over union of a thing and what replaces it: of what is computed, as in
+HalluSegBench, and of donors, of which few fit."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
+COVERED, MOST_BARE = 0.02, 0.06
+"""The share of an object that may be seen beside what replaces it without a look at how the rest
+was filled, and with one."""
+LEAST_FOOTING = 0.6
+"""How much of what is around a computed thing's foot must be the ground that the object stood
+on."""
 DARK_PAINT = 38.0
 """A vehicle whose body is darker, in Lab, can't be told from its glass and tyres."""
+
+
+class _Another(NamedTuple):
+    """A thing that is put into a photograph."""
+
+    cutting: Cutting
+    place: Place
+    details: dict[str, str]
+    """What is to be kept of it: its category, and whose it was."""
+
+    def put_into(self, photo: Floats, front: Floats | None) -> tuple[Floats, Mask, Mask]:
+        """The picture with it, its mask, and all that changed; what is in `front` hides it."""
+        if "donor" in self.details:
+            return pasted(photo, self.cutting, self.place, front=front)
+        return pasted(photo, self.cutting, self.place, harmonise=0, front=front, standing=False)
 
 
 class ProceduralEditor:
@@ -364,25 +388,50 @@ class ProceduralEditor:
     def _replace(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        if self.donors is None:
-            return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors, self.sam2)
+        found = self._another(photo, region, request)
         if found is None:
             return refused("no donor")
-        donor, cutting, place = found
-        cutting = cutting._replace(fore=grey_as(photo, cutting.fore))
-        there = mask_at(photo.shape, cutting, place)
-        least = LEAST_OVERLAP[bool(request.value)]
+        there = mask_at(photo.shape, found.cutting, found.place)
+        least = LEAST_OVERLAP["donor" in found.details]
         if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
+        bare = float((region & ~there).sum() / region.sum())
+        if self.filters and is_computed(request):
+            if bare > MOST_BARE:
+                return refused("not covered")
+            if footing(photo, region, there, company) < LEAST_FOOTING:
+                return refused("no footing")
         clean, hole = self._filled(photo, region, request, company, cut)
-        front = in_front(place, company)
-        picture, mask, touched = pasted(clean.picture, cutting, place, front=front)
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        front = in_front(found.place, company)
+        picture, mask, touched = found.put_into(clean.picture, front)
+        if bare > COVERED and self._is_badly_filled(request, company, clean, region, hole, mask):
             return refused("fill does not fit")
-        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-        return Change(picture, touched | hole, mask, details)
+        return Change(picture, touched | hole, mask, found.details)
+
+    def _another(
+        self, photo: Floats, region: Mask, request: EditRequest, beside: Company | None = None
+    ) -> _Another | None:
+        """Another thing for an object's place, or for one beside it among its company: a computed
+        one, or a donor's where its category is asked for."""
+        asked = photo, region, request.category, request.value
+        if is_computed(request):
+            made = (
+                best_prop(*asked, request.seed)
+                if beside is None
+                else prop_beside(*asked, request.seed, beside)
+            )
+            if made is None:
+                return None
+            name, cutting, place = made
+            details = {"category": name}
+        else:
+            found = self.donors and best_donor(*asked, self.donors, self.sam2)
+            if not found:
+                return None
+            donor, cutting, place = found
+            details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+        return _Another(cutting._replace(fore=grey_as(photo, cutting.fore)), place, details)
 
     def _add(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
@@ -391,6 +440,9 @@ class ProceduralEditor:
         if self.filters and cut is None and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)
+        if is_computed(request):
+            found = self._another(photo, region, request, beside=company)
+            return self._put_beside(photo, region, company, found) if found else refused("no room")
         place = free_place(
             photo,
             region,
@@ -402,19 +454,23 @@ class ProceduralEditor:
         )
         if place is None:
             return refused("no room")
-        if request.value in ("", request.category):
+        if request.value == request.category:
             return self._doubled(photo, region, request, company, place, cut)
-        if self.donors is None:
-            return refused("no donor")
-        found = best_donor(photo, region, request.category, request.value, self.donors, self.sam2)
+        found = self._another(photo, region, request)
         if found is None:
             return refused("no donor")
-        donor, cutting, own_place = found
-        there = Place(place.middle_px, place.foot_px, own_place.tall_px, own_place.flipped)
-        front = in_front(there, company, region)
-        picture, mask, touched = pasted(photo, cutting, there, front=front)
-        details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-        return Change(picture, touched, mask, details)
+        own = found.place
+        there = place._replace(tall_px=own.tall_px, flipped=own.flipped)
+        return self._put_beside(photo, region, company, found._replace(place=there))
+
+    def _put_beside(
+        self, photo: Floats, region: Mask, company: Company, found: _Another
+    ) -> Change | NotEdited:
+        front = in_front(found.place, company, region)
+        picture, mask, touched = found.put_into(photo, front)
+        if self.filters and not is_seen(photo, picture, mask):
+            return refused("not seen")
+        return Change(picture, touched, mask, found.details)
 
     def _doubled(
         self,

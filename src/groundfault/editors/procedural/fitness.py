@@ -288,13 +288,7 @@ def _to_replace(found: Measures) -> str:
         return "too dark"
     if found.share > 0.3:
         return "too large"
-    if found.cut > 0.05:
-        return "cut off"
-    if found.contrast < 0.45:
-        return "outline unclear"
-    if found.sides > 45:
-        return "surroundings too busy"
-    return ""
+    return "cut off" if found.cut > 0.05 else ""
 
 
 def objection_to_patches(kind: str, found: Measures) -> str:

@@ -16,7 +16,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, colour_st
 from groundfault.editors.procedural.neighbours import Company, foot_of
 from groundfault.editors.procedural.repertoire import AIRBORNE, FLAT, HEIGHTS_M, VARIED
 
-__all__ = ["Place", "free_place", "ground_of", "in_front", "is_collage"]
+__all__ = ["Place", "eyes_above", "footing", "free_place", "ground_of", "in_front", "is_collage"]
 
 SMALL_PX = 240
 """The longer side of the picture in which places are sought."""
@@ -53,6 +53,12 @@ DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 What leaves its place and things below `LOW_M` stay within the first five: behind them a table or a
 floor soon ends."""
 LOW_M = 1.0
+LOWEST = 0.12
+"""How far up from its foot the ground is looked at beside a thing, as a share of its height."""
+LENS = 0.95
+"""The usual distance between a lens and its picture, as a share of the picture's longer side."""
+USUAL_M = 0.5
+"""How tall things are of which nobody knows it."""
 DEEP = -0.1
 """How far behind the object such a thing may be where the object does not hide some of it."""
 NEARER = 0.15
@@ -139,6 +145,25 @@ def _apart(lab: Floats, colours: Floats) -> Floats:
     return floats(near.reshape(lab.shape[:2]))
 
 
+def footing(photo: Floats, mask: Mask, there: Mask, company: Company) -> float:
+    """How much of what is around the foot of a thing that stands `there`, in the place of an
+    object, is the ground that the object stands on: little where it is held, hangs, or sits on
+    something uneven."""
+    shrink = min(1.0, SMALL_PX / max(mask.shape))
+    room = _room(photo, mask, company, shrink, leaves=True, lying=False)
+    if room is None:
+        return 0.0
+    size = room.mask.shape[::-1]
+    own = cv2.resize(there.astype(np.uint8), size, interpolation=cv2.INTER_AREA) > 0
+    if not own.any():
+        return 0.0
+    rows, _ = box_of(own)
+    tall = rows.stop - rows.start
+    beside = grown(own, max(round(0.1 * tall), 3)) & ~own & ~room.mask
+    beside[: rows.stop - max(round(LOWEST * tall), 2)] = False
+    return float(room.ground[beside].mean()) if beside.any() else 0.0
+
+
 def is_collage(photo: Floats) -> bool:
     """Whether a straight seam goes all the way across or down a picture: it is made of several, and
     a thing must not stand across the seam."""
@@ -159,10 +184,11 @@ def free_place(
     flipped: bool,
     leaves: bool = False,
     most_overlap: float = MOST_OVERLAP,
+    figure: Mask | None = None,
 ) -> Place | None:
-    """A place on the ground for another thing of an object's size, or for the object itself if it
-    leaves its own. None if there is none. What stands behind the object may be hidden by it up to
-    `most_overlap`."""
+    """A place on the ground for another thing of an object's size or with a `figure` of its own, or
+    for the object itself if it leaves its own. None if there is none. What stands behind the object
+    may be hidden by it up to `most_overlap`."""
     shrink = min(1.0, SMALL_PX / max(mask.shape))
     lying = category in FLAT | AIRBORNE
     room = _room(photo, mask, company, shrink, leaves, lying)
@@ -170,7 +196,11 @@ def free_place(
         return None
     room = room._replace(most_overlap=most_overlap)
     rows, columns = box_of(room.mask)
-    shape = room.mask[rows, columns]
+    shape, tall_px = room.mask[rows, columns], box_of(mask)[0].stop - box_of(mask)[0].start
+    if figure is not None:
+        wide, tall = (max(round(side * shrink), 2) for side in figure.shape[::-1])
+        small = cv2.resize(figure.astype(np.uint8), (wide, tall), interpolation=cv2.INTER_AREA)
+        shape, tall_px = np.asarray(small > 0), len(figure)
     shape = shape[:, ::-1] if flipped else shape
     horizon = _horizon(room.mask, category)
     low = HEIGHTS_M.get(category, LOW_M) < LOW_M
@@ -194,12 +224,12 @@ def free_place(
                     best = found._replace(cost=cost)
     if best is None:
         return None
-    wide = shape.shape[1] * best.scale
+    across = shape.shape[1] * best.scale
     own = box_of(mask)[0]
     return Place(
-        (best.left + wide / 2) / shrink,
+        (best.left + across / 2) / shrink,
         own.stop + (best.foot - rows.stop) / shrink,
-        (own.stop - own.start) * best.scale,
+        tall_px * best.scale,
         flipped,
     )
 
@@ -210,10 +240,24 @@ def _horizon(mask: Mask, category: str) -> float | None:
     tall_m = HEIGHTS_M.get(category)
     if tall_m is None:
         return None
-    foot, tall_px = foot_of(mask), box_of(mask)[0].stop - box_of(mask)[0].start
-    away_m = 0.95 * max(mask.shape) * tall_m / tall_px
-    eyes_m = min(1.5 if tall_m > 0.3 else 0.45, max(1.1 * away_m, 0.3))
-    return float(foot - eyes_m / tall_m * tall_px)
+    tall_px = box_of(mask)[0].stop - box_of(mask)[0].start
+    eyes_m, _ = _camera_m(mask, tall_m)
+    return float(foot_of(mask) - eyes_m / tall_m * tall_px)
+
+
+def _camera_m(mask: Mask, tall_m: float) -> tuple[float, float]:
+    """How high above a thing's foot a camera is, and how far away, by how tall it is."""
+    tall_px = box_of(mask)[0].stop - box_of(mask)[0].start
+    away_m = LENS * max(mask.shape) * tall_m / tall_px
+    return min(1.5 if tall_m > 0.3 else 0.45, max(1.1 * away_m, 0.3)), away_m
+
+
+def eyes_above(mask: Mask, category: str) -> tuple[float, float]:
+    """How far the camera looks down on a thing, in radians, and how far away it is, in heights of
+    the thing."""
+    tall_m = HEIGHTS_M.get(category, USUAL_M)
+    eyes_m, away_m = _camera_m(mask, tall_m)
+    return float(np.arctan2(eyes_m - tall_m / 2, away_m)), away_m / tall_m
 
 
 def _room(

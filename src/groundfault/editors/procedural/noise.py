@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import map_coordinates
 
 from groundfault.editors.procedural.edges import Floats
 
-__all__ = ["Cells", "cells", "cloud", "ramp", "stripes"]
+__all__ = ["Cells", "cells", "cloud", "grains", "ramp", "stripes"]
 
 Shape = tuple[int, int]
 Colour = tuple[float, float, float]
+LATTICE = 32
+"""The side of the cube of numbers that noise in space is made of; it goes on where it began."""
 
 
 def cloud(
@@ -35,6 +38,21 @@ def cloud(
         total += strength * cv2.resize(small, shape[::-1], interpolation=cv2.INTER_CUBIC)
         strength *= 0.5
     return np.asarray((total - total.mean()) / (total.std() + 1e-6), np.float32)
+
+
+def grains(points: NDArray[Any], size: float, seed: int, octaves: int = 4) -> NDArray[Any]:
+    """Smooth noise in space at points, (n, 3), of mean 0 and deviation about 1, in several sizes
+    from one down."""
+    lattice = np.random.default_rng(seed).standard_normal((LATTICE,) * 3).astype(np.float32)
+    total, strength = np.zeros(len(points), np.float32), 1.0
+    for octave in range(octaves):
+        where = points.T * (2**octave / size) + 7.3 * octave
+        whole = np.floor(where)
+        part = where - whole
+        where = whole + part * part * (3 - 2 * part)  # or the lattice would be seen
+        total += strength * map_coordinates(lattice, where, order=1, mode="grid-wrap")
+        strength *= 0.55
+    return np.asarray(total * 1.3)
 
 
 def ramp(values: NDArray[Any], *stops: tuple[float, Colour]) -> Floats:

@@ -18,9 +18,11 @@ from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     BUILT_IN,
     COLOURS,
+    COMPUTED,
     FIXED,
     FLAT,
     HEIGHTS_M,
+    INSTEAD,
     KINDS,
     LIVING,
     MATERIALS,
@@ -37,7 +39,7 @@ from groundfault.interfaces import EditRequest
 if TYPE_CHECKING:
     from groundfault.interfaces import BinaryMask, Image
 
-__all__ = ["SMALL_HOLE", "impossible", "objection", "unsuited"]
+__all__ = ["SMALL_HOLE", "impossible", "is_computed", "objection", "unsuited"]
 
 SMALL_HOLE = 0.01
 """Holes of less than this share of a picture are filled whatever is around them, unless others have
@@ -50,11 +52,6 @@ ONE_OF_A_KIND = frozenset({"keyboard", "pizza", "tv"})
 MOST_MIXED_AIR = 12.0
 """How much the surroundings may differ among themselves of what flies, to have another in the air
 with it: those of parked airplanes do more."""
-HELD_UP = frozenset({"bird", "parking meter"})
-"""Categories that sit on a twig or a post, where nothing else does."""
-SELDOM_REPLACED = frozenset({"bed", "bowl", "chair", "cup", "teddy bear"})
-"""Categories whose place another thing seldom fits, for its view or what is in it: of 22 that were
-replaced two reviewers kept none."""
 HOLDING = frozenset({"vase"})
 """Categories of things whose flowers are not part of them: a double's would be cut off."""
 MOST_ALIKE_ANIMALS = 0.15
@@ -83,6 +80,12 @@ def impossible(image: Image, region: BinaryMask, request: EditRequest) -> str:
     if region.mean() > 0.95:
         return "too large"
     return ""
+
+
+def is_computed(request: EditRequest) -> bool:
+    """Whether a request is for a thing that is computed."""
+    computed = request.value == "" or request.value in COMPUTED
+    return request.kind in ("add", "replace") and computed
 
 
 def unsuited(photo: Floats, region: Mask, request: EditRequest) -> str:
@@ -114,6 +117,8 @@ def objection(
     where it may. What lives has a `shape` by its colours, or was `cut` out by a network, whose
     outline is looked at with `care`; holes are filled with `patches` or by a network."""
     small = _is_small_hole(region, request)
+    if request.kind == "add" and is_computed(request):
+        return ""
     company = company_of(region, request.category, request.others)
     problem = neighbours.objection(request.kind, company)
     if problem and not (small and company.touching < MOST_BESIDE_SMALL):
@@ -148,15 +153,14 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
     if request.value == "ice" and request.category in LIVING:
         return "too fine for ice"
     held = FIXED | ONE_OF_A_KIND | (NOT_STANDING - AIRBORNE - FLAT)
+    if is_computed(request):
+        return "" if request.category in INSTEAD or request.value else "no donor"
     if request.kind in ("add", "move") and request.category in held:
         return "fixed in its place"
     if request.kind in ("add", "move") and request.category in BUILT_IN:
         return "fixed in its place"
     if request.kind == "add" and request.category in HOLDING:
         return "holds others"
-    kept = PLUMBED | HELD_UP | SELDOM_REPLACED
-    if request.kind == "replace" and not request.value and request.category in kept:
-        return "fixed in its place"
     if request.kind == "erase" and request.category in PLUMBED | LEFT_BEHIND:
         return TRACES
     return ""

@@ -42,7 +42,6 @@ from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.looks import FEET_HIDDEN
 from groundfault.editors.procedural.relief import blur_px, greyness, luma
 from groundfault.editors.procedural.repertoire import (
-    COMPANY,
     HEIGHTS_M,
     LENGTHS_M,
     LIVING,
@@ -50,7 +49,16 @@ from groundfault.editors.procedural.repertoire import (
 )
 from groundfault.editors.procedural.shadows import shadow_of, shadowed
 
-__all__ = ["Cutting", "best_donor", "cutting_of", "is_seen", "mask_at", "pasted"]
+__all__ = [
+    "Cutting",
+    "best_donor",
+    "cutting_of",
+    "instead_of",
+    "is_inside",
+    "is_seen",
+    "mask_at",
+    "pasted",
+]
 
 SEEN_PX = 70
 """How much of its surroundings is looked at around a donor."""
@@ -60,16 +68,12 @@ MOST_CUT_OUT = 4
 """Donors that are cut out, the most suited first, until one is seen clearly."""
 SAME_PHOTO = 0.01
 """Small copies of two photographs that differ by less are of the same one."""
-MOST_ENLARGED = (1.7, 2.0)
-"""How many times larger than in its photograph a donor may become; more where it is wanted."""
-MOST_TALLER, MOST_LONGER = (1.4, 2.6), (2.1, 2.6)
-"""How many times taller or longer than the object's kind a donor's may be, or less so; more where
-it is wanted. Of 51 that were judged by eye, 2 of 17 beyond were accepted and 13 of 34 within."""
+MOST_ENLARGED = 2.0
+"""How many times larger than in its photograph a donor may become."""
+MOST_TALLER, MOST_LONGER = 2.6, 2.6
+"""How many times taller or longer than the object's kind a donor's may be, or less so."""
 OF_ALL_SIZES = frozenset({"cat", "dog"})
 """Categories that replace each other whatever their usual sizes: there are small dogs."""
-UNKNOWN_ALONE = frozenset({"bench", "bottle", "handbag", "microwave", "suitcase", "wine glass"})
-"""Categories that are not known for what they are where they don't belong (of 12 that were judged
-by eye 1 was accepted), or show what was behind them."""
 FOOT = 0.25
 """The lowest share of a thing's height, beside which its shadow is carried along: what is dark
 farther up is something else."""
@@ -160,9 +164,9 @@ def _thumbnail(photo: Floats) -> Floats:
 def best_donor(
     photo: Floats, mask: Mask, category: str, wanted: str, donors: Donors, sam2: str = ""
 ) -> tuple[Donor, Cutting, Place] | None:
-    """The donor that suits an object's place best, cut out, and where it goes; None if none does.
-    Where SAM 2 is given it cuts donors out, and those that it sees otherwise than their masks
-    say are passed over."""
+    """The donor of a wanted category that suits an object's place best, cut out, and where it goes;
+    None if none does. Where SAM 2 is given it cuts donors out, and those that it sees otherwise
+    than their masks say are passed over."""
     target = figure_of(mask)
     near = sorted(_similar(target, category, wanted, donors), key=lambda found: found[0])
     suited: list[tuple[float, Donor, _Looks, Place]] = []
@@ -181,8 +185,8 @@ def best_donor(
         if looks.grey and not grey:
             continue
         cost = unlike + 0.015 * apart + 0.5 * soft + 0.006 * lighter
-        place = _instead(mask, fit)
-        if cost <= MOST_UNLIKE and lighter <= MOST_LIGHTER and _is_inside(photo.shape, fit, place):
+        place = instead_of(mask, fit)
+        if cost <= MOST_UNLIKE and lighter <= MOST_LIGHTER and is_inside(photo.shape, fit, place):
             suited.append((cost, donor, looks, place))
     for _, donor, looks, place in sorted(suited, key=lambda found: found[0])[:MOST_CUT_OUT]:
         alone = _cut_from(donor, looks, sam2)
@@ -210,9 +214,7 @@ def _similar(
     for donor in donors.of(wanted):
         if donor.category == category or donor.category == "person":
             continue
-        if not wanted and not _suits(category, donor.category):
-            continue
-        if not _of_a_size(category, donor.category, wanted=bool(wanted)):
+        if not _of_a_size(category, donor.category):
             continue
         own = _whole_figure(donor)
         if own is None:
@@ -221,21 +223,15 @@ def _similar(
             continue
         for flipped in (False, True) if donor.category in TURNABLE else (False,):
             unlike, fit = covering(target, own, flipped)
-            if fit.scale <= MOST_ENLARGED[bool(wanted)]:
+            if fit.scale <= MOST_ENLARGED:
                 yield unlike + 0.3 * max(fit.scale - 1, 0), donor, fit
 
 
-def _suits(category: str, donor: str) -> bool:
-    """Whether a thing of a donor's category may stand where one of another does."""
-    together = any({category, donor} <= some for some in COMPANY)
-    return together and donor not in UNKNOWN_ALONE
-
-
-def _of_a_size(one: str, other: str, *, wanted: bool) -> bool:
+def _of_a_size(one: str, other: str) -> bool:
     """Whether things of two categories are about as tall and as long; True where nobody knows."""
     if {one, other} <= OF_ALL_SIZES:
         return True
-    limits = (HEIGHTS_M, MOST_TALLER[wanted]), (LENGTHS_M, MOST_LONGER[wanted])
+    limits = (HEIGHTS_M, MOST_TALLER), (LENGTHS_M, MOST_LONGER)
     return all(
         one not in sizes or other not in sizes or 1 / most < sizes[one] / sizes[other] < most
         for sizes, most in limits
@@ -248,13 +244,14 @@ def _surroundings(photo: Floats, mask: Mask) -> Floats:
     return floats(lab[ring].mean(0) if ring.any() else lab.reshape(-1, 3).mean(0))
 
 
-def _instead(mask: Mask, fit: Fit) -> Place:
+def instead_of(mask: Mask, fit: Fit) -> Place:
+    """Where a thing goes that is put over an object."""
     rows, columns = box_of(mask)
     middle = (columns.start + columns.stop) / 2 + fit.shift_px
     return Place(middle, rows.stop, fit.tall_px, fit.flipped)
 
 
-def _is_inside(size: tuple[int, ...], fit: Fit, place: Place) -> bool:
+def is_inside(size: tuple[int, ...], fit: Fit, place: Place) -> bool:
     """Whether a donor would be in the picture with all of itself."""
     half = 0.5 * fit.wide_px
     within = half + 1 <= place.middle_px <= size[1] - half - 1

@@ -1,0 +1,212 @@
+"""Things that are computed, to stand in the place of others: boxes, barrels, boulders, pumpkins. A
+donor's thing has the light, the view and the cut of another photograph; these have none of their
+own, and cover what they replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.covering import Figure, Fit, covering, figure_of
+from groundfault.editors.procedural.edges import Floats, Mask, box_of
+from groundfault.editors.procedural.grounds import Place, eyes_above, free_place
+from groundfault.editors.procedural.neighbours import Company
+from groundfault.editors.procedural.rendering import BLADES, Lamp, lamp_of, rendered
+from groundfault.editors.procedural.repertoire import INSTEAD
+from groundfault.editors.procedural.skins import SKINS
+from groundfault.editors.procedural.solids import (
+    Body,
+    View,
+    box,
+    cast,
+    lathe,
+    lump,
+    picture_size,
+)
+from groundfault.editors.procedural.transplants import Cutting, instead_of, is_inside
+
+__all__ = ["PROPS", "best_prop", "prop_beside"]
+
+SILHOUETTE_PX = 40
+"""The height at which props are tried on."""
+UNCOVERED = 4.0
+"""What an uncovered share of an object weighs beside unlike outlines."""
+HALVINGS = 7
+"""How often the height of a prop for its width is narrowed down."""
+MOST_PITCH, FARTHER, LEAST_AWAY = 0.6, 1.4, 4.5
+"""The steepest view, in radians, and how far away the camera is thought to be: lines that run
+together more than those of the photograph are noticed, those that do less are not."""
+LARGER = 1.07
+"""How many times larger a prop is than its coarse silhouette says: outlines are drawn some pixels
+off."""
+LOWER = 0.03
+"""How much lower than an object's foot a prop stands, as a share of its height: it covers the dark
+line below the object, too."""
+SMALLER = 0.75
+"""How large a prop is beside an object, as a share of the object."""
+AS_GOOD = 0.1
+"""Props that are not more unlike than the best by this take turns."""
+ANY_SIDE = (0.0, 0.5, 1.0)
+"""The turns of what looks alike from all sides."""
+Profile = tuple[tuple[float, float], ...]
+Shape = Callable[[float, float, int], Body]
+"""The body of a width and a height, with a seed."""
+
+
+class Prop(NamedTuple):
+    """A thing that can be computed."""
+
+    shape: Shape
+    flat: float
+    upright: float
+    """Its height for its width, at least and at most."""
+    turns: tuple[float, ...] = (0.0,)
+    """How far it may be turned on the ground, to either side, in radians."""
+    buried: float = 0.0
+    """How much of its height the ground hides along its foot, unevenly."""
+
+
+_BARREL = ((0.0, 0.80), (0.25, 0.95), (0.5, 1.0), (0.75, 0.95), (1.0, 0.80))
+_PUMPKIN = (
+    (0.0, 0.55), (0.06, 0.78), (0.18, 0.94), (0.36, 1.0), (0.55, 0.97), (0.70, 0.84),
+    (0.80, 0.60), (0.845, 0.30), (0.86, 0.115), (0.93, 0.085), (1.0, 0.10),
+)  # fmt: skip
+_VASE = (
+    (0.0, 0.50), (0.04, 0.56), (0.2, 0.82), (0.38, 1.0), (0.52, 0.98), (0.68, 0.74),
+    (0.80, 0.46), (0.88, 0.40), (0.95, 0.47), (1.0, 0.54),
+)  # fmt: skip
+_CONE = ((0.0, 1.0), (0.05, 1.0), (0.055, 0.62), (0.3, 0.491), (0.6, 0.337), (1.0, 0.13))
+_BIN = (
+    (0.0, 0.82),
+    (0.84, 0.98),
+    (0.85, 1.0),
+    (0.88, 1.0),
+    (0.95, 0.72),
+    (0.97, 0.25),
+    (1.0, 0.20),
+)
+_DRUM = ((0.0, 0.97), (0.02, 1.0), (0.98, 1.0), (1.0, 0.97))
+
+
+def _box(depth: float, bevel: float = 0.012) -> Shape:
+    return lambda wide, tall, seed: box(wide, depth * min(wide, 1.3 * tall), tall, bevel=bevel)
+
+
+def _turned_on(profile: Profile, ribs: int = 0, depth: float = 0.0) -> Shape:
+    return lambda wide, tall, seed: lathe(profile, wide, tall, ribs=ribs, depth=depth)
+
+
+def _lump(rough: float = 0.0, depth: float = 0.95, square: float = 0.0, sunk: float = 0.0) -> Shape:
+    return lambda wide, tall, seed: lump(
+        wide, depth * min(wide, 1.6 * tall), tall, seed=seed, rough=rough, square=square, sunk=sunk
+    )
+
+
+PROPS: dict[str, Prop] = {
+    "barrel": Prop(_turned_on(_BARREL), 0.9, 1.9, ANY_SIDE),
+    "beach ball": Prop(_lump(), 0.95, 1.05),
+    "cardboard box": Prop(_box(0.75), 0.35, 1.7, (0.15, 0.4, 0.7)),
+    "dustbin": Prop(_turned_on(_BIN), 0.9, 1.8),
+    "boulder": Prop(_lump(rough=0.06, square=0.3, sunk=0.6), 0.35, 1.2, ANY_SIDE, buried=0.03),
+    "pumpkin": Prop(_turned_on(_PUMPKIN, ribs=10, depth=0.10), 0.65, 1.2, ANY_SIDE),
+    "tin can": Prop(_turned_on(_DRUM), 0.8, 2.0),
+    "traffic cone": Prop(_turned_on(_CONE), 1.2, 2.6),
+    "vase": Prop(_turned_on(_VASE), 1.0, 2.8),
+    "watermelon": Prop(_lump(depth=0.8), 0.5, 1.0, (0.0, 0.5)),
+    "wooden crate": Prop(_box(0.8), 0.35, 1.7, (0.15, 0.4, 0.7)),
+}
+"""What can be computed, by name."""
+
+
+class _Tried(NamedTuple):
+    unlike: float
+    fit: Fit
+    name: str
+    body: Body
+    view: View
+
+
+def best_prop(
+    photo: Floats, mask: Mask, category: str, wanted: str, seed: int
+) -> tuple[str, Cutting, Place] | None:
+    """A computed thing for an object's place, as the photograph's light would show it, and where it
+    goes; None if none fits. `wanted` names one; "" takes one that suits the category."""
+    tried = [
+        one
+        for one in _suited(mask, category, wanted, seed)
+        if is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
+    ]
+    if not tried:
+        return None
+    least = min(one.unlike for one in tried)
+    good = [one for one in tried if one.unlike <= least + AS_GOOD]
+    chosen = good[seed % len(good)]
+    lamp = lamp_of(photo, mask)
+    lower = LOWER + max(BLADES if lamp.grassy else 0, PROPS[chosen.name].buried)
+    tall_px = (LARGER + lower) * chosen.fit.tall_px
+    place = instead_of(mask, chosen.fit)
+    foot_px = min(place.foot_px + lower * tall_px, photo.shape[0] - 1)
+    cutting = _made(lamp, chosen, tall_px, seed)
+    return chosen.name, cutting, place._replace(foot_px=foot_px, tall_px=tall_px)
+
+
+def prop_beside(
+    photo: Floats, mask: Mask, category: str, wanted: str, seed: int, company: Company
+) -> tuple[str, Cutting, Place] | None:
+    """A computed thing that stands beside an object, somewhat smaller than it; None where no room
+    is."""
+    target = figure_of(mask)
+    tried = _suited(mask, category, wanted, seed)
+    for chosen in tried[seed % max(len(tried), 1) :] + tried[: seed % max(len(tried), 1)]:
+        own = cast(chosen.body, chosen.view, SILHOUETTE_PX).seen
+        own = own[box_of(own)]
+        scale = SMALLER * min(target.tall_px / own.shape[0], target.wide_px / own.shape[1])
+        size = max(round(own.shape[1] * scale), 4), max(round(own.shape[0] * scale), 4)
+        figure = cv2.resize(own.astype(np.uint8), size, interpolation=cv2.INTER_AREA) > 0
+        place = free_place(photo, mask, company, category=category, flipped=False, figure=figure)
+        if place is not None:
+            made = _made(lamp_of(photo, mask), chosen, place.tall_px, seed)
+            return chosen.name, made, place
+    return None
+
+
+def _made(lamp: Lamp, chosen: _Tried, tall_px: float, seed: int) -> Cutting:
+    made = rendered(
+        chosen.body,
+        SKINS[chosen.name],
+        chosen.view,
+        lamp,
+        tall_px,
+        seed,
+        buried=PROPS[chosen.name].buried,
+    )
+    return Cutting(made.colours, made.share, np.zeros(3, np.float32), 1.0, made.shade)
+
+
+def _suited(mask: Mask, category: str, wanted: str, seed: int) -> list[_Tried]:
+    """The props that suit a category, each as it would cover an object best."""
+    target = figure_of(mask)
+    pitch, away = eyes_above(mask, category)
+    pitch, away = min(pitch, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
+    found = []
+    for name in (wanted,) if wanted else INSTEAD.get(category, ()):
+        views = [View(pitch, side * turn, away) for turn in PROPS[name].turns for side in (1, -1)]
+        tried = [_tried_on(name, target, view, seed) for view in dict.fromkeys(views)]
+        found.append(min(tried, key=lambda one: one.unlike))
+    return found
+
+
+def _tried_on(name: str, target: Figure, view: View, seed: int) -> _Tried:
+    """A prop over an object, about as tall for its width as far as its kind allows."""
+    prop, ratio = PROPS[name], target.tall_px / target.wide_px
+    low, high = prop.flat, prop.upright
+    for _ in range(HALVINGS):  # the picture grows taller with the body
+        middle = (low + high) / 2
+        seen = picture_size(prop.shape(1 / middle, 1.0, seed), view)
+        low, high = (middle, high) if seen[1] / seen[0] < ratio else (low, middle)
+    body = prop.shape(1 / low, 1.0, seed)
+    own = figure_of(cast(body, view, SILHOUETTE_PX).seen)
+    return _Tried(*covering(target, own, flipped=False, uncovered=UNCOVERED), name, body, view)
