@@ -38,17 +38,18 @@ from groundfault.editors.procedural.edges import (
     core,
     grown,
 )
-from groundfault.editors.procedural.filling import Fills, fill, fill_twice
+from groundfault.editors.procedural.filling import draw, fill, finished
 from groundfault.editors.procedural.fills import (
     MOST_DOUBT,
+    MOST_DOUBT_OF_DRAWINGS,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
-    MOST_INVENTION,
     doubt,
-    invention,
+    doubt_of_drawing,
     is_patchy,
     measure_fill,
 )
+from groundfault.editors.procedural.fitness import sides_of
 from groundfault.editors.procedural.floating import afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
@@ -300,10 +301,10 @@ class ProceduralEditor:
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
         company = company_of(region, request.category, request.others)
-        filled, hole = self._filled(photo, region, request, company, cut)
-        if self._is_badly_filled(request, company, filled, region, hole):
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None or self._is_badly_filled(request, company, region, *filled):
             return refused("fill does not fit")
-        return Change(filled.picture, hole)
+        return Change(*filled)
 
     def _filled(
         self,
@@ -312,8 +313,9 @@ class ProceduralEditor:
         request: EditRequest,
         company: Company,
         cut: Cutout | None,
-    ) -> tuple[Fills, Mask]:
-        """The photograph without an object, and where that changed it."""
+    ) -> tuple[Floats, Mask] | None:
+        """The photograph without an object, and where that changed it; None where what a network
+        draws there would be noticed."""
         before = company.before(region)
         gone = region
         if cut is not None:
@@ -329,35 +331,37 @@ class ProceduralEditor:
             found = fill(
                 photo, hole, seed=request.seed, migan=self.migan, others=others, unseen=unseen
             )
-            return Fills(found, found, found), hole
-        return fill_twice(
+            return found, hole
+        drawing = draw(
             photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
-        ), hole
+        )
+        if self.filters and region.mean() >= SMALL_HOLE:
+            share = float(hole.mean())
+            doubted = doubt_of_drawing(drawing.unlike, share, sides_of(photo, region))
+            if doubted > MOST_DOUBT_OF_DRAWINGS:
+                return None
+        return finished(photo, hole, drawing), hole
 
     def _is_badly_filled(
         self,
         request: EditRequest,
         company: Company,
-        filled: Fills,
         region: Mask,
+        filled: Floats,
         hole: Mask,
         hidden: Mask | None = None,
     ) -> bool:
         """Whether what is seen of a filled hole would be noticed."""
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
-        found = measure_fill(filled.picture, hole, hidden)
+        found = measure_fill(filled, hole, hidden)
         if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
             return True
-        troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
-        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        doubted = doubt(found, float(hole.mean()), troubles)
-        if doubted > most[request.kind]:
-            return True
-        if not self.migan or request.kind not in MOST_INVENTION:
+        if self.migan and request.kind != "replace":  # what was drawn was looked at before
             return False
-        doubted += invention(filled.one, filled.other, hole, hidden)
-        return doubted > MOST_INVENTION[request.kind]
+        troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
+        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES[request.kind]
+        return doubt(found, float(hole.mean()), troubles) > most
 
     # ---- other things, other places
 
@@ -376,10 +380,13 @@ class ProceduralEditor:
         if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
-        clean, hole = self._filled(photo, region, request, company, cut)
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None:
+            return refused("fill does not fit")
+        clean, hole = filled
         front = in_front(place, company)
-        picture, mask, touched = pasted(clean.picture, cutting, place, front=front)
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        picture, mask, touched = pasted(clean, cutting, place, front=front)
+        if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
         return Change(picture, touched | hole, mask, details)
@@ -453,15 +460,18 @@ class ProceduralEditor:
         )
         if place is None:
             return refused("no room")
-        clean, hole = self._filled(photo, region, request, company, cut)
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None:
+            return refused("fill does not fit")
+        clean, hole = filled
         front = in_front(place, company)
         edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
-            clean.picture, own, place, harmonise=0, front=front, standing=stands
+            clean, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
 
