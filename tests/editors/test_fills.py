@@ -150,9 +150,11 @@ def test_what_is_drawn_is_unlike_its_surroundings_where_it_is_a_thing() -> None:
         unlikeness(meadow(), HOLE, drawn, seed=0, others=None) for drawn in (meadow(1), thing)
     )
     assert grass < MOST_UNLIKE_PATCHES < other
-    assert doubt_of_drawing(grass, 0.1, 5) < doubt_of_drawing(other, 0.1, 5)
-    assert doubt_of_drawing(grass, 0.1, 5) < doubt_of_drawing(grass, 0.2, 5)
-    assert doubt_of_drawing(grass, 0.1, 5) < doubt_of_drawing(grass, 0.1, 40)
+    usual = doubt_of_drawing(grass, 0.1, 5, 0)
+    assert usual < doubt_of_drawing(other, 0.1, 5, 0)
+    assert usual < doubt_of_drawing(grass, 0.2, 5, 0)
+    assert usual < doubt_of_drawing(grass, 0.1, 40, 0)
+    assert usual < doubt_of_drawing(grass, 0.1, 5, 1)
 
 
 def test_patches_follow_what_is_drawn_and_have_the_grain_of_the_photograph() -> None:

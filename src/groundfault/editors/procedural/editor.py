@@ -336,8 +336,8 @@ class ProceduralEditor:
             photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
         )
         if self.filters and region.mean() >= SMALL_HOLE:
-            share = float(hole.mean())
-            doubted = doubt_of_drawing(drawing.unlike, share, sides_of(photo, region))
+            share, sides = float(hole.mean()), sides_of(photo, region)
+            doubted = doubt_of_drawing(drawing.unlike, share, sides, _troubles(request, company))
             if doubted > MOST_DOUBT_OF_DRAWINGS:
                 return None
         return finished(photo, hole, drawing), hole
@@ -359,9 +359,8 @@ class ProceduralEditor:
             return True
         if self.migan and request.kind != "replace":  # what was drawn was looked at before
             return False
-        troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
         most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES[request.kind]
-        return doubt(found, float(hole.mean()), troubles) > most
+        return doubt(found, float(hole.mean()), _troubles(request, company)) > most
 
     # ---- other things, other places
 
@@ -474,6 +473,11 @@ class ProceduralEditor:
         if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
+
+
+def _troubles(request: EditRequest, company: Company) -> int:
+    """How many things are known that are often seen after an object was erased."""
+    return neighbours.troubles(company) + (request.category in LEAVING_TRACES)
 
 
 def _edge_to_copy(photo: Floats, cut: Cutout, category: str) -> Matte:
