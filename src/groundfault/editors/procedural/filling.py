@@ -24,7 +24,7 @@ DIFFERENT, LESS_STRANGE = 7.0, 0.85
 share of the other, to be taken instead."""
 MOST_UNLIKE_PATCHES = 0.19
 """How unlike its surroundings what a network draws may be for patches to take its place: of 6 such
-fills 5 by patches were accepted by eye and 2 by the network; of 11 good fills beyond it 9 were the
+fills 4 by patches were accepted by eye and 2 by the network; of 9 good fills beyond it 7 were the
 network's."""
 USUAL_DETAIL = (0.7, 1.2)
 """How much fine detail patches have, as a share of what is around the hole: less is a cloud, more
