@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural.edges import Floats, Mask, floats, grown
-from groundfault.editors.procedural.filling import fill, fill_twice, mirrored_fill, reconciled
+from groundfault.editors.procedural.filling import (
+    MOST_UNLIKE_PATCHES,
+    draw,
+    fill,
+    finished,
+    mirrored_fill,
+    reconciled,
+)
 from groundfault.editors.procedural.fills import (
     MOST_FOREIGN,
-    disagreement,
+    detail_of,
     doubt,
-    invention,
+    doubt_of_drawing,
     is_patchy,
     measure_fill,
 )
 from groundfault.editors.procedural.neighbours import company_of, troubles
+from groundfault.editors.procedural.patches import patched, unlikeness
 from groundfault.editors.procedural.shadows import hole_of, shadow_of
 from groundfault.editors.procedural.strangeness import invented, strangeness
 from groundfault.interfaces import Neighbour
@@ -111,15 +119,6 @@ def test_who_holds_a_thing_is_a_trouble_and_who_stands_apart_is_none() -> None:
     assert of("bench", beside) == of("person", apart) == of("dog", apart) == 0
 
 
-def test_two_fills_disagree_where_one_has_a_thing_that_the_other_has_not() -> None:
-    plain, large = meadow(), with_blot(box(slice(50, 110), slice(70, 110)))
-    assert disagreement(plain, plain, HOLE) == 0
-    assert disagreement(plain, meadow(seed=1), HOLE) < 3
-    assert disagreement(plain, large, HOLE) > 40
-    assert disagreement(plain, large, box(slice(40, 120), slice(125, 150))) < 3
-    assert disagreement(plain, large, np.zeros(SIZE, bool)) == 0
-
-
 def test_a_second_opinion_is_about_the_mirrored_photograph(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,18 +144,53 @@ def test_of_two_fills_the_less_strange_one_is_taken_where_they_differ() -> None:
     assert np.array_equal(reconciled(meadow(), meadow(), HOLE), meadow())
 
 
-def test_a_network_that_looks_twice_gives_one_picture_and_both_fills(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    blot = box(slice(60, 75), slice(75, 90))
-    monkeypatch.setattr(
-        "groundfault.editors.procedural.filling._by_network", lambda *_: with_blot(blot)
+def test_what_is_drawn_is_unlike_its_surroundings_where_it_is_a_thing() -> None:
+    thing = with_blot(box(slice(50, 110), slice(70, 110)))
+    grass, other = (
+        unlikeness(meadow(), HOLE, drawn, seed=0, others=None) for drawn in (meadow(1), thing)
     )
-    found = fill_twice(meadow(), HOLE, migan="some.onnx")
-    assert np.array_equal(found.picture[~HOLE], meadow()[~HOLE])
-    assert np.abs(found.picture - meadow())[blot].mean() < 0.1
-    assert np.allclose(found.one[blot], PINK)
-    assert np.allclose(found.other[blot[:, ::-1] & HOLE], PINK)
+    assert grass < MOST_UNLIKE_PATCHES < other
+    usual = doubt_of_drawing(grass, 0.1, 5, 0)
+    assert usual < doubt_of_drawing(other, 0.1, 5, 0)
+    assert usual < doubt_of_drawing(grass, 0.2, 5, 0)
+    assert usual < doubt_of_drawing(grass, 0.1, 40, 0)
+    assert usual < doubt_of_drawing(grass, 0.1, 5, 1)
+
+
+def test_patches_follow_what_is_drawn_and_have_the_grain_of_the_photograph() -> None:
+    """A dark field and a bright one: a drawing without grain says where they meet in the hole."""
+    dark = np.broadcast_to(np.arange(SIZE[1]) < 105, SIZE)
+    photo = np.where(dark[..., None], 0.5 * meadow(), meadow()).astype(np.float32)
+    flat = np.where(dark[..., None], 0.5, 1.0) * floats([0.35, 0.5, 0.25])
+    drawn = np.where(HOLE[..., None], flat, photo).astype(np.float32)
+    found = patched(photo, HOLE, seed=0, others=None, drawn=drawn)
+    assert np.array_equal(found[~HOLE], photo[~HOLE])
+    assert np.abs(found - photo)[HOLE & ~grown(HOLE & dark, 4)].mean() < 0.06
+    assert np.abs(found - photo)[HOLE & ~grown(HOLE & ~dark, 4)].mean() < 0.06
+    assert detail_of(drawn, HOLE) < 0.3 < 0.5 < detail_of(found, HOLE)
+
+
+@pytest.mark.parametrize("blot", [BLOT, box(slice(50, 110), slice(70, 110))])
+def test_a_drawing_is_finished_without_the_things_it_invents(
+    monkeypatch: pytest.MonkeyPatch, blot: Mask
+) -> None:
+    def network(photo: Floats, *_: object) -> Floats:  # it invents a thing unless it is mirrored
+        mirrored = not np.array_equal(photo, meadow())
+        return meadow()[:, ::-1] if mirrored else with_blot(blot)
+
+    monkeypatch.setattr("groundfault.editors.procedural.filling._by_network", network)
+    drawing = draw(meadow(), HOLE, migan="some.onnx")
+    assert np.allclose(drawing.picture[blot], PINK)
+    found = finished(meadow(), HOLE, drawing)
+    assert np.array_equal(found[~HOLE], meadow()[~HOLE])
+    assert np.abs(found - meadow())[blot].mean() < 0.1
+
+
+def test_where_there_is_no_hole_nothing_is_drawn() -> None:
+    nowhere = np.zeros(SIZE, bool)
+    drawing = draw(meadow(), nowhere, migan="some.onnx")
+    assert drawing.unlike == 0
+    assert np.array_equal(finished(meadow(), nowhere, drawing), meadow())
 
 
 def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:
@@ -169,18 +203,6 @@ def test_a_dark_thing_with_edges_of_its_own_is_no_shadow() -> None:
     grille[dark] *= 0.3
     grille[dark & (np.arange(SIZE[1]) // 3 % 2 == 0)] *= 2.0
     assert not shadow_of(grille, thing)[dark].any()
-
-
-def test_two_fills_of_a_flower_bed_may_differ_more_than_two_of_a_wall() -> None:
-    blot = box(slice(50, 110), slice(70, 110))
-    bed = meadow()
-    bed[(np.add.outer(np.arange(SIZE[0]) // 14, np.arange(SIZE[1]) // 14) % 2).astype(bool)] = PINK
-    other = np.where(blot[..., None], bed[:, ::-1], bed).astype(np.float32)
-    assert invention(meadow(), meadow(), HOLE) < invention(meadow(), with_blot(blot), HOLE)
-    assert disagreement(bed, other, HOLE) > 0.5 * disagreement(meadow(), with_blot(blot), HOLE)
-    assert invention(bed, other, HOLE) < invention(meadow(), with_blot(blot), HOLE) - 0.5
-    hidden = invention(meadow(), with_blot(blot), HOLE, grown(blot, 12))
-    assert hidden < invention(meadow(), with_blot(blot), HOLE) - 3
 
 
 def test_a_narrow_dark_strip_below_a_thing_is_its_shadow() -> None:

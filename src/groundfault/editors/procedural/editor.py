@@ -38,17 +38,18 @@ from groundfault.editors.procedural.edges import (
     core,
     grown,
 )
-from groundfault.editors.procedural.filling import Fills, fill, fill_twice
+from groundfault.editors.procedural.filling import draw, fill, finished
 from groundfault.editors.procedural.fills import (
     MOST_DOUBT,
+    MOST_DOUBT_OF_DRAWINGS,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
-    MOST_INVENTION,
     doubt,
-    invention,
+    doubt_of_drawing,
     is_patchy,
     measure_fill,
 )
+from groundfault.editors.procedural.fitness import sides_of
 from groundfault.editors.procedural.floating import afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
@@ -324,10 +325,10 @@ class ProceduralEditor:
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
         company = company_of(region, request.category, request.others)
-        filled, hole = self._filled(photo, region, request, company, cut)
-        if self._is_badly_filled(request, company, filled, region, hole):
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None or self._is_badly_filled(request, company, region, *filled):
             return refused("fill does not fit")
-        return Change(filled.picture, hole)
+        return Change(*filled)
 
     def _filled(
         self,
@@ -336,8 +337,9 @@ class ProceduralEditor:
         request: EditRequest,
         company: Company,
         cut: Cutout | None,
-    ) -> tuple[Fills, Mask]:
-        """The photograph without an object, and where that changed it."""
+    ) -> tuple[Floats, Mask] | None:
+        """The photograph without an object, and where that changed it; None where what a network
+        draws there would be noticed."""
         before = company.before(region)
         gone = region
         if cut is not None:
@@ -353,35 +355,36 @@ class ProceduralEditor:
             found = fill(
                 photo, hole, seed=request.seed, migan=self.migan, others=others, unseen=unseen
             )
-            return Fills(found, found, found), hole
-        return fill_twice(
+            return found, hole
+        drawing = draw(
             photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
-        ), hole
+        )
+        if self.filters and region.mean() >= SMALL_HOLE:
+            share, sides = float(hole.mean()), sides_of(photo, region)
+            doubted = doubt_of_drawing(drawing.unlike, share, sides, _troubles(request, company))
+            if doubted > MOST_DOUBT_OF_DRAWINGS:
+                return None
+        return finished(photo, hole, drawing), hole
 
     def _is_badly_filled(
         self,
         request: EditRequest,
         company: Company,
-        filled: Fills,
         region: Mask,
+        filled: Floats,
         hole: Mask,
         hidden: Mask | None = None,
     ) -> bool:
         """Whether what is seen of a filled hole would be noticed."""
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
-        found = measure_fill(filled.picture, hole, hidden)
+        found = measure_fill(filled, hole, hidden)
         if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
             return True
-        troubles = neighbours.troubles(company) + (request.category in LEAVING_TRACES)
-        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES
-        doubted = doubt(found, float(hole.mean()), troubles)
-        if doubted > most[request.kind]:
-            return True
-        if not self.migan or request.kind not in MOST_INVENTION:
+        if self.migan and request.kind != "replace":  # what was drawn was looked at before
             return False
-        doubted += invention(filled.one, filled.other, hole, hidden)
-        return doubted > MOST_INVENTION[request.kind]
+        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES[request.kind]
+        return doubt(found, float(hole.mean()), _troubles(request, company)) > most
 
     # ---- other things, other places
 
@@ -402,10 +405,12 @@ class ProceduralEditor:
                 return refused("not covered")
             if footing(photo, region, there, company) < LEAST_FOOTING:
                 return refused("no footing")
-        clean, hole = self._filled(photo, region, request, company, cut)
-        front = in_front(found.place, company)
-        picture, mask, touched = found.put_into(clean.picture, front)
-        if bare > COVERED and self._is_badly_filled(request, company, clean, region, hole, mask):
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None:
+            return refused("fill does not fit")
+        clean, hole = filled
+        picture, mask, touched = found.put_into(clean, in_front(found.place, company))
+        if bare > COVERED and self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, found.details)
 
@@ -509,17 +514,25 @@ class ProceduralEditor:
         )
         if place is None:
             return refused("no room")
-        clean, hole = self._filled(photo, region, request, company, cut)
+        filled = self._filled(photo, region, request, company, cut)
+        if filled is None:
+            return refused("fill does not fit")
+        clean, hole = filled
         front = in_front(place, company)
         edge = None if cut is None else _edge_to_copy(photo, cut, request.category)
         own = cutting_of(photo, region, company.blocked, edge)
         stands = request.category not in FLAT | AIRBORNE
         picture, mask, touched = pasted(
-            clean.picture, own, place, harmonise=0, front=front, standing=stands
+            clean, own, place, harmonise=0, front=front, standing=stands
         )
-        if self._is_badly_filled(request, company, clean, region, hole, mask):
+        if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
+
+
+def _troubles(request: EditRequest, company: Company) -> int:
+    """How many things are known that are often seen after an object was erased."""
+    return neighbours.troubles(company) + (request.category in LEAVING_TRACES)
 
 
 def _edge_to_copy(photo: Floats, cut: Cutout, category: str) -> Matte:

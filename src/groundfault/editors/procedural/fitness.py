@@ -34,6 +34,7 @@ __all__ = [
     "measure",
     "objection",
     "objection_to_patches",
+    "sides_of",
     "solidity_of",
     "tallness_of",
 ]
@@ -113,7 +114,7 @@ def measure(photo: Floats, mask: Mask, *, to_fill: bool = True) -> Measures:
         contrast=_contrast(lab, mask),
         unrest=_unrest(lab, ring),
         mixture=_mixture(lab, ring),
-        sides=_sides(lab, mask) if to_fill else 0.0,
+        sides=sides_of(photo, mask) if to_fill else 0.0,
         pattern=_pattern(photo, inner if inner.any() else mask),
         solidity=solidity_of(mask),
         tallness=tallness_of(mask),
@@ -182,8 +183,9 @@ def _mixture(lab: Floats, ring: Mask) -> float:
     return float(np.linalg.norm(smooth[ring].std(0)))
 
 
-def _sides(lab: Floats, mask: Mask) -> float:
+def sides_of(photo: Floats, mask: Mask) -> float:
     """The mean colour distance between what is left and right of an object in the same row."""
+    lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
     apart = []
     margin, wide = 6, 14
     for row in np.flatnonzero(mask.any(1))[::4]:
