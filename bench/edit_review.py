@@ -33,7 +33,7 @@ accept      all four hold, looking at it as long as you like at the size shown:
             recolour  of that colour, as far as it has a body; glass, tyres, eyes may stay
             erase     gone, and nothing tells that it was there
             replace   another thing of the named kind is in its place
-            add       another one is there, where it could be
+            add       the named thing is there, where it could be
             move      it is elsewhere in the picture, where it could be, and no longer where it was
   itself    you would still name the target by its category (for a material: its shape says what it
             shows); for replace and add the new thing
@@ -55,7 +55,7 @@ WORDS = {
     "recolour": "{category}: coloured {value}",
     "erase": "{category}: erased",
     "replace": "{category}: replaced by {value}",
-    "add": "{category}: another {value} is added",
+    "add": "{category}: {value} is added beside it",
     "move": "{category}: moved",
 }
 WIDE_PX, BEFORE_PX = 980, 330

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.changes import Change, grey_as, over
+from groundfault.editors.procedural.changes import Change, over
 from groundfault.editors.procedural.choices import LEAST_APART, apart_from
 from groundfault.editors.procedural.coats import PAD_PX, dye_vividness, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
@@ -61,7 +61,7 @@ from groundfault.editors.procedural.grounds import (
     is_collage,
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.props import best_prop, prop_beside
+from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
 from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
 from groundfault.editors.procedural.relief import (
     blur_px,
@@ -82,8 +82,6 @@ from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
 from groundfault.editors.procedural.transplants import (
-    Cutting,
-    best_donor,
     cutting_of,
     is_seen,
     mask_at,
@@ -98,9 +96,9 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP = (0.5, 0.35)
-"""The least intersection over union of a thing and what replaces it: of what is computed, as in
-HalluSegBench, and of donors, of which few fit."""
+LEAST_OVERLAP = 0.35
+"""The least intersection over union of a thing and what replaces it: what covers an animal with
+legs is twice as large."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
@@ -114,21 +112,6 @@ LEAST_FOOTING = 0.6
 on."""
 DARK_PAINT = 38.0
 """A vehicle whose body is darker, in Lab, can't be told from its glass and tyres."""
-
-
-class _Another(NamedTuple):
-    """A thing that is put into a photograph."""
-
-    cutting: Cutting
-    place: Place
-    details: dict[str, str]
-    """What is to be kept of it: its category, and whose it was."""
-
-    def put_into(self, photo: Floats, front: Floats | None) -> tuple[Floats, Mask, Mask]:
-        """The picture with it, its mask, and all that changed; what is in `front` hides it."""
-        if "donor" in self.details:
-            return pasted(photo, self.cutting, self.place, front=front)
-        return pasted(photo, self.cutting, self.place, harmonise=0, front=front, standing=False)
 
 
 class ProceduralEditor:
@@ -391,12 +374,11 @@ class ProceduralEditor:
     def _replace(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        found = self._another(photo, region, request)
+        found = newcomer(photo, region, request, self.donors, self.sam2)
         if found is None:
             return refused("no donor")
         there = mask_at(photo.shape, found.cutting, found.place)
-        least = LEAST_OVERLAP["donor" in found.details]
-        if self.filters and (there & region).sum() < least * (there | region).sum():
+        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
             return refused("no donor")
         company = company_of(region, request.category, request.others)
         bare = float((region & ~there).sum() / region.sum())
@@ -414,30 +396,6 @@ class ProceduralEditor:
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, found.details)
 
-    def _another(
-        self, photo: Floats, region: Mask, request: EditRequest, beside: Company | None = None
-    ) -> _Another | None:
-        """Another thing for an object's place, or for one beside it among its company: a computed
-        one, or a donor's where its category is asked for."""
-        asked = photo, region, request.category, request.value
-        if is_computed(request):
-            made = (
-                best_prop(*asked, request.seed)
-                if beside is None
-                else prop_beside(*asked, request.seed, beside)
-            )
-            if made is None:
-                return None
-            name, cutting, place = made
-            details = {"category": name}
-        else:
-            found = self.donors and best_donor(*asked, self.donors, self.sam2)
-            if not found:
-                return None
-            donor, cutting, place = found
-            details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-        return _Another(cutting._replace(fore=grey_as(photo, cutting.fore)), place, details)
-
     def _add(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
@@ -446,7 +404,7 @@ class ProceduralEditor:
             return refused("collage")
         company = company_of(region, request.category, request.others)
         if is_computed(request):
-            found = self._another(photo, region, request, beside=company)
+            found = prop_among(photo, region, request, company)
             return self._put_beside(photo, region, company, found) if found else refused("no room")
         place = free_place(
             photo,
@@ -461,7 +419,7 @@ class ProceduralEditor:
             return refused("no room")
         if request.value == request.category:
             return self._doubled(photo, region, request, company, place, cut)
-        found = self._another(photo, region, request)
+        found = newcomer(photo, region, request, self.donors, self.sam2)
         if found is None:
             return refused("no donor")
         own = found.place
@@ -469,7 +427,7 @@ class ProceduralEditor:
         return self._put_beside(photo, region, company, found._replace(place=there))
 
     def _put_beside(
-        self, photo: Floats, region: Mask, company: Company, found: _Another
+        self, photo: Floats, region: Mask, company: Company, found: Newcomer
     ) -> Change | NotEdited:
         front = in_front(found.place, company, region)
         picture, mask, touched = found.put_into(photo, front)

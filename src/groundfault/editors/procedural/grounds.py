@@ -29,6 +29,8 @@ SAMPLES, RARE = 400, 0.03
 else."""
 LEAST_FOOTING = 0.75
 """The share of a thing's foot that must be on the ground."""
+ALL_FOOTING = 0.93
+"""The same for what stands alone."""
 LEAST_OF_A_FOOT = 0.6
 """The same of each half of it: else it stands with two legs in the air."""
 SHELTERED, LEAST_SHELTER = 0.85, 0.15
@@ -99,6 +101,8 @@ class _Room(NamedTuple):
     """Whether the thing is flat or in the air: all of it is before the ground."""
     most_overlap: float
     """The share of a thing behind the object that the object may hide."""
+    alone: bool = False
+    """Whether a thing has to stand free of all others, with all of its foot on the ground."""
 
 
 class _Tried(NamedTuple):
@@ -194,7 +198,8 @@ def free_place(
     room = _room(photo, mask, company, shrink, leaves, lying)
     if room is None:
         return None
-    room = room._replace(most_overlap=most_overlap)
+    room = room._replace(most_overlap=most_overlap if figure is None else 0.0)
+    room = room._replace(alone=figure is not None)
     rows, columns = box_of(room.mask)
     shape, tall_px = room.mask[rows, columns], box_of(mask)[0].stop - box_of(mask)[0].start
     if figure is not None:
@@ -340,7 +345,9 @@ def _tried(room: _Room, shape: Mask, foot_row: int, scale: float, leaves: bool) 
             continue
         overlap = float((room.mask[box] & thing).sum() / thing.sum())
         firm = SHELTERED if in_back and overlap > LEAST_SHELTER else 1.0
-        if not room.lying and footing < firm * LEAST_FOOTING:
+        if not room.lying and footing < firm * (ALL_FOOTING if room.alone else LEAST_FOOTING):
+            continue
+        if room.alone and any((other[box] & thing).any() for other in room.obstacles):
             continue
         if not room.lying and below < 0.6 * firm * room.least_below:
             continue

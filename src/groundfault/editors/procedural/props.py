@@ -4,7 +4,7 @@ own, and cover what they replace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import cv2
@@ -14,8 +14,8 @@ from groundfault.editors.procedural.covering import Figure, Fit, covering, figur
 from groundfault.editors.procedural.edges import Floats, Mask, box_of
 from groundfault.editors.procedural.grounds import Place, eyes_above, free_place
 from groundfault.editors.procedural.neighbours import Company
-from groundfault.editors.procedural.rendering import BLADES, Lamp, lamp_of, rendered
-from groundfault.editors.procedural.repertoire import INSTEAD
+from groundfault.editors.procedural.rendering import IN_GRASS, Lamp, lamp_of, rendered
+from groundfault.editors.procedural.repertoire import BESIDE, HEIGHTS_M, INSTEAD
 from groundfault.editors.procedural.skins import SKINS
 from groundfault.editors.procedural.solids import (
     Body,
@@ -47,6 +47,11 @@ LOWER = 0.03
 line below the object, too."""
 SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
+SIZES_M = {
+    **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
+    **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
+}
+"""How tall props are at most where they stand beside something."""
 AS_GOOD = 0.1
 """Props that are not more unlike than the best by this take turns."""
 ANY_SIDE = (0.0, 0.5, 1.0)
@@ -110,7 +115,7 @@ PROPS: dict[str, Prop] = {
     "beach ball": Prop(_lump(), 0.95, 1.05),
     "cardboard box": Prop(_box(0.75), 0.35, 1.7, (0.15, 0.4, 0.7)),
     "dustbin": Prop(_turned_on(_BIN), 0.9, 1.8),
-    "boulder": Prop(_lump(rough=0.06, square=0.3, sunk=0.6), 0.35, 1.2, ANY_SIDE, buried=0.03),
+    "boulder": Prop(_lump(rough=0.06, square=0.3, sunk=0.6), 0.35, 0.85, ANY_SIDE, buried=0.03),
     "pumpkin": Prop(_turned_on(_PUMPKIN, ribs=10, depth=0.10), 0.65, 1.2, ANY_SIDE),
     "tin can": Prop(_turned_on(_DRUM), 0.8, 2.0),
     "traffic cone": Prop(_turned_on(_CONE), 1.2, 2.6),
@@ -134,9 +139,10 @@ def best_prop(
 ) -> tuple[str, Cutting, Place] | None:
     """A computed thing for an object's place, as the photograph's light would show it, and where it
     goes; None if none fits. `wanted` names one; "" takes one that suits the category."""
+    names = (wanted,) if wanted else INSTEAD.get(category, ())
     tried = [
         one
-        for one in _suited(mask, category, wanted, seed)
+        for one in _suited(mask, names, category, seed)
         if is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
     ]
     if not tried:
@@ -145,7 +151,7 @@ def best_prop(
     good = [one for one in tried if one.unlike <= least + AS_GOOD]
     chosen = good[seed % len(good)]
     lamp = lamp_of(photo, mask)
-    lower = LOWER + max(BLADES if lamp.grassy else 0, PROPS[chosen.name].buried)
+    lower = LOWER + max(IN_GRASS if lamp.grassy else 0, PROPS[chosen.name].buried)
     tall_px = (LARGER + lower) * chosen.fit.tall_px
     place = instead_of(mask, chosen.fit)
     foot_px = min(place.foot_px + lower * tall_px, photo.shape[0] - 1)
@@ -159,11 +165,15 @@ def prop_beside(
     """A computed thing that stands beside an object, somewhat smaller than it; None where no room
     is."""
     target = figure_of(mask)
-    tried = _suited(mask, category, wanted, seed)
+    names = (wanted,) if wanted else BESIDE.get(category, ())
+    tried = _suited(mask, names, category, seed)
     for chosen in tried[seed % max(len(tried), 1) :] + tried[: seed % max(len(tried), 1)]:
         own = cast(chosen.body, chosen.view, SILHOUETTE_PX).seen
         own = own[box_of(own)]
         scale = SMALLER * min(target.tall_px / own.shape[0], target.wide_px / own.shape[1])
+        if category in HEIGHTS_M and chosen.name in SIZES_M:
+            true_px = SIZES_M[chosen.name] / HEIGHTS_M[category] * target.tall_px
+            scale = min(scale, true_px / own.shape[0])
         size = max(round(own.shape[1] * scale), 4), max(round(own.shape[0] * scale), 4)
         figure = cv2.resize(own.astype(np.uint8), size, interpolation=cv2.INTER_AREA) > 0
         place = free_place(photo, mask, company, category=category, flipped=False, figure=figure)
@@ -186,13 +196,13 @@ def _made(lamp: Lamp, chosen: _Tried, tall_px: float, seed: int) -> Cutting:
     return Cutting(made.colours, made.share, np.zeros(3, np.float32), 1.0, made.shade)
 
 
-def _suited(mask: Mask, category: str, wanted: str, seed: int) -> list[_Tried]:
-    """The props that suit a category, each as it would cover an object best."""
+def _suited(mask: Mask, names: Sequence[str], category: str, seed: int) -> list[_Tried]:
+    """Props, each as it would cover an object best."""
     target = figure_of(mask)
     pitch, away = eyes_above(mask, category)
     pitch, away = min(pitch, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
     found = []
-    for name in (wanted,) if wanted else INSTEAD.get(category, ()):
+    for name in names:
         views = [View(pitch, side * turn, away) for turn in PROPS[name].turns for side in (1, -1)]
         tried = [_tried_on(name, target, view, seed) for view in dict.fromkeys(views)]
         found.append(min(tried, key=lambda one: one.unlike))

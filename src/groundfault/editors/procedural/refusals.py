@@ -16,6 +16,7 @@ from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relief import greyness, is_toned
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
+    BESIDE,
     BUILT_IN,
     COLOURS,
     COMPUTED,
@@ -154,7 +155,8 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "too fine for ice"
     held = FIXED | ONE_OF_A_KIND | (NOT_STANDING - AIRBORNE - FLAT)
     if is_computed(request):
-        return "" if request.category in INSTEAD or request.value else "no donor"
+        known = INSTEAD if request.kind == "replace" else BESIDE
+        return "" if request.category in known or request.value else "no donor"
     if request.kind in ("add", "move") and request.category in held:
         return "fixed in its place"
     if request.kind in ("add", "move") and request.category in BUILT_IN:

@@ -21,7 +21,7 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.skins import Shown, Skin
 from groundfault.editors.procedural.solids import Body, Hits, View, cast
 
-__all__ = ["BLADES", "Lamp", "Rendered", "lamp_of", "rendered"]
+__all__ = ["IN_GRASS", "Lamp", "Rendered", "lamp_of", "rendered"]
 
 LARGEST_PX = 400
 """The height that a body is cast at, at most; a larger one is enlarged."""
@@ -30,9 +30,9 @@ ROOM = 0.2
 height."""
 SHADES, DARKEST = ((0.014, 0.55), (0.05, 0.35)), 0.72
 """How far the ground below a thing is darker, as a share of the thing's height, and how much."""
-AMBIENT, KEY, BOUNCE = 0.56, 0.66, 0.3
+AMBIENT, KEY, BOUNCE = 0.56, 0.8, 0.3
 """The light of the sky, of the lamp, and of the ground, on what faces them."""
-SHARPER, BLURS = 0.7, (0.45, 1.1)
+SHARPER, BLURS = 0.55, (0.4, 0.8)
 """Of what has few edges more blur is measured than there is."""
 THICK = 0.03
 """How far the edge of a foot shades the ground where that is seen edge on, as a share of the
@@ -41,8 +41,8 @@ GRASS_ROUGH, MOST_RED = 1.8, -4.0
 """The mean deviation of the lightness of grass, at least, and how far from green it is, in Lab."""
 CAST = 0.4
 """How much of the colour that a whole photograph has is its light's."""
-BLADES = 0.028
-"""How high grass is beside a thing, as a share of the thing's height."""
+IN_GRASS = 0.025
+"""How much of a thing grass hides along its foot, as a share of the thing's height."""
 DIRT = 0.12
 """How high the ground darkens what stands on it, as a share of its height."""
 
@@ -138,8 +138,9 @@ def rendered(
     light = cv2.resize(_lit(hits, body, skin, lamp, seed), size, interpolation=how)
     light = cv2.copyMakeBorder(light, pad, pad, pad, pad, cv2.BORDER_REPLICATE)
     share = cv2.resize(hits.seen.astype(np.float32), size, interpolation=how)
-    if lamp.grassy or buried:
-        share = _sunk(share, max(buried, BLADES if lamp.grassy else 0), lamp.grassy, seed)
+    buried = max(buried, IN_GRASS if lamp.grassy else 0.0)
+    if buried:
+        share = _sunk(share, buried, seed)
     share = np.pad(share, pad)
     blur = float(np.clip(SHARPER * lamp.blur_px, *BLURS))
     share = cv2.GaussianBlur(share, (0, 0), blur)
@@ -152,16 +153,14 @@ def rendered(
     return Rendered(floats(colours), floats(np.clip((share - 0.04) / 0.92, 0, 1)), shade)
 
 
-def _sunk(share: Floats, depth: float, grassy: bool, seed: int) -> Floats:
-    """A thing whose lower edge the ground hides: earth in waves, grass in blades, each a pixel or
-    two wide."""
+def _sunk(share: Floats, depth: float, seed: int) -> Floats:
+    """A thing whose lower edge the ground hides, unevenly."""
     tall, wide = share.shape
-    rng = np.random.default_rng(seed + 5)
-    waves = cv2.GaussianBlur(floats(rng.standard_normal((1, wide))), (0, 0), 6.0)[0] * 3.5
-    high = np.clip(1 + 0.5 * waves, 0.2, 2.0)
-    if grassy:
-        high = high * np.repeat(rng.gamma(1.6, 0.5, wide // 2 + 1), 2)[:wide]
-    high = np.clip(high, 0.2, 4) * depth * tall
+    noise = np.random.default_rng(seed + 5).standard_normal((1, wide))
+    waves = sum(
+        cv2.GaussianBlur(floats(noise), (0, 0), size)[0] * np.sqrt(size) for size in (2.0, 6.0)
+    )
+    high = np.clip(1 + 0.6 * np.asarray(waves), 0.2, 2.2) * depth * tall
     low = tall - np.argmax(share[::-1] > 0.5, 0)
     return floats(share * np.clip(low - high - np.arange(tall)[:, None], 0, 1))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 __all__ = [
     "AIRBORNE",
+    "BESIDE",
     "BUILT_IN",
     "COLOURS",
     "COMPUTED",
@@ -346,6 +347,8 @@ TURNABLE = frozenset(
 VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange", "suitcase"}
 """Categories whose things are of several sizes."""
 
+ON_FURNITURE = frozenset({"cat", "couch", "teddy bear"})
+"""Categories that are or sit on furniture, beside which there is often no level ground."""
 _ROUND = ("pumpkin", "watermelon", "beach ball")
 _OUTDOORS = ("bear", "cow", "elephant", "horse", "sheep", "zebra", *_WILD_M)
 INSTEAD: dict[str, tuple[str, ...]] = {
@@ -362,6 +365,8 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     "vase": ("barrel", "tin can", "pumpkin"),
 }
 """What may be computed in the place of a thing of a category, where nobody says what is wanted."""
+BESIDE = {category: names for category, names in INSTEAD.items() if category not in ON_FURNITURE}
+"""What may be computed beside a thing of a category."""
 COMPUTED = frozenset(name for names in INSTEAD.values() for name in names)
 """All that can be computed."""
 

@@ -148,20 +148,20 @@ PAINTS: tuple[Colour, ...] = (
 
 
 def _stone(shown: Shown) -> Finish:
-    tone = 0.6 * shown.noise(0.9, 1, 5) + 0.55 * shown.noise(0.12, 2, 4)
-    tone = tone + 0.35 * shown.noise(0.025, 3, 2)
+    tone = 0.5 * shown.noise(0.9, 1, 5) + 0.4 * shown.noise(0.1, 2, 4)
+    tone = tone + 0.5 * shown.noise(0.02, 3, 2)
     warm = np.random.default_rng(shown.seed).uniform(-0.02, 0.05)
     colours = ramp(
         tone,
-        (-2.2, (0.24 + warm, 0.23, 0.21 - warm)),
-        (0, (0.47 + warm, 0.45, 0.42 - warm)),
-        (2.2, (0.72 + warm, 0.70, 0.66 - warm)),
+        (-2.2, (0.30 + warm, 0.29, 0.27 - warm)),
+        (0, (0.53 + warm, 0.51, 0.48 - warm)),
+        (2.2, (0.77 + warm, 0.75, 0.71 - warm)),
     )[0]
     cracks = np.exp(-np.abs(shown.noise(0.7, 4, 5)) * 16) * (shown.noise(0.9, 5, 2) > 0.1)
     colours = _blend(colours, (0.15, 0.14, 0.13), 0.75 * cracks)
     lichen = np.clip(shown.noise(0.35, 7, 5) - 1.3, 0, 1)
     colours = _blend(colours, (0.56, 0.56, 0.44), 0.6 * lichen)
-    bumps = 0.028 * shown.noise(0.22, 8, 5) + 0.006 * shown.noise(0.05, 9, 3)
+    bumps = 0.024 * shown.noise(0.22, 8, 5) + 0.008 * shown.noise(0.04, 9, 3)
     return Finish(colours, 0.0, bumps - 0.03 * cracks)
 
 

@@ -1,0 +1,67 @@
+"""Another thing for a photograph, in the place of an object or beside it: a computed one, or a
+donor's where its category is asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from groundfault.editors.procedural.changes import grey_as
+from groundfault.editors.procedural.donors import Donors
+from groundfault.editors.procedural.edges import Floats, Mask
+from groundfault.editors.procedural.grounds import Place
+from groundfault.editors.procedural.neighbours import Company
+from groundfault.editors.procedural.props import best_prop, prop_beside
+from groundfault.editors.procedural.refusals import is_computed
+from groundfault.editors.procedural.transplants import Cutting, best_donor, pasted
+from groundfault.interfaces import EditRequest
+
+__all__ = ["Newcomer", "newcomer", "prop_among"]
+
+
+class Newcomer(NamedTuple):
+    """A thing that is put into a photograph."""
+
+    cutting: Cutting
+    place: Place
+    details: dict[str, str]
+    """What is to be kept of it: its category, and whose it was."""
+
+    def put_into(self, photo: Floats, front: Floats | None) -> tuple[Floats, Mask, Mask]:
+        """The picture with it, its mask, and all that changed; what is in `front` hides it."""
+        if "donor" in self.details:
+            return pasted(photo, self.cutting, self.place, front=front)
+        return pasted(photo, self.cutting, self.place, harmonise=0, front=front, standing=False)
+
+
+def newcomer(
+    photo: Floats,
+    region: Mask,
+    request: EditRequest,
+    donors: Donors | None,
+    sam2: str,
+) -> Newcomer | None:
+    """A thing for an object's place; None if there is none that fits."""
+    if is_computed(request):
+        made = best_prop(photo, region, request.category, request.value, request.seed)
+        return _prop(photo, made)
+    found = donors and best_donor(photo, region, request.category, request.value, donors, sam2)
+    if not found:
+        return None
+    donor, cutting, place = found
+    details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
+    return Newcomer(cutting._replace(fore=grey_as(photo, cutting.fore)), place, details)
+
+
+def prop_among(
+    photo: Floats, region: Mask, request: EditRequest, company: Company
+) -> Newcomer | None:
+    """A computed thing beside an object, among its company; None where there is no room."""
+    made = prop_beside(photo, region, request.category, request.value, request.seed, company)
+    return _prop(photo, made)
+
+
+def _prop(photo: Floats, made: tuple[str, Cutting, Place] | None) -> Newcomer | None:
+    if made is None:
+        return None
+    name, cutting, place = made
+    return Newcomer(cutting._replace(fore=grey_as(photo, cutting.fore)), place, {"category": name})
