@@ -146,6 +146,13 @@ def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRe
     )
 
 
+def is_proposed(kind: str, category: str) -> bool:
+    """Whether an edit of a kind is proposed at all for things of a category: of cups no surface is,
+    as CAFE's proposer answers None."""
+    known = {"replace": repertoire.INSTEAD, "add": repertoire.BESIDE}
+    return category in known[kind] if kind in known else bool(suited_values(kind, category))
+
+
 def run(
     editor: ProceduralEditor, kind: str, instances: list[Instance], seed: int
 ) -> tuple[list[dict[str, Any]], Counter[str], list[float]]:
@@ -264,7 +271,12 @@ def main() -> None:
     for kind in arguments.kind:
         made, reasons, seconds = run(editor, kind, instances, arguments.seed)
         share = len(made) / max(len(instances), 1)
-        print(f"{kind}: {len(made)} of {len(instances)} let through ({share:.0%})", end="")
+        proposed = sum(is_proposed(kind, one.category) for one in instances)
+        print(
+            f"{kind}: {len(made)} of {len(instances)} let through ({share:.0%}; "
+            f"{len(made) / max(proposed, 1):.0%} of the {proposed} that one is proposed for)",
+            end="",
+        )
         if seconds:
             print(f"; CPU s median {np.median(seconds):.2f}, most {max(seconds):.2f}", end="")
         print("; refused:", ", ".join(f"{r} {n}" for r, n in reasons.most_common()) or "none")

@@ -365,9 +365,10 @@ def reason(image: Any, mask: Any, wanted: EditRequest, **settings: Any) -> str:
 
 def test_what_does_not_suit_is_refused() -> None:
     image, mask = photograph()
-    dark = reason(image // 12, mask, request("surface", "zebra", category="horse"))
+    dark = reason(image // 12, mask, request("surface", "zebra", category="cow"))
     assert dark == "too dark"
     assert reason(image, mask, request("surface", "cow", category="cow")) == "already so"
+    assert reason(image, mask, request("context", "sky", category="tv")) == "seldom kept"
     assert reason(image, mask, request("surface", "zebra", category="bicycle")) == (
         "defined by its parts"
     )

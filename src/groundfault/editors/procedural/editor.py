@@ -96,7 +96,7 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP = 0.35
+LEAST_OVERLAP = 0.4
 """The least intersection over union of a thing and what replaces it: what covers an animal with
 legs is twice as large."""
 FORGOTTEN = 0.12

@@ -288,7 +288,7 @@ def _to_replace(found: Measures) -> str:
     """The new thing hides most of the hole."""
     if found.brightness < 0.08:
         return "too dark"
-    if found.share > 0.3:
+    if found.share > 0.22:
         return "too large"
     return "cut off" if found.cut > 0.05 else ""
 

@@ -39,7 +39,7 @@ HALVINGS = 7
 MOST_PITCH, FARTHER, LEAST_AWAY = 0.6, 1.4, 4.5
 """The steepest view, in radians, and how far away the camera is thought to be: lines that run
 together more than those of the photograph are noticed, those that do less are not."""
-LARGER = 1.07
+LARGER = 1.1
 """How many times larger a prop is than its coarse silhouette says: outlines are drawn some pixels
 off."""
 LOWER = 0.03
@@ -70,8 +70,6 @@ class Prop(NamedTuple):
     """Its height for its width, at least and at most."""
     turns: tuple[float, ...] = (0.0,)
     """How far it may be turned on the ground, to either side, in radians."""
-    buried: float = 0.0
-    """How much of its height the ground hides along its foot, unevenly."""
 
 
 _BARREL = ((0.0, 0.80), (0.25, 0.95), (0.5, 1.0), (0.75, 0.95), (1.0, 0.80))
@@ -115,7 +113,7 @@ PROPS: dict[str, Prop] = {
     "beach ball": Prop(_lump(), 0.95, 1.05),
     "cardboard box": Prop(_box(0.75), 0.35, 1.7, (0.15, 0.4, 0.7)),
     "dustbin": Prop(_turned_on(_BIN), 0.9, 1.8),
-    "boulder": Prop(_lump(rough=0.06, square=0.3, sunk=0.6), 0.35, 0.85, ANY_SIDE, buried=0.03),
+    "boulder": Prop(_lump(rough=0.06, square=0.3, sunk=0.6), 0.35, 0.85, ANY_SIDE),
     "pumpkin": Prop(_turned_on(_PUMPKIN, ribs=10, depth=0.10), 0.65, 1.2, ANY_SIDE),
     "tin can": Prop(_turned_on(_DRUM), 0.8, 2.0),
     "traffic cone": Prop(_turned_on(_CONE), 1.2, 2.6),
@@ -151,12 +149,11 @@ def best_prop(
     good = [one for one in tried if one.unlike <= least + AS_GOOD]
     chosen = good[seed % len(good)]
     lamp = lamp_of(photo, mask)
-    lower = LOWER + max(IN_GRASS if lamp.grassy else 0, PROPS[chosen.name].buried)
-    tall_px = (LARGER + lower) * chosen.fit.tall_px
     place = instead_of(mask, chosen.fit)
-    foot_px = min(place.foot_px + lower * tall_px, photo.shape[0] - 1)
-    cutting = _made(lamp, chosen, tall_px, seed)
-    return chosen.name, cutting, place._replace(foot_px=foot_px, tall_px=tall_px)
+    lower = LOWER + (IN_GRASS / 2 if lamp.grassy else 0)
+    foot_px = min(place.foot_px + lower * place.tall_px, photo.shape[0] - 1)
+    cutting = _made(lamp, chosen, place.tall_px, seed)
+    return chosen.name, cutting, place._replace(foot_px=foot_px)
 
 
 def prop_beside(
@@ -184,15 +181,7 @@ def prop_beside(
 
 
 def _made(lamp: Lamp, chosen: _Tried, tall_px: float, seed: int) -> Cutting:
-    made = rendered(
-        chosen.body,
-        SKINS[chosen.name],
-        chosen.view,
-        lamp,
-        tall_px,
-        seed,
-        buried=PROPS[chosen.name].buried,
-    )
+    made = rendered(chosen.body, SKINS[chosen.name], chosen.view, lamp, tall_px, seed)
     return Cutting(made.colours, made.share, np.zeros(3, np.float32), 1.0, made.shade)
 
 
@@ -219,4 +208,6 @@ def _tried_on(name: str, target: Figure, view: View, seed: int) -> _Tried:
         low, high = (middle, high) if seen[1] / seen[0] < ratio else (low, middle)
     body = prop.shape(1 / low, 1.0, seed)
     own = figure_of(cast(body, view, SILHOUETTE_PX).seen)
-    return _Tried(*covering(target, own, flipped=False, uncovered=UNCOVERED), name, body, view)
+    unlike, fit = covering(target, own, flipped=False, uncovered=UNCOVERED)
+    fit = fit._replace(tall_px=LARGER * fit.tall_px, wide_px=LARGER * fit.wide_px)
+    return _Tried(unlike, fit, name, body, view)

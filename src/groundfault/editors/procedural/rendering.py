@@ -41,8 +41,8 @@ GRASS_ROUGH, MOST_RED = 1.8, -4.0
 """The mean deviation of the lightness of grass, at least, and how far from green it is, in Lab."""
 CAST = 0.4
 """How much of the colour that a whole photograph has is its light's."""
-IN_GRASS = 0.025
-"""How much of a thing grass hides along its foot, as a share of the thing's height."""
+IN_GRASS = 0.035
+"""How high a thing fades into grass, as a share of its height."""
 DIRT = 0.12
 """How high the ground darkens what stands on it, as a share of its height."""
 
@@ -124,11 +124,8 @@ def rendered(
     lamp: Lamp,
     tall_px: float,
     seed: int,
-    *,
-    buried: float = 0.0,
 ) -> Rendered:
-    """A body in a photograph's light, its box about so tall, of which the ground hides a share
-    along its foot."""
+    """A body in a photograph's light, its box about so tall."""
     cast_px = int(np.clip(round(1.5 * tall_px), 24, LARGEST_PX))
     hits = cast(body, view, cast_px)
     scale = tall_px / cast_px
@@ -138,9 +135,8 @@ def rendered(
     light = cv2.resize(_lit(hits, body, skin, lamp, seed), size, interpolation=how)
     light = cv2.copyMakeBorder(light, pad, pad, pad, pad, cv2.BORDER_REPLICATE)
     share = cv2.resize(hits.seen.astype(np.float32), size, interpolation=how)
-    buried = max(buried, IN_GRASS if lamp.grassy else 0.0)
-    if buried:
-        share = _sunk(share, buried, seed)
+    if lamp.grassy:
+        share = _in_grass(share)
     share = np.pad(share, pad)
     blur = float(np.clip(SHARPER * lamp.blur_px, *BLURS))
     share = cv2.GaussianBlur(share, (0, 0), blur)
@@ -153,16 +149,12 @@ def rendered(
     return Rendered(floats(colours), floats(np.clip((share - 0.04) / 0.92, 0, 1)), shade)
 
 
-def _sunk(share: Floats, depth: float, seed: int) -> Floats:
-    """A thing whose lower edge the ground hides, unevenly."""
-    tall, wide = share.shape
-    noise = np.random.default_rng(seed + 5).standard_normal((1, wide))
-    waves = sum(
-        cv2.GaussianBlur(floats(noise), (0, 0), size)[0] * np.sqrt(size) for size in (2.0, 6.0)
-    )
-    high = np.clip(1 + 0.6 * np.asarray(waves), 0.2, 2.2) * depth * tall
+def _in_grass(share: Floats) -> Floats:
+    """A thing whose lowest part fades into grass."""
+    tall = share.shape[0]
     low = tall - np.argmax(share[::-1] > 0.5, 0)
-    return floats(share * np.clip(low - high - np.arange(tall)[:, None], 0, 1))
+    above = (low - np.arange(tall)[:, None]) / max(IN_GRASS * tall, 1.0)
+    return floats(share * np.clip(above, 0, 1))
 
 
 def _shade_on_ground(shape: tuple[int, ...], foot: Floats, tall_px: float) -> Floats:
@@ -180,7 +172,8 @@ def _shade_on_ground(shape: tuple[int, ...], foot: Floats, tall_px: float) -> Fl
 def _lit(hits: Hits, body: Body, skin: Skin, lamp: Lamp, seed: int) -> Floats:
     """The light that comes from each pixel of a body; beside it, from its nearest one."""
     seen = hits.seen
-    finish = skin(Shown(hits.points[seen], hits.own[seen], body.extents, seed))
+    pixel = body.extents[2] / seen.shape[0]
+    finish = skin(Shown(hits.points[seen], hits.own[seen], body.extents, seed, pixel))
     relief = np.zeros(seen.shape, np.float32)
     relief[seen] = finish.relief
     n = _bumped(hits, relief, body)[seen]

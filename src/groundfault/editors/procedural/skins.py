@@ -26,6 +26,8 @@ class Shown(NamedTuple):
     extents: tuple[float, float, float]
     """The body's width, depth and height."""
     seed: int
+    pixel: float
+    """How large a pixel of the picture is, in the body's units."""
 
     def noise(self, size: float, number: int, octaves: int = 4) -> Numbers:
         return grains(self.points, size, self.seed + number, octaves)
@@ -149,7 +151,7 @@ PAINTS: tuple[Colour, ...] = (
 
 def _stone(shown: Shown) -> Finish:
     tone = 0.5 * shown.noise(0.9, 1, 5) + 0.4 * shown.noise(0.1, 2, 4)
-    tone = tone + 0.5 * shown.noise(0.02, 3, 2)
+    tone = tone + 0.5 * shown.noise(0.02, 3, 2) + 0.4 * shown.noise(1.6 * shown.pixel, 6, 1)
     warm = np.random.default_rng(shown.seed).uniform(-0.02, 0.05)
     colours = ramp(
         tone,
@@ -162,6 +164,7 @@ def _stone(shown: Shown) -> Finish:
     lichen = np.clip(shown.noise(0.35, 7, 5) - 1.3, 0, 1)
     colours = _blend(colours, (0.56, 0.56, 0.44), 0.6 * lichen)
     bumps = 0.024 * shown.noise(0.22, 8, 5) + 0.008 * shown.noise(0.04, 9, 3)
+    bumps = bumps + 0.7 * shown.pixel * shown.noise(3 * shown.pixel, 10, 1)
     return Finish(colours, 0.0, bumps - 0.03 * cracks)
 
 
