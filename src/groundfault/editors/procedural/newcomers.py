@@ -30,7 +30,15 @@ class Newcomer(NamedTuple):
         """The picture with it, its mask, and all that changed; what is in `front` hides it."""
         if "donor" in self.details:
             return pasted(photo, self.cutting, self.place, front=front)
-        return pasted(photo, self.cutting, self.place, harmonise=0, front=front, standing=False)
+        return pasted(
+            photo,
+            self.cutting,
+            self.place,
+            harmonise=0,
+            front=front,
+            standing=False,
+            shaded=True,
+        )
 
 
 def newcomer(

@@ -332,10 +332,12 @@ def pasted(
     front: Floats | None = None,
     ahead: Floats | None = None,
     standing: bool = True,
+    shaded: bool = False,
 ) -> tuple[Floats, Mask, Mask]:
     """A thing put into a photograph: the picture, the thing's mask, and all that changed. `front`
     is how much of each pixel belongs to what stands before it, whose own colours are `ahead`, or
-    the photograph's; under what is `standing` the ground is darker."""
+    the photograph's; under what is `standing` the ground is darker. What is `shaded` has a shade
+    that was made for this ground, and not another's."""
     alpha, fore, shade = _fitted(cutting, place)
     rows, columns, part = _landing(photo.shape, alpha, place)
     share = np.zeros(photo.shape[:2], np.float32)
@@ -350,6 +352,7 @@ def pasted(
         fore = _harmonised(fore, cutting, photo, mask, harmonise)
     colours[rows, columns] = fore[part]
     takes = np.clip((1 - photo.max(-1)) / (1 - BURNT), 0, 1)
+    takes = np.ones_like(takes) if shaded else takes
     ground = photo * (1 - (1 - light) * takes)[..., None]
     if standing:
         ground = shadowed(ground, mask, 0.16 if (shade < 0.9).any() else 0.3, thrown=0.0)
