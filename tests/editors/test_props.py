@@ -135,12 +135,12 @@ def test_what_is_chosen_for_a_category_covers_all_of_an_object() -> None:
 
 def test_a_prop_stands_beside_an_object_and_leaves_it_as_it_is() -> None:
     image, mask = meadow()
-    found = ProceduralEditor().perform(image, mask, asked("add"))
+    found = ProceduralEditor().perform(image, mask, asked("add", category="cow"))
     assert isinstance(found, Edited) and found.mask is not None, found
     assert not (found.mask & mask).any() and 0.3 < found.mask.sum() / mask.sum() < 1
     assert np.array_equal(found.image[core(mask, 4)], image[core(mask, 4)])
     taken = Neighbour(category="bear", mask=~grown(mask, 9) & (np.arange(SIZE[0]) > 60)[:, None])
-    refused = ProceduralEditor().perform(image, mask, asked("add", others=(taken,)))
+    refused = ProceduralEditor().perform(image, mask, asked("add", category="cow", others=(taken,)))
     assert isinstance(refused, NotEdited) and refused.reason == "no room"
 
 

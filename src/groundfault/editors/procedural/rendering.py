@@ -23,16 +23,16 @@ from groundfault.editors.procedural.solids import Body, Hits, View, cast
 
 __all__ = ["IN_GRASS", "Lamp", "Rendered", "lamp_of", "rendered"]
 
-LARGEST_PX = 400
+LARGEST_PX = 640
 """The height that a body is cast at, at most; a larger one is enlarged."""
 ROOM = 0.2
 """What is left free around a rendered thing, for its shade on the ground, as a share of its
 height."""
-SHADES, DARKEST = ((0.014, 0.55), (0.05, 0.35)), 0.72
+SHADES, DARKEST = ((0.014, 0.7), (0.05, 0.42)), 0.82
 """How far the ground below a thing is darker, as a share of the thing's height, and how much."""
 AMBIENT, KEY, BOUNCE = 0.56, 0.8, 0.3
 """The light of the sky, of the lamp, and of the ground, on what faces them."""
-SHARPER, BLURS = 0.55, (0.4, 0.8)
+SHARPER, BLURS = 0.5, (0.35, 0.65)
 """Of what has few edges more blur is measured than there is."""
 THICK = 0.03
 """How far the edge of a foot shades the ground where that is seen edge on, as a share of the

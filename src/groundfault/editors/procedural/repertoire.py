@@ -347,8 +347,14 @@ TURNABLE = frozenset(
 VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange", "suitcase"}
 """Categories whose things are of several sizes."""
 
-ON_FURNITURE = frozenset({"cat", "couch", "teddy bear"})
-"""Categories that are or sit on furniture, beside which there is often no level ground."""
+ANYWHERE = frozenset(
+    {
+        *("bottle", "bowl", "cake", "cat", "couch", "cup", "dog", "potted plant", "sports ball"),
+        *("teddy bear", "train", "vase"),
+    }
+)
+"""Categories that are furniture or sit, hang or stand on it, or run on rails: beside them there is
+often no level ground."""
 _ROUND = ("pumpkin", "watermelon", "beach ball")
 _OUTDOORS = ("bear", "cow", "elephant", "horse", "sheep", "zebra", *_WILD_M)
 INSTEAD: dict[str, tuple[str, ...]] = {
@@ -365,7 +371,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     "vase": ("barrel", "tin can", "pumpkin"),
 }
 """What may be computed in the place of a thing of a category, where nobody says what is wanted."""
-BESIDE = {category: names for category, names in INSTEAD.items() if category not in ON_FURNITURE}
+BESIDE = {category: names for category, names in INSTEAD.items() if category not in ANYWHERE}
 """What may be computed beside a thing of a category."""
 COMPUTED = frozenset(name for names in INSTEAD.values() for name in names)
 """All that can be computed."""

@@ -20,7 +20,7 @@ __all__ = ["Body", "Hits", "View", "box", "cast", "lathe", "lump", "picture_size
 
 Numbers = NDArray[Any]
 Distance = Callable[[Numbers], Numbers]
-STEPS = 60
+STEPS = 160
 """How often a ray goes on by its distance from a body."""
 TOUCHED = 0.002
 """Nearer than this, in heights, a ray has met the body."""
