@@ -290,6 +290,8 @@ def _to_replace(found: Measures) -> str:
         return "too dark"
     if found.share > 0.22:
         return "too large"
+    if found.blur_px > 2.2:
+        return "blurred"
     return "cut off" if found.cut > 0.05 else ""
 
 

@@ -64,21 +64,13 @@ def _metal(*stops: tuple[float, Colour]) -> Callable[[Body], Floats]:
     return render
 
 
-_polished_bronze = _metal(
+_bronze = _metal(
     (0, (0.035, 0.022, 0.015)),
     (0.3, (0.24, 0.135, 0.06)),
     (0.6, (0.56, 0.35, 0.16)),
     (0.85, (0.86, 0.64, 0.36)),
     (1.1, (1.0, 0.93, 0.76)),
 )
-
-
-def _bronze(body: Body) -> Floats:
-    """Bronze with some verdigris in its creases."""
-    aged = 0.45 * body.noise(max(body.size_px * 0.2, 20), 0) - 0.30 + 1.4 * body.cavity
-    green = np.clip(aged, 0, 1)[..., None] * 0.75
-    patina = floats([0.27, 0.50, 0.42]) * (0.25 + 0.9 * body.value[..., None])
-    return np.asarray(_polished_bronze(body) * (1 - green) + patina * green, np.float32)
 
 
 def _marble(body: Body) -> Floats:

@@ -93,7 +93,7 @@ def unsuited(photo: Floats, region: Mask, request: EditRequest) -> str:
     """Why things of a category, or in a photograph like this, don't suit a request; "" where they
     may. This costs little, and is asked before an object is cut out."""
     toned = is_toned(photo)
-    if toned and request.kind == "replace":
+    if toned and (request.kind == "replace" or is_computed(request)):
         return "no colours"
     problem = _unsuited(request, toned or greyness(photo) > 0.6)
     return "" if problem == TRACES and _is_small_hole(region, request) else problem

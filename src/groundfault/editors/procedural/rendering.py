@@ -39,8 +39,12 @@ THICK = 0.03
 thing's height."""
 GRASS_ROUGH, MOST_RED = 1.8, -4.0
 """The mean deviation of the lightness of grass, at least, and how far from green it is, in Lab."""
-CAST = 0.4
-"""How much of the colour that a whole photograph has is its light's."""
+CAST = 0.8
+"""How much of the colour of a photograph in one hue is its light's."""
+USUAL_WHITE = 0.5
+"""How bright the brightest tenth of what is around a thing usually is beside white."""
+MOST_GRAIN = 0.012
+"""Of leaves and gravel more noise is measured than there is."""
 IN_GRASS = 0.035
 """How high a thing fades into grass, as a share of its height."""
 DIRT = 0.12
@@ -71,21 +75,33 @@ def lamp_of(photo: Floats, mask: Mask) -> Lamp:
     ground = linear(photo)[low].mean(0) if low.any() else floats([0.2, 0.2, 0.2])
     return Lamp(
         _side(photo, mask),
-        exposure(photo, mask),
+        exposure(photo, mask) ** 0.5 * _white(photo, ring),
         _tint(photo),
         floats(ground),
         blur_px(photo, grown(mask, 2)),
-        grain(photo),
+        min(grain(photo), MOST_GRAIN),
         _is_grass(photo, low),
     )
 
 
 def _tint(photo: Floats) -> Floats:
-    """The colour of the light, stronger than what is nearly grey tells: by the light of a candle
-    nothing is."""
+    """The colour of the light: what is nearly grey tells, and, the more alike all hues are, the
+    whole photograph: by candle light nothing is grey."""
+    hues = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)[..., 1:].reshape(-1, 2)
+    alike = float(np.linalg.norm(hues.mean(0)) / max(float(np.linalg.norm(hues, axis=1).mean()), 1))
     mean = photo.reshape(-1, 3).mean(0)
-    tint = illuminant(photo) * np.clip(mean / max(float(mean @ LUMA), 1e-3), 0.5, 1.6) ** CAST
+    cast = np.clip(mean / max(float(mean @ LUMA), 1e-3), 0.4, 1.8)
+    tint = illuminant(photo) * cast ** (CAST * alike)
     return floats(tint / float(tint @ LUMA))
+
+
+def _white(photo: Floats, ring: Mask) -> float:
+    """How bright a white thing would be: by the whole photograph, and by the brightest of what is
+    around it."""
+    whites = (
+        float(np.percentile((linear(photo) @ LUMA)[ring], 90)) / USUAL_WHITE if ring.any() else 1
+    )
+    return float(np.sqrt(np.clip(whites, 0.08, 1.1)))
 
 
 def _is_grass(photo: Floats, ground: Mask) -> bool:

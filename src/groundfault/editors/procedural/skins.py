@@ -150,8 +150,9 @@ PAINTS: tuple[Colour, ...] = (
 
 
 def _stone(shown: Shown) -> Finish:
-    tone = 0.5 * shown.noise(0.9, 1, 5) + 0.4 * shown.noise(0.1, 2, 4)
-    tone = tone + 0.5 * shown.noise(0.02, 3, 2) + 0.4 * shown.noise(1.6 * shown.pixel, 6, 1)
+    tone = 0.25 * shown.noise(0.9, 1, 3) + 0.3 * shown.noise(min(0.1, 9 * shown.pixel), 2, 3)
+    tone = tone + 0.5 * shown.noise(min(0.02, 3 * shown.pixel), 3, 2)
+    tone = tone + 0.4 * shown.noise(1.6 * shown.pixel, 6, 1)
     warm = np.random.default_rng(shown.seed).uniform(-0.02, 0.05)
     colours = ramp(
         tone,
