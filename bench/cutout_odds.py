@@ -4,12 +4,12 @@
 
 cutout_verdicts.csv has what was measured of cut-outs, and the share of reviewers who kept an edit
 of each, by the rubric of `edit_review.py`. Sets D, H and I are of earlier versions of the editor
-and count less; K1, K2, K3, N1, N2 and P were looked at while working on it, J, L and M were opened
-once. Printed are the weights that a logistic regression with a ridge gives what was known when
-`covers.CLEAR` was set (L, K3 and what is newer are not in it), the weight of the IoU with the drawn
-mask that N1, N2 and M give afterwards, how well the odds rank each set, of P how many things in
-other places were kept by how stable their outlines are, and, of M's 225 eligible instances, what
-more `care` lets through and keeps.
+and count less; K1, K2, K3, N1, N2 and P were looked at while working on it, J, L, M and Q were
+opened once. Printed are the weights that a logistic regression with a ridge gives what was known
+when `covers.CLEAR` was set (L, K3 and what is newer are not in it), the weight of the IoU with the
+drawn mask that N1, N2 and M give afterwards, how well the odds rank each set, of P how many things
+in other places were kept by how stable their outlines are, and, of M's 225 eligible instances,
+what more `care` lets through and keeps.
 """
 
 from __future__ import annotations

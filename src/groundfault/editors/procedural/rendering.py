@@ -85,13 +85,13 @@ def lamp_of(photo: Floats, mask: Mask) -> Lamp:
 
 
 def _tint(photo: Floats) -> Floats:
-    """The colour of the light: what is nearly grey tells, and, the more alike all hues are, the
-    whole photograph: by candle light nothing is grey."""
+    """The colour of the light: what is nearly grey tells, and, the more alike all hues are, how
+    warm the whole photograph is: by candle light nothing is grey. A green one shows a lawn."""
     hues = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)[..., 1:].reshape(-1, 2)
     alike = float(np.linalg.norm(hues.mean(0)) / max(float(np.linalg.norm(hues, axis=1).mean()), 1))
-    mean = photo.reshape(-1, 3).mean(0)
-    cast = np.clip(mean / max(float(mean @ LUMA), 1e-3), 0.4, 1.8)
-    tint = illuminant(photo) * cast ** (CAST * alike)
+    red, _, blue = photo.reshape(-1, 3).mean(0)
+    warm = float(np.clip(red / max(float(blue), 1e-3), 0.4, 2.5)) ** (CAST * alike / 2)
+    tint = illuminant(photo) * floats([warm, 1, 1 / warm])
     return floats(tint / float(tint @ LUMA))
 
 

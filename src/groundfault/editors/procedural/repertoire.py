@@ -350,30 +350,38 @@ VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange",
 ANYWHERE = frozenset(
     {
         *("bottle", "bowl", "cake", "cat", "couch", "cup", "dog", "potted plant", "sports ball"),
-        *("teddy bear", "train", "vase"),
+        *("teddy bear", "vase"),
     }
 )
-"""Categories that are furniture or sit, hang or stand on it, or run on rails: beside them there is
-often no level ground."""
-_ROUND = ("pumpkin", "watermelon", "beach ball")
-_OUTDOORS = ("bear", "cow", "elephant", "horse", "sheep", "zebra", *_WILD_M)
+"""Categories that are furniture or sit, hang or stand on it: beside them there is often no
+level ground."""
 INSTEAD: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_OUTDOORS, ("boulder",)),
-    **dict.fromkeys(("bicycle", "bus", "car", "motorcycle", "train", "truck"), ("boulder",)),
-    **dict.fromkeys(("cat", "dog", "teddy bear"), (*_ROUND, "cardboard box")),
-    **dict.fromkeys(("backpack", "handbag", "suitcase"), (*_ROUND, "barrel", "cardboard box")),
-    **dict.fromkeys(("bench", "couch"), ("wooden crate", "cardboard box")),
-    **dict.fromkeys(("bottle", "cup", "potted plant"), ("vase", "barrel", "tin can", "pumpkin")),
+    **dict.fromkeys(("bear", "car", "cow", "elephant", "zebra", *_WILD_M), ("boulder",)),
+    **dict.fromkeys(("cat", "teddy bear"), ("pumpkin", "beach ball", "cardboard box")),
+    "dog": ("pumpkin", "cardboard box", "beach ball", "wooden crate"),
+    **dict.fromkeys(("backpack", "handbag", "suitcase"), ("pumpkin", "barrel", "beach ball")),
+    **dict.fromkeys(("bench", "couch"), ("wooden crate",)),
+    **dict.fromkeys(("bottle", "cup", "potted plant"), ("pumpkin", "barrel", "vase")),
     **dict.fromkeys(("bowl", "cake"), ("pumpkin", "watermelon")),
-    **dict.fromkeys(("chair", "toilet"), ("barrel", "pumpkin", "wooden crate", "cardboard box")),
-    "fire hydrant": ("barrel", "dustbin", "traffic cone"),
-    "sports ball": _ROUND,
-    "vase": ("barrel", "tin can", "pumpkin"),
+    **dict.fromkeys(("chair", "toilet"), ("barrel", "pumpkin", "wooden crate")),
+    "fire hydrant": ("barrel", "traffic cone"),
+    "sports ball": ("pumpkin", "beach ball"),
+    "vase": ("pumpkin", "barrel"),
 }
-"""What may be computed in the place of a thing of a category, where nobody says what is wanted."""
-BESIDE = {category: names for category, names in INSTEAD.items() if category not in ANYWHERE}
+"""What may be computed in the place of a thing of a category, where nobody says what is wanted.
+Reviewers kept, on average, 10 of 14 pumpkins, 5 of 8 barrels, of crates 5 of 5 in the place of
+chairs, couches and toilets and 2 of 11 others, 7 of 19 cardboard boxes, 2 of 8 watermelons, none of
+5 tin cans and dustbins; of boulders 3 of 3 in the place of bears, 6.5 of 14 of cars, 4.5 of 13 of
+cows, elephants and zebras, and 5.5 of 29 of other things."""
+BESIDE = {
+    **{category: names for category, names in INSTEAD.items() if category not in ANYWHERE},
+    **dict.fromkeys(("bicycle", "bus", "horse", "motorcycle", "sheep", "truck"), ("boulder",)),
+}
 """What may be computed beside a thing of a category."""
-COMPUTED = frozenset(name for names in INSTEAD.values() for name in names)
+COMPUTED = (
+    *("barrel", "beach ball", "boulder", "cardboard box", "dustbin", "pumpkin", "tin can"),
+    *("traffic cone", "vase", "watermelon", "wooden crate"),
+)
 """All that can be computed."""
 
 BUILT_IN = frozenset({"fire hydrant", "oven", "parking meter", "refrigerator"})
