@@ -34,7 +34,7 @@ VALUES = {
     "surface": "giraffe",
     "material": "gold",
     "context": "sky",
-    "add": "",
+    "add": "sports ball",
     "move": "",
 }
 
