@@ -164,7 +164,9 @@ class ProceduralEditor:
         problem = refusals.unsuited(photo, region, request) if self.filters else ""
         if problem:
             return refused(problem)
-        found = target_of(photo, region, request, self.sam2, filters=self.filters)
+        stays = request.kind == "add" and is_computed(request)  # nothing is cut out
+        sam2 = "" if stays else self.sam2
+        found = target_of(photo, region, request, sam2, filters=self.filters)
         if found is None:
             return refused("outline unclear")
         if self.filters:
@@ -399,7 +401,7 @@ class ProceduralEditor:
     def _add(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        """Put another thing beside the object: its own double, or a donor's."""
+        """Put another thing beside the object: a computed one, its own double, or a donor's."""
         if self.filters and cut is None and is_collage(photo):
             return refused("collage")
         company = company_of(region, request.category, request.others)

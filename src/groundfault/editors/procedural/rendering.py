@@ -96,11 +96,10 @@ def _tint(photo: Floats) -> Floats:
 
 
 def _white(photo: Floats, ring: Mask) -> float:
-    """How bright a white thing would be: by the whole photograph, and by the brightest of what is
-    around it."""
-    whites = (
-        float(np.percentile((linear(photo) @ LUMA)[ring], 90)) / USUAL_WHITE if ring.any() else 1
-    )
+    """How bright a white thing would be, as a root, by the brightest of what is around it."""
+    if not ring.any():
+        return 1.0
+    whites = float(np.percentile((linear(photo) @ LUMA)[ring], 90)) / USUAL_WHITE
     return float(np.sqrt(np.clip(whites, 0.08, 1.1)))
 
 
@@ -133,14 +132,7 @@ class Rendered(NamedTuple):
     """How much of its light the ground below it gets."""
 
 
-def rendered(
-    body: Body,
-    skin: Skin,
-    view: View,
-    lamp: Lamp,
-    tall_px: float,
-    seed: int,
-) -> Rendered:
+def rendered(body: Body, skin: Skin, view: View, lamp: Lamp, tall_px: float, seed: int) -> Rendered:
     """A body in a photograph's light, its box about so tall."""
     cast_px = int(np.clip(round(1.5 * tall_px), 24, LARGEST_PX))
     hits = cast(body, view, cast_px)
