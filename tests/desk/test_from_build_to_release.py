@@ -25,7 +25,7 @@ from groundfault.io.masks import decode
 from groundfault.protocols.words import expected
 
 pytestmark = pytest.mark.usefixtures("no_complaints")
-VEHICLES = {"bus": (190, 40, 40), "truck": (60, 60, 190)}
+PETS = {"dog": (190, 40, 40), "cat": (60, 60, 190)}
 MIXED = {"bus": (190, 40, 40), "dog": (110, 70, 40)}
 Build = Callable[..., list[str]]
 
@@ -65,7 +65,7 @@ def released(run: Any, build: Build, name: str, things: Any, out: Path) -> list[
 
 def test_cafe(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
     """Three stages; the second corrects p⁻, in the third one is rejected."""
-    things, out = {"elephant": (150, 110, 90), "bus": (150, 110, 90)}, tmp_path / "out"
+    things, out = {"cat": (150, 110, 90), "bus": (150, 110, 90)}, tmp_path / "out"
     offered = build("cafe", things, "--stage", "review")
     rejected: set[str] = set()
 
@@ -92,7 +92,7 @@ def test_cafe(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
 def test_halluseg(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
     """Four corners; one c′ is corrected, one mask touched up, one replacement rejected."""
     out = tmp_path / "out"
-    offered = build("halluseg", VEHICLES, "--stage", "review")
+    offered = build("halluseg", PETS, "--stage", "review")
     before = {item.id: item for item in read_items(out)}
     renamed, painted, rejected = offered[:3]
 
@@ -108,7 +108,7 @@ def test_halluseg(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
             screen.go_on("2", "5", "r")
             return
         if item == renamed:
-            screen.press("e", Keys.TAB, Keys.CONTROL + "a", "large bus", Keys.ENTER)
+            screen.press("e", Keys.TAB, Keys.CONTROL + "a", "large box", Keys.ENTER)
         if item == painted:
             screen.press("b")
             screen.drag((-150, -120), (-120, -120))
@@ -116,12 +116,12 @@ def test_halluseg(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
         screen.go_on("a")
 
     review(browser, out, decide)
-    made = {d.item_id: d for d in released(run, build, "halluseg", VEHICLES, out)}
+    made = {d.item_id: d for d in released(run, build, "halluseg", PETS, out)}
     found = gf.load(out / "release")
     assert {case.id for case in found.cases} == set(offered) - {rejected}
     assert made[rejected].reasons == ("old-present", "artefact")
     queries = {i.query for i in found.items if i.case_id == renamed}
-    assert queries == {before[renamed].texts["positive"], "large bus"}
+    assert queries == {before[renamed].texts["positive"], "large box"}
     touched, old = made[painted].mask, before[painted].mask_after
     assert touched is not None and old is not None
     assert decode(touched).sum() > decode(old).sum()
