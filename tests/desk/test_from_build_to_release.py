@@ -65,7 +65,7 @@ def released(run: Any, build: Build, name: str, things: Any, out: Path) -> list[
 
 def test_cafe(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
     """Three stages; the second corrects p⁻, in the third one is rejected."""
-    things, out = {"cat": (150, 110, 90), "bus": (150, 110, 90)}, tmp_path / "out"
+    things, out = {"bus": (150, 110, 90), "cat": (150, 110, 90)}, tmp_path / "out"
     offered = build("cafe", things, "--stage", "review")
     rejected: set[str] = set()
 
@@ -111,7 +111,7 @@ def test_halluseg(browser: Any, run: Any, build: Build, tmp_path: Path) -> None:
             screen.press("e", Keys.TAB, Keys.CONTROL + "a", "large box", Keys.ENTER)
         if item == painted:
             screen.press("b")
-            screen.drag((-150, -120), (-120, -120))
+            screen.drag((-230, -170), (-200, -170))
             screen.press("m")
         screen.go_on("a")
 
