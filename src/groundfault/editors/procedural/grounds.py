@@ -198,10 +198,11 @@ def free_place(
     room = _room(photo, mask, company, shrink, leaves, lying)
     if room is None:
         return None
-    room = room._replace(most_overlap=most_overlap if figure is None else 0.0)
-    room = room._replace(alone=figure is not None)
+    alone = figure is not None
+    room = room._replace(most_overlap=0.0 if alone else most_overlap, alone=alone)
     rows, columns = box_of(room.mask)
-    shape, tall_px = room.mask[rows, columns], box_of(mask)[0].stop - box_of(mask)[0].start
+    own = box_of(mask)[0]
+    shape, tall_px = room.mask[rows, columns], own.stop - own.start
     if figure is not None:
         wide, tall = (max(round(side * shrink), 2) for side in figure.shape[::-1])
         small = cv2.resize(figure.astype(np.uint8), (wide, tall), interpolation=cv2.INTER_AREA)
@@ -230,7 +231,6 @@ def free_place(
     if best is None:
         return None
     across = shape.shape[1] * best.scale
-    own = box_of(mask)[0]
     return Place(
         (best.left + across / 2) / shrink,
         own.stop + (best.foot - rows.stop) / shrink,

@@ -130,6 +130,8 @@ class _Tried(NamedTuple):
     name: str
     body: Body
     view: View
+    seen: Mask
+    """Its silhouette, SILHOUETTE_PX tall."""
 
 
 def best_prop(
@@ -164,9 +166,9 @@ def prop_beside(
     target = figure_of(mask)
     names = (wanted,) if wanted else BESIDE.get(category, ())
     tried = _suited(mask, names, category, seed)
-    for chosen in tried[seed % max(len(tried), 1) :] + tried[: seed % max(len(tried), 1)]:
-        own = cast(chosen.body, chosen.view, SILHOUETTE_PX).seen
-        own = own[box_of(own)]
+    first = seed % max(len(tried), 1)
+    for chosen in tried[first:] + tried[:first]:
+        own = chosen.seen[box_of(chosen.seen)]
         scale = SMALLER * min(target.tall_px / own.shape[0], target.wide_px / own.shape[1])
         if category in HEIGHTS_M and chosen.name in SIZES_M:
             true_px = SIZES_M[chosen.name] / HEIGHTS_M[category] * target.tall_px
@@ -207,7 +209,7 @@ def _tried_on(name: str, target: Figure, view: View, seed: int) -> _Tried:
         seen = picture_size(prop.shape(1 / middle, 1.0, seed), view)
         low, high = (middle, high) if seen[1] / seen[0] < ratio else (low, middle)
     body = prop.shape(1 / low, 1.0, seed)
-    own = figure_of(cast(body, view, SILHOUETTE_PX).seen)
-    unlike, fit = covering(target, own, flipped=False, uncovered=UNCOVERED)
+    silhouette = cast(body, view, SILHOUETTE_PX).seen
+    unlike, fit = covering(target, figure_of(silhouette), flipped=False, uncovered=UNCOVERED)
     fit = fit._replace(tall_px=LARGER * fit.tall_px, wide_px=LARGER * fit.wide_px)
-    return _Tried(unlike, fit, name, body, view)
+    return _Tried(unlike, fit, name, body, view, silhouette)
