@@ -69,7 +69,9 @@ class Repertoire(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[str, ...] | None = None
     surfaces_of: dict[str, tuple[str, ...]] | None = None
     materials_of: dict[str, tuple[str, ...]] | None = None
-    """Surfaces and materials by category, where an editor knows which of them look right."""
+    places_of: dict[str, tuple[str, ...]] | None = None
+    """Surfaces, materials and places by category, where an editor knows which of them look
+    right."""
     colours: tuple[str, ...] | None = None
     replacements: tuple[str, ...] | None = None
     replacements_of: dict[str, tuple[str, ...]] | None = None
@@ -95,6 +97,7 @@ def procedural_repertoire() -> Repertoire:
         places=known.PLACES,
         surfaces_of={name: suited.suited_surfaces(name) for name in known_categories()},
         materials_of={name: suited.suited_materials(name) for name in known_categories()},
+        places_of={name: suited.suited_places(name) for name in known_categories()},
         colours=known.COLOURS,
         replacements_of=known.INSTEAD,
     )
@@ -239,7 +242,7 @@ def _conflict(
     candidate: Candidate, of: Usual, can: Repertoire, rng: random.Random
 ) -> Iterator[Proposal]:
     name = candidate.target.category
-    for key in _shuffled(PLACES, can.places, rng):
+    for key in _shuffled(PLACES, _offered(can.places, can.places_of, of), rng):
         place = PLACES[key]
         if is_usual(key, name):
             continue

@@ -16,7 +16,7 @@ from groundfault.editors.procedural import (
     refusals,
     surfaces,
 )
-from groundfault.editors.procedural.changes import Change, over
+from groundfault.editors.procedural.changes import Change, grey_as, over
 from groundfault.editors.procedural.choices import LEAST_APART, apart_from
 from groundfault.editors.procedural.coats import PAD_PX, dye_vividness, in_dye, under_surface
 from groundfault.editors.procedural.colours import (
@@ -36,6 +36,7 @@ from groundfault.editors.procedural.edges import (
     Matte,
     box_of,
     core,
+    depth_inside,
     grown,
 )
 from groundfault.editors.procedural.filling import draw, fill, finished
@@ -62,6 +63,7 @@ from groundfault.editors.procedural.grounds import (
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
+from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
 from groundfault.editors.procedural.relief import (
     blur_px,
@@ -72,15 +74,18 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     FLAT,
+    GROWN,
     KINDS,
     LEAVING_TRACES,
     LIVING,
     ROUND,
+    THICKETS,
     TURNABLE,
 )
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
+from groundfault.editors.procedural.thickets import OVER_PX, among
 from groundfault.editors.procedural.transplants import (
     cutting_of,
     is_seen,
@@ -233,6 +238,8 @@ class ProceduralEditor:
     def _material(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change:
+        if request.value in GROWN:
+            return _overgrown(photo, region, request)
         box = box_of(region, PAD_PX)
         blur = blur_px(photo, grown(region, 2))
         furred = request.category in LIVING
@@ -304,6 +311,8 @@ class ProceduralEditor:
             if cut is None
             else _edge_to_copy(photo, cut, request.category)
         )
+        if request.value in THICKETS:
+            return _among(photo, edge, request)
         return Change(afloat(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(
@@ -488,6 +497,25 @@ class ProceduralEditor:
         if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
+
+
+def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
+    """An object of leaves, blossoms or straw, some of which lie over its outline."""
+    box, colours, found = overgrown(photo, region, request.value, seed=request.seed)
+    own = found[..., None]
+    picture = photo.copy()
+    picture[box] = grey_as(photo, colours) * own + photo[box] * (1 - own)
+    touched = np.zeros_like(region)
+    touched[box] = found > 0
+    return Change(picture, touched & grown(region, EDGE_PX))
+
+
+def _among(photo: Floats, edge: Matte, request: EditRequest) -> Change:
+    """An object among leaves, some of which lie over its outline."""
+    covered = request.category in LIVING
+    picture = among(photo, edge, request.value, seed=request.seed, covered=covered)
+    touched = depth_inside(edge.alpha >= 1) <= OVER_PX + 1 if covered else edge.alpha < 1
+    return Change(grey_as(photo, picture), touched)
 
 
 def _troubles(request: EditRequest, company: Company) -> int:

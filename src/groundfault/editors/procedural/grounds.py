@@ -16,7 +16,16 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, colour_st
 from groundfault.editors.procedural.neighbours import Company, foot_of
 from groundfault.editors.procedural.repertoire import AIRBORNE, FLAT, HEIGHTS_M, VARIED
 
-__all__ = ["Place", "eyes_above", "footing", "free_place", "ground_of", "in_front", "is_collage"]
+__all__ = [
+    "USUAL_M",
+    "Place",
+    "eyes_above",
+    "footing",
+    "free_place",
+    "ground_of",
+    "in_front",
+    "is_collage",
+]
 
 SMALL_PX = 240
 """The longer side of the picture in which places are sought."""

@@ -11,7 +11,7 @@ import numpy as np
 from groundfault.editors.procedural.edges import Floats, Mask, core, floats
 from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures
 from groundfault.editors.procedural.occlusion import Contact
-from groundfault.editors.procedural.repertoire import SLATTED
+from groundfault.editors.procedural.repertoire import LIVING, SLATTED
 
 __all__ = [
     "FEET_HIDDEN",
@@ -100,16 +100,23 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
 
 
 def objection_to_place(
-    category: str, found: Measures, skin: Skin, touched: Contact, *, cut_out: bool
+    category: str,
+    found: Measures,
+    skin: Skin,
+    touched: Contact,
+    *,
+    cut_out: bool,
+    hidden: bool = False,
 ) -> str:
     """Why an object can't be left alone in another place, where each fault of its outline shows,
     and so does what was bitten out of it by things in front. What was `cut_out` by a network ends
-    where it sees it end, however alike the colours are."""
+    where it sees it end, however alike the colours are; leaves lie over feet, and over an outline
+    that is `hidden`."""
     if found.share > LARGEST_SHARE:
         return "too large"
     if found.pieces > 0.06 or (touched.gap >= MOST_BITTEN and touched.front > 0.05):
         return "occluded"
-    if category in FEET_HIDDEN:
+    if category in FEET_HIDDEN and not (hidden and category in LIVING):
         return "stands in something"
     if category in SEEN_THROUGH or category == "cup" or found.through > SLATTED.get(category, 1.0):
         return "seen through"
@@ -117,7 +124,8 @@ def objection_to_place(
         return "too dark"
     if found.blur_px > 1.8:
         return "blurred"
-    clear = found.contrast >= 0.5 and skin.fit >= 0.67 and skin.weak <= 0.14
+    fit, weak = (0.6, 0.2) if hidden else (0.67, 0.14)
+    clear = found.contrast >= 0.5 and skin.fit >= fit and skin.weak <= weak
     return "" if cut_out or (clear and found.through <= 0.35) else "outline unclear"
 
 

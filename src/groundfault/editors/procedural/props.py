@@ -12,8 +12,9 @@ import numpy as np
 
 from groundfault.editors.procedural.covering import Figure, Fit, covering, figure_of
 from groundfault.editors.procedural.edges import Floats, Mask, box_of
-from groundfault.editors.procedural.grounds import Place, eyes_above, free_place
+from groundfault.editors.procedural.grounds import USUAL_M, Place, eyes_above, free_place
 from groundfault.editors.procedural.neighbours import Company
+from groundfault.editors.procedural.plants import PLANTS, POT, alone, outline_over, planted
 from groundfault.editors.procedural.rendering import IN_GRASS, Lamp, lamp_of, rendered
 from groundfault.editors.procedural.repertoire import BESIDE, HEIGHTS_M, INSTEAD
 from groundfault.editors.procedural.skins import SKINS
@@ -49,6 +50,7 @@ SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
 SIZES_M = {
     **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
+    **{"bush": 1.0, "haystack": 1.6, "potted plant": 0.8},
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
@@ -125,13 +127,16 @@ PROPS: dict[str, Prop] = {
 
 
 class _Tried(NamedTuple):
+    """A prop as it would cover an object."""
+
     unlike: float
-    fit: Fit
     name: str
-    body: Body
-    view: View
     seen: Mask
-    """Its silhouette, SILHOUETTE_PX tall."""
+    """Its silhouette, SILHOUETTE_PX tall where it stands beside an object."""
+    made: Callable[[Lamp, float], Cutting]
+    """In a light, so tall."""
+    fit: Fit | None
+    """How it is laid over the object; None for what has the object's own outline."""
 
 
 def best_prop(
@@ -140,22 +145,38 @@ def best_prop(
     """A computed thing for an object's place, as the photograph's light would show it, and where it
     goes; None if none fits. `wanted` names one; "" takes one that suits the category."""
     names = (wanted,) if wanted else INSTEAD.get(category, ())
-    tried = [
-        one
-        for one in _suited(mask, names, category, seed)
-        if is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
-    ]
+    tried = [one for one in _suited(mask, names, category, seed) if _has_room(photo, mask, one)]
     if not tried:
         return None
     least = min(one.unlike for one in tried)
     good = [one for one in tried if one.unlike <= least + AS_GOOD]
     chosen = good[seed % len(good)]
     lamp = lamp_of(photo, mask)
+    if chosen.fit is None:
+        return chosen.name, *_over(chosen, lamp)
     place = instead_of(mask, chosen.fit)
     lower = LOWER + (IN_GRASS / 2 if lamp.grassy else 0)
     foot_px = min(place.foot_px + lower * place.tall_px, photo.shape[0] - 1)
-    cutting = _made(lamp, chosen, place.tall_px, seed)
-    return chosen.name, cutting, place._replace(foot_px=foot_px)
+    return chosen.name, chosen.made(lamp, place.tall_px), place._replace(foot_px=foot_px)
+
+
+def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
+    """Whether a prop in the place of an object would be in the picture with all of itself."""
+    if one.fit is not None:
+        return is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
+    inner = one.seen[1:-1, 1:-1]
+    return int(inner.sum()) == int(one.seen.sum())
+
+
+def _over(chosen: _Tried, lamp: Lamp) -> tuple[Cutting, Place]:
+    """What has an object's own outline, and where it is."""
+    rows, columns = box_of(chosen.seen)
+    made = chosen.made(lamp, rows.stop - rows.start)
+    margin = (made.alpha.shape[0] - (rows.stop - rows.start)) // 2
+    own = box_of(made.alpha > 0.5)
+    middle = columns.start - margin + (own[1].start + own[1].stop) / 2
+    foot = rows.start - margin + own[0].stop
+    return made, Place(middle, foot, own[0].stop - own[0].start, False)
 
 
 def prop_beside(
@@ -165,7 +186,7 @@ def prop_beside(
     is."""
     target = figure_of(mask)
     names = (wanted,) if wanted else BESIDE.get(category, ())
-    tried = _suited(mask, names, category, seed)
+    tried = _suited(mask, names, category, seed, beside=True)
     first = seed % max(len(tried), 1)
     for chosen in tried[first:] + tried[:first]:
         own = chosen.seen[box_of(chosen.seen)]
@@ -177,27 +198,46 @@ def prop_beside(
         figure = cv2.resize(own.astype(np.uint8), size, interpolation=cv2.INTER_AREA) > 0
         place = free_place(photo, mask, company, category=category, flipped=False, figure=figure)
         if place is not None:
-            made = _made(lamp_of(photo, mask), chosen, place.tall_px, seed)
-            return chosen.name, made, place
+            return chosen.name, chosen.made(lamp_of(photo, mask), place.tall_px), place
     return None
 
 
-def _made(lamp: Lamp, chosen: _Tried, tall_px: float, seed: int) -> Cutting:
-    made = rendered(chosen.body, SKINS[chosen.name], chosen.view, lamp, tall_px, seed)
-    return Cutting(made.colours, made.share, np.zeros(3, np.float32), 1.0, made.shade)
-
-
-def _suited(mask: Mask, names: Sequence[str], category: str, seed: int) -> list[_Tried]:
-    """Props, each as it would cover an object best."""
+def _suited(
+    mask: Mask, names: Sequence[str], category: str, seed: int, *, beside: bool = False
+) -> list[_Tried]:
+    """Props, each as it would cover an object best, or as it stands `beside` one."""
     target = figure_of(mask)
     pitch, away = eyes_above(mask, category)
     pitch, away = min(pitch, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
     found = []
     for name in names:
+        if name in PLANTS:
+            scale_m = HEIGHTS_M.get(category, USUAL_M) / target.tall_px
+            found.append(_plant(name, mask, View(pitch, 0.0, away / POT), scale_m, seed, beside))
+            continue
         views = [View(pitch, side * turn, away) for turn in PROPS[name].turns for side in (1, -1)]
         tried = [_tried_on(name, target, view, seed) for view in dict.fromkeys(views)]
         found.append(min(tried, key=lambda one: one.unlike))
     return found
+
+
+def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside: bool) -> _Tried:
+    """A plant over an object, or beside one; a pixel there is `scale_m` long."""
+    if beside:
+
+        def made(lamp: Lamp, tall_px: float) -> Cutting:
+            shape = alone(name, seed, round(tall_px))
+            return planted(name, shape, shape, scale_m * tall_px, view, lamp, seed)
+
+        return _Tried(0.0, name, alone(name, seed), made, None)
+    outline = outline_over(mask, name)
+    own = box_of(outline)
+
+    def over(lamp: Lamp, tall_px: float) -> Cutting:
+        return planted(name, outline[own], mask[own], scale_m * tall_px, view, lamp, seed)
+
+    unlike = 1 - float((outline & mask).sum() / (outline | mask).sum())
+    return _Tried(unlike, name, outline, over, None)
 
 
 def _tried_on(name: str, target: Figure, view: View, seed: int) -> _Tried:
@@ -212,4 +252,9 @@ def _tried_on(name: str, target: Figure, view: View, seed: int) -> _Tried:
     silhouette = cast(body, view, SILHOUETTE_PX).seen
     unlike, fit = covering(target, figure_of(silhouette), flipped=False, uncovered=UNCOVERED)
     fit = fit._replace(tall_px=LARGER * fit.tall_px, wide_px=LARGER * fit.wide_px)
-    return _Tried(unlike, fit, name, body, view, silhouette)
+
+    def made(lamp: Lamp, tall_px: float) -> Cutting:
+        found = rendered(body, SKINS[name], view, lamp, tall_px, seed)
+        return Cutting(found.colours, found.share, np.zeros(3, np.float32), 1.0, found.shade)
+
+    return _Tried(unlike, name, silhouette, made, fit)

@@ -22,6 +22,7 @@ from groundfault.editors.procedural.repertoire import (
     COMPUTED,
     FIXED,
     FLAT,
+    GROWN,
     HEIGHTS_M,
     INSTEAD,
     KINDS,
@@ -33,6 +34,7 @@ from groundfault.editors.procedural.repertoire import (
     SUPPORTS,
     SURFACES,
     TABLEWARE_M,
+    THICKETS,
 )
 from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
 from groundfault.interfaces import EditRequest
@@ -181,18 +183,21 @@ def _unsightly(
     outline was `drawn` elsewhere, or which was `cut` out by a network."""
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
+    if request.kind == "material" and request.value in GROWN:
+        thing = covers.seen(request, photo, region, drawn, found, touched)
+        return covers.objection_to_growth(thing, cut)
     if cut is not None and request.kind in covers.BY_COLOURS:
         thing = covers.seen(request, photo, region, drawn, found, touched)
         return covers.objection_to_cutout(request.kind, request.value, thing, cut, care)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
-        problem = ""
+        problem, hidden = "", request.value in THICKETS
         if cut is not None:
             problem = covers.objection_to_outline(
-                "context", request.category, cut, found, skin, touched, care
+                "context", request.category, cut, found, skin, touched, care, hidden
             )
         return problem or looks.objection_to_place(
-            request.category, found, skin, touched, cut_out=cut is not None
+            request.category, found, skin, touched, cut_out=cut is not None, hidden=hidden
         )
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)

@@ -280,6 +280,16 @@ def _glazed(shown: Shown) -> Finish:
     return Finish(colours, np.where(mouth, 0, 0.6))
 
 
+def _fired(shown: Shown) -> Finish:
+    colours = ramp(
+        0.7 * shown.noise(0.5, 1) + 0.4 * shown.noise(0.05, 2, 2),
+        (-2, (0.55, 0.29, 0.18)),
+        (0, (0.66, 0.37, 0.24)),
+        (2, (0.76, 0.49, 0.34)),
+    )[0]
+    return Finish(colours, 0.04)
+
+
 def _cone(shown: Shown) -> Finish:
     _, _, tall = shown.extents
     up = shown.points[:, 2] / tall
@@ -325,6 +335,7 @@ SKINS: dict[str, Skin] = {
     "beach ball": _gores,
     "vase": _glazed,
     "traffic cone": _cone,
+    "flower pot": _fired,
     "dustbin": _galvanised,
     "tin can": _tin,
 }

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from groundfault.editors.procedural.repertoire import (
     COLOURS,
+    GROWN,
+    HEIGHTS_M,
     LIVING,
+    LOW_PLACES,
     MATERIALS,
     PLACES,
     SURFACES,
+    THICKETS,
 )
 
 __all__ = [
@@ -97,6 +101,17 @@ cut out 52 of 82 of gold and bronze were kept in the first sets and 3 of 18 of o
 53 of 82 and 5 of 9. Cloth and plush stay what they are, and labels and what is behind them show on
 bottles. Granite is for what is grey and rough anyhow; of fur it makes gravel."""
 
+_SHAPELY = frozenset(
+    (
+        *(LIVING - {"person"}),
+        *("airplane", "bench", "bicycle", "car", "chair", "couch", "fire hydrant", "motorcycle"),
+        *("teddy bear", "toilet", "umbrella", "vase"),
+    )
+)
+"""Categories whose outline alone tells what they are, so that they may be of leaves or straw."""
+_TALLEST_M = 1.3
+"""Things that are taller don't lie on leaves or hay: these would be as large as their heads."""
+
 _MANY_COLOURED = frozenset(
     (
         *("bicycle", "boat", "bowl", "cell phone", "cup", "giraffe", "motorcycle"),
@@ -116,7 +131,8 @@ SELDOM_KEPT = {
     "context": frozenset({"airplane", "horse", "tv"}),
 }
 """Categories of which reviewers kept less than 45 % of at least five edits of a kind
-(`bench/cutout_verdicts.csv`): no such edit is proposed."""
+(`bench/cutout_verdicts.csv`): no such edit is proposed, but for substances and places of leaves or
+straw, which those were not."""
 
 
 def suited_surfaces(category: str) -> tuple[str, ...]:
@@ -134,10 +150,11 @@ def suited_materials(category: str) -> tuple[str, ...]:
     """The substances that a thing of a category can be of; all, where nobody says what it is."""
     if not category:
         return MATERIALS
+    grown = GROWN if category in _SHAPELY else ()
     if category in SELDOM_KEPT["material"]:
-        return ()
+        return grown
     found = () if category in _WITHOUT_BODY else ("gold", "bronze")
-    return _MATERIALS_OF.get(category, found)
+    return (*grown, *_MATERIALS_OF.get(category, found))
 
 
 def suited_colours(category: str) -> tuple[str, ...]:
@@ -147,7 +164,13 @@ def suited_colours(category: str) -> tuple[str, ...]:
 
 def suited_places(category: str) -> tuple[str, ...]:
     """The places that a thing of a category can be put into."""
-    return () if category in SELDOM_KEPT["context"] else PLACES
+    low = HEIGHTS_M.get(category, 1.0) <= _TALLEST_M
+    return tuple(
+        place
+        for place in PLACES
+        if (low or place not in LOW_PLACES)
+        and (place in THICKETS or category not in SELDOM_KEPT["context"])
+    )
 
 
 def suited_values(kind: str, category: str) -> tuple[str, ...]:
@@ -176,11 +199,11 @@ def unsuited(kind: str, value: str, category: str) -> str:
     if kind in ("surface", "recolour") and value == category:
         return "already so"
     values = suited_values(kind, category)
+    if value in values:
+        return ""
     if category in SELDOM_KEPT[kind]:
         return "seldom kept"
-    if not values:
-        return _NONE[kind]
-    return "" if value in values else f"{_WORD[kind]} does not suit"
+    return f"{_WORD[kind]} does not suit" if values else _NONE[kind]
 
 
 _WORD = {"surface": "surface", "material": "material", "recolour": "colour", "context": "place"}

@@ -1,0 +1,270 @@
+"""Leaves, one by one, in the light of a photograph: bushes, what is grown over with them, and walls
+of them. A leaf hides what is behind it and has no outline that anybody knows, so that it covers the
+rim of what was there, too."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from groundfault.editors.procedural.edges import Floats, Mask, depth_inside, floats
+from groundfault.editors.procedural.relief import extent_px, film, linear
+from groundfault.editors.procedural.rendering import Lamp
+
+__all__ = ["LEAVES", "Leaf", "Spots", "clumps", "coat", "drawn"]
+
+Numbers = NDArray[Any]
+FINER = 2
+"""How many times finer than the photograph leaves are drawn."""
+MOST_LEAVES = 14_000
+"""Where more would grow, leaves are larger."""
+ALONG = floats([0, 0.18, 0.45, 0.75, 1.0])
+"""Where the width of a leaf is known, from its stalk to its tip."""
+BITS = 4
+"""The bits of a pixel's fraction that OpenCV draws with."""
+SKY, KEY, THROUGH = 0.30, 0.95, 0.35
+"""The light of the sky and of the lamp on a leaf, and how much of the lamp's comes through it."""
+SCATTER = 0.45
+"""How far leaves are turned from what they grow on."""
+LIT = 1.9
+"""How many times brighter than its colour says a leaf in full light is: half of them are not."""
+CLUMP = 0.12
+"""The radius of a clump of leaves, as a share of the extent of a bush."""
+INNER = 0.4
+"""How much light gets to the leaves behind the clumps."""
+SOFT = (0.35, 1.2)
+"""How far leaves are blurred, at least and at most: half as much as the photograph, of whose edges
+more blur is measured than there is."""
+
+
+class Leaf(NamedTuple):
+    """A kind of leaf, petal or blade."""
+
+    colours: tuple[tuple[float, float, float], ...]
+    """The colours that leaves of it have."""
+    slim: tuple[float, float] = (0.28, 0.5)
+    """Its width for its length, at least and at most."""
+    shape: tuple[float, float, float, float, float] = (0, 0.75, 1.0, 0.62, 0.0)
+    """Its width from its stalk to its tip, as shares of the largest."""
+    gloss: float = 0.1
+
+    def area(self, long_px: float) -> float:
+        """How much a leaf of a length covers."""
+        return 0.65 * float(np.mean(self.slim)) * long_px**2
+
+
+LEAVES = {
+    "green": Leaf(((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13))),
+    "autumn": Leaf(
+        ((0.72, 0.40, 0.10), (0.66, 0.27, 0.08), (0.78, 0.56, 0.16), (0.50, 0.29, 0.12)),
+        slim=(0.5, 0.75),
+        gloss=0.04,
+    ),
+    "petals": Leaf(
+        ((0.80, 0.25, 0.40), (0.88, 0.45, 0.58), (0.93, 0.72, 0.78), (0.72, 0.16, 0.30)),
+        slim=(0.7, 0.95),
+        shape=(0.2, 0.75, 1.0, 0.95, 0.35),
+        gloss=0.03,
+    ),
+    "straw": Leaf(
+        ((0.70, 0.56, 0.28), (0.78, 0.66, 0.38), (0.62, 0.47, 0.22), (0.84, 0.74, 0.48)),
+        slim=(0.05, 0.08),
+        shape=(0.9, 1.0, 1.0, 1.0, 0.8),
+        gloss=0.05,
+    ),
+}
+
+
+class Spots(NamedTuple):
+    """Where leaves grow: columns, rows, how near they are, and where they look to."""
+
+    x: Numbers
+    y: Numbers
+    near: Numbers
+    """The larger, the nearer to the camera, in pixels."""
+    out: Numbers
+    """To the right, down, towards the camera; (n, 3), of length 1."""
+    open: Numbers
+    """How much of the light gets there."""
+    scale: Numbers
+    """How much longer than others a leaf is."""
+
+    def those(self, which: Numbers) -> Spots:
+        return Spots(*(values[which] for values in self))
+
+
+def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int, radius_px: float = 0.0) -> Spots:
+    """The leaves of a bush with a silhouette: on balls that fill it, as on the ends of branches,
+    the darker the deeper inside; between them others are seen farther behind."""
+    rng = np.random.default_rng(seed)
+    extent, depth = extent_px(shape), depth_inside(shape)
+    deepest = float(depth.max())
+    radius = max(radius_px or CLUMP * extent, 2.2 * leaf_px)
+    rows, columns = np.nonzero(shape)
+    picked = rng.integers(len(rows), size=max(int(6 * len(rows) / (np.pi * radius**2)), 8))
+    x, y = columns[picked].astype(float), rows[picked].astype(float)
+    inside = depth[rows[picked], columns[picked]]
+    own = np.minimum(radius * rng.uniform(0.6, 1.15, len(picked)), inside + 0.4 * leaf_px)
+    kept = inside > 0.35 * own
+    x, y, inside, own = x[kept], y[kept], inside[kept], own[kept]
+    height = _height(depth, deepest, 0.03 * extent)
+    near = np.sqrt(np.maximum(inside * (2 * deepest - inside), 0)) * rng.uniform(0.3, 1, len(x))
+    count = np.maximum((2.8 * np.pi * own**2 / leaf.area(leaf_px)).astype(int), 6)
+    ball = np.repeat(np.arange(len(x)), count)
+    out = _directions(rng, len(ball))
+    out[:, 2] = np.abs(out[:, 2])
+    far = own[ball] * rng.uniform(0.75, 1.08, len(ball))
+    spots = Spots(
+        x[ball] + out[:, 0] * far,
+        y[ball] + out[:, 1] * far,
+        near[ball] + out[:, 2] * far,
+        out,
+        np.ones(len(ball)),
+        np.ones(len(ball)),
+    )
+    column = np.clip(spots.x.round().astype(int), 0, shape.shape[1] - 1)
+    row = np.clip(spots.y.round().astype(int), 0, shape.shape[0] - 1)
+    outer = height[row, column] + radius + 0.25 * deepest
+    open_ = np.clip(0.25 + 0.75 * (spots.near + 0.25 * deepest) / outer, 0.08, 1) ** 1.6
+    low = np.clip((shape.shape[0] - spots.y) / (0.25 * shape.shape[0]), 0.35, 1)
+    around = _turned(height)[row, column]
+    out = 0.55 * spots.out + 0.45 * around
+    spots = spots._replace(out=out / np.linalg.norm(out, axis=1, keepdims=True), open=open_ * low)
+    return _joined(
+        coat(shape, height, leaf, leaf_px, seed + 2, 1.6, INNER),
+        spots.those(shape[row, column] | (rng.uniform(size=len(row)) < 0.25)),
+    )
+
+
+def coat(
+    shape: Mask,
+    height: Floats,
+    leaf: Leaf,
+    leaf_px: float,
+    seed: int,
+    layers: float = 4.0,
+    lit: float = 1.0,
+) -> Spots:
+    """Leaves that lie on a relief, as on a clipped hedge: `layers` of them over each pixel, `lit`
+    as much as those of others."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.nonzero(shape)
+    count = int(layers * len(rows) / leaf.area(leaf_px))
+    picked = rng.integers(len(rows), size=max(count, 8))
+    row, column = rows[picked], columns[picked]
+    layer = rng.uniform(0, 1, len(picked))
+    return Spots(
+        column + rng.uniform(-0.5, 0.5, len(picked)),
+        row + rng.uniform(-0.5, 0.5, len(picked)),
+        layer * leaf_px,
+        _turned(height)[row, column].astype(float),
+        lit * (0.3 + 0.7 * layer),
+        np.ones(len(picked)),
+    )
+
+
+def drawn(
+    spots: Spots,
+    leaf: Leaf,
+    leaf_px: float,
+    size: tuple[int, int],
+    lamp: Lamp,
+    seed: int,
+    flat: float = 1.0,
+) -> tuple[Floats, Floats]:
+    """Leaves at their spots, the nearest last: their colours, and how much of each pixel of a
+    picture of `size`, rows and columns, they are. What lies on a ground that is seen at a slant
+    looks `flat`ter."""
+    rng = np.random.default_rng(seed + 1)
+    if len(spots.x) > MOST_LEAVES:
+        leaf_px *= float(np.sqrt(len(spots.x) / MOST_LEAVES))
+        spots = spots.those(rng.permutation(len(spots.x))[:MOST_LEAVES])
+    spots = spots.those(np.argsort(spots.near + 0.3 * leaf_px * rng.standard_normal(len(spots.x))))
+    faces = spots.out + SCATTER * rng.standard_normal(spots.out.shape)
+    faces /= np.linalg.norm(faces, axis=1, keepdims=True)
+    light = _light(spots, faces, leaf, lamp, rng)
+    outlines = _outlines(spots, faces, leaf, leaf_px, flat, rng)
+    tall, wide = size
+    canvas = np.zeros((tall * FINER, wide * FINER, 4), np.float32)
+    darker = rng.uniform(0.72, 0.95, len(light))
+    for (left, right), colour, share in zip(outlines, light, darker, strict=True):
+        cv2.fillConvexPoly(canvas, left, (*colour, 1.0), cv2.LINE_8, BITS)
+        cv2.fillConvexPoly(canvas, right, (*(colour * share), 1.0), cv2.LINE_8, BITS)
+    small = cv2.resize(canvas, (wide, tall), interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), float(np.clip(lamp.blur_px / 2, *SOFT)))
+    colours = film(small[..., :3] / np.maximum(small[..., 3:], 1e-3))
+    noise = cv2.GaussianBlur(floats(rng.standard_normal(size)), (0, 0), 0.6)
+    return floats(colours + 2 * lamp.grain * noise[..., None]), floats(small[..., 3])
+
+
+def _light(
+    spots: Spots, faces: Numbers, leaf: Leaf, lamp: Lamp, rng: np.random.Generator
+) -> Numbers:
+    """The light that comes from each leaf, (n, 3)."""
+    towards = np.array([0.75 * lamp.side, -0.85, 0.55])
+    towards /= np.linalg.norm(towards)
+    facing = faces @ towards
+    direct = np.maximum(facing, 0) + THROUGH * np.maximum(-facing, 0)
+    turned_to = np.clip(0.5 + 0.5 * (spots.out @ towards), 0, 1)
+    amount = (
+        SKY * (0.55 - 0.45 * faces[:, 1]) + KEY * direct * (0.35 + 0.65 * turned_to)
+    ) * spots.open
+    colours = floats(leaf.colours)[rng.integers(len(leaf.colours), size=len(faces))]
+    colours = colours * rng.uniform(0.85, 1.15, (len(faces), 1))
+    half = towards + floats([0, 0, 1])
+    half /= np.linalg.norm(half)
+    shine = leaf.gloss * np.maximum(faces @ half, 0) ** 18 * spots.open
+    tint = lamp.tint * lamp.white
+    light = linear(np.clip(colours, 0, 1)) * LIT * amount[:, None] + shine[:, None]
+    return np.asarray(light * tint)
+
+
+def _outlines(
+    spots: Spots,
+    faces: Numbers,
+    leaf: Leaf,
+    leaf_px: float,
+    flat: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int32]:
+    """Both halves of each leaf as corners, (n, 2, corners, 2), with OpenCV's fractions. Leaves hang
+    outwards and a little down."""
+    count = len(spots.x)
+    angle = rng.uniform(0, 2 * np.pi, count)
+    axis = np.stack([np.cos(angle), np.sin(angle)], 1) + 0.8 * spots.out[:, :2] + (0, 0.3)
+    axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-6)
+    long = leaf_px * spots.scale * rng.uniform(0.7, 1.25, count)
+    wide = long * rng.uniform(*leaf.slim, count) * np.clip(0.35 + np.abs(faces[:, 2]), 0.4, 1)
+    middle = (ALONG - 0.5)[None, :, None] * (axis * long[:, None])[:, None]
+    across = np.stack([-axis[:, 1], axis[:, 0]], 1) * (wide / 2)[:, None]
+    off = floats(leaf.shape)[None, :, None] * across[:, None]
+    halves = [np.concatenate([middle, (middle + side * off)[:, ::-1]], 1) for side in (1, -1)]
+    corners = np.stack(halves, 1) * floats([1, flat])
+    corners += np.stack([spots.x, spots.y], 1)[:, None, None]
+    return np.round(corners * (FINER << BITS)).astype(np.int32)
+
+
+def _height(depth: Floats, deepest: float, smooth_px: float) -> Floats:
+    """A round relief over a silhouette, by how deep inside its pixels are."""
+    height = floats(np.sqrt(np.maximum(depth * (2 * deepest - depth), 0)))
+    return floats(cv2.GaussianBlur(height, (0, 0), max(smooth_px, 0.5)))
+
+
+def _turned(height: Floats) -> Floats:
+    """Where a relief looks to: right, down, towards the camera."""
+    right = -cv2.Sobel(height, cv2.CV_32F, 1, 0, scale=0.125)
+    down = -cv2.Sobel(height, cv2.CV_32F, 0, 1, scale=0.125)
+    found = np.dstack([right, down, np.ones_like(right)])
+    return floats(found / np.linalg.norm(found, axis=2, keepdims=True))
+
+
+def _joined(*parts: Spots) -> Spots:
+    return Spots(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _directions(rng: np.random.Generator, count: int) -> Numbers:
+    found = rng.standard_normal((count, 3))
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))

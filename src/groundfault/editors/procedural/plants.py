@@ -1,0 +1,191 @@
+"""Plants that are computed leaf by leaf, to stand in the place of others: a bush, a plant in a pot
+or in a trough, a stack of hay. They have no outline of their own, so that they take that of what
+they replace, rounded, and cover all of it from any view."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_inside, floats, grown
+from groundfault.editors.procedural.foliage import LEAVES, Spots, clumps, coat, drawn
+from groundfault.editors.procedural.relief import extent_px, inflate
+from groundfault.editors.procedural.rendering import Lamp, rendered
+from groundfault.editors.procedural.skins import SKINS
+from groundfault.editors.procedural.solids import View, box, lathe
+from groundfault.editors.procedural.transplants import Cutting
+
+__all__ = ["PLANTS", "POT", "Plant", "alone", "outline_over", "planted"]
+
+ROUNDED, WIDER = 0.8, 0.045
+"""The largest dents of an object's outline that a plant fills, and how far it goes beyond it, as
+shares of the object's extent."""
+SHORTEST_PX, LONGEST = 4.0, 0.09
+"""The length of a leaf, at least, and at most as a share of the plant's height."""
+POT, UNDER = 0.3, 0.6
+"""How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
+SLIMMEST, WIDEST = 0.85, 1.9
+"""The width of a pot for its height, at least and at most: wider ones are troughs."""
+BELLY = 0.12
+"""How much higher than its middle a heap's foot is at its sides, as a share of its height."""
+BASE, DARK = 0.06, 0.6
+"""How far up from its foot a plant shades the ground, as a share of its height, and how much."""
+_POT = ((0.0, 0.66), (0.03, 0.70), (0.74, 0.90), (0.76, 1.0), (0.97, 1.0), (1.0, 0.92))
+
+
+class Plant(NamedTuple):
+    """A plant that can be computed."""
+
+    leaf: str
+    long_m: float
+    """How long its leaves are."""
+    flat: float
+    upright: float
+    """Its height for its width where it stands alone, at least and at most."""
+    potted: bool = False
+    stacked: bool = False
+    """Whether it is a stack with a smooth outline, and has no branches."""
+
+
+PLANTS: dict[str, Plant] = {
+    "bush": Plant("green", 0.05, 0.6, 1.0),
+    "haystack": Plant("straw", 0.3, 0.6, 0.9, stacked=True),
+    "potted plant": Plant("green", 0.07, 1.0, 1.7, potted=True),
+}
+"""What can be computed, by name."""
+
+
+def outline_over(mask: Mask, name: str) -> Mask:
+    """The outline of a plant that covers an object: rounded, and a little larger."""
+    extent = extent_px(mask)
+    reach, pad = ROUNDED * extent, round(1.2 * ROUNDED * extent)
+    wide = grown(np.pad(mask, pad), round(reach))
+    closed = depth_inside(wide) > reach - WIDER * extent
+    smooth = cv2.GaussianBlur(closed.astype(np.float32), (0, 0), 0.07 * extent) > 0.5
+    found = (smooth | grown(np.pad(mask, pad), 2))[pad:-pad, pad:-pad]
+    rows, _ = box_of(mask)
+    found[rows.stop + 2 :] = False  # what is below its foot is ground
+    return _down_to_foot(found) if PLANTS[name].stacked else np.asarray(found)
+
+
+def _down_to_foot(outline: Mask) -> Mask:
+    """An outline that is nowhere narrower farther down, as a heap's, and round below."""
+    rows, columns = box_of(outline)
+    found = np.logical_or.accumulate(outline, 0)
+    middle, half = (columns.start + columns.stop) / 2, (columns.stop - columns.start) / 2
+    across = (np.arange(outline.shape[1]) - middle) / max(half, 1)
+    up = BELLY * (rows.stop - rows.start) * across**2
+    found &= np.arange(outline.shape[0])[:, None] < rows.stop - up[None]
+    return np.asarray(found | outline)
+
+
+def alone(name: str, seed: int, tall_px: int = 40) -> Mask:
+    """The outline of a plant that covers nothing."""
+    plant = PLANTS[name]
+    ratio = float(np.random.default_rng(seed).uniform(plant.flat, plant.upright))
+    wide_px = max(round(tall_px / ratio), 4)
+    y, x = np.mgrid[:tall_px, :wide_px].astype(np.float32)
+    across, up = (x + 0.5) / wide_px * 2 - 1, 1 - (y + 0.5) / tall_px
+    if plant.stacked:
+        return np.asarray(np.abs(across) < (1 - up**2.2) ** 0.5)
+    middle = 0.5 + 0.5 * POT if plant.potted else 0.42
+    half = np.where(up > middle, 1 - middle, middle if not plant.potted else middle - 0.8 * POT)
+    return np.asarray((across**2 + ((up - middle) / half) ** 2 < 1) | _in_pot(plant, across, up))
+
+
+def _in_pot(plant: Plant, across: Floats, up: Floats) -> Mask:
+    return np.asarray((np.abs(across) < 0.5) & (up < POT) & plant.potted)
+
+
+def planted(
+    name: str, shape: Mask, foot: Mask, tall_m: float, view: View, lamp: Lamp, seed: int
+) -> Cutting:
+    """A plant with an outline that fills its box, in one with the same margin on all sides. `foot`
+    is what its pot must cover; it is `tall_m` tall."""
+    plant = PLANTS[name]
+    tall = shape.shape[0]
+    leaf_px = float(np.clip(plant.long_m / tall_m * tall, SHORTEST_PX, LONGEST * tall))
+    if plant.stacked:
+        leaf_px *= 2
+    pad = round(0.25 * tall) + 8
+    shape, foot, bottom = np.pad(shape, pad), np.pad(foot, pad), pad + tall
+    colours = np.zeros((*shape.shape, 3), np.float32)
+    share = np.zeros(shape.shape, np.float32)
+    shade = _shade(shape)
+    if plant.potted:
+        pot_px = POT * tall
+        under, left = _pot(foot, shape, pot_px, view, lamp, seed)
+        colours, share, shade = _laid(under, shape.shape, bottom, left)
+        shape = shape.copy()
+        shape[bottom - round(UNDER * pot_px) :] = False
+    leaf = LEAVES[plant.leaf]
+    spots = _spots(plant, shape, leaf_px, seed)
+    green, own = drawn(spots, leaf, leaf_px, shape.shape, lamp, seed)
+    part = own[..., None]
+    colours = green * part + colours * (1 - part)
+    share = np.maximum(own, share)
+    return Cutting(floats(colours), floats(share), np.zeros(3, np.float32), 1.0, floats(shade))
+
+
+def _spots(plant: Plant, shape: Mask, leaf_px: float, seed: int) -> Spots:
+    leaf = LEAVES[plant.leaf]
+    if not plant.stacked:
+        return clumps(shape, leaf, leaf_px, seed)
+    return coat(shape, inflate(shape), leaf, leaf_px, seed)
+
+
+def _pot(
+    foot: Mask, shape: Mask, pot_px: float, view: View, lamp: Lamp, seed: int
+) -> tuple[tuple[Floats, Floats, Floats], float]:
+    """A pot, or a trough, under a plant, and the column of its middle."""
+    bottom = box_of(shape)[0].stop
+    low = np.zeros_like(foot)
+    low[bottom - round(pot_px) : bottom] = foot[bottom - round(pot_px) : bottom]
+    _, columns = box_of(low if low.any() else shape)
+    wide_px = max(1.1 * (columns.stop - columns.start), SLIMMEST * pot_px)
+    wide = wide_px / pot_px
+    middle = (columns.start + columns.stop) / 2
+    if wide > WIDEST:
+        body, skin = box(wide, 0.8, 1.0, bevel=0.02), SKINS["wooden crate"]
+    else:
+        body, skin = lathe(_POT, wide, 1.0), SKINS["flower pot"]
+    made = rendered(body, skin, view._replace(turn=0.0), lamp, pot_px, seed)
+    return (made.colours, made.share, made.shade), middle
+
+
+def _laid(
+    under: tuple[Floats, Floats, Floats], size: tuple[int, ...], bottom: int, middle: float
+) -> tuple[Floats, Floats, Floats]:
+    """A pot in the box of its plant: colours, shares and shade."""
+    made, part, dark = under
+    rows, columns = box_of(part > 0.5)
+    top = bottom - rows.stop
+    left = round(middle - (columns.start + columns.stop) / 2)
+    colours = np.zeros((*size[:2], 3), np.float32)
+    share, shade = np.zeros(size[:2], np.float32), np.ones(size[:2], np.float32)
+    there = (
+        slice(max(top, 0), min(top + part.shape[0], size[0])),
+        slice(max(left, 0), min(left + part.shape[1], size[1])),
+    )
+    own = (
+        slice(there[0].start - top, there[0].stop - top),
+        slice(there[1].start - left, there[1].stop - left),
+    )
+    colours[there], share[there], shade[there] = made[own], part[own], dark[own]
+    return colours, share, shade
+
+
+def _shade(shape: Mask) -> Floats:
+    """How much light the ground gets around a plant's foot."""
+    rows, _ = box_of(shape)
+    tall = rows.stop - rows.start
+    low = shape.copy()
+    low[: rows.stop - max(round(BASE * tall), 2)] = False
+    _, columns = box_of(low)
+    under = np.zeros(shape.shape, np.float32)
+    middle = (columns.start + columns.stop) // 2, rows.stop - 1
+    axes = max((columns.stop - columns.start) // 2, 1), max(round(0.035 * tall), 1)
+    cv2.ellipse(under, middle, axes, 0, 0, 360, 1.0, -1)
+    return floats(1 - DARK * cv2.GaussianBlur(under, (0, 0), max(0.03 * tall, 1.5)))
