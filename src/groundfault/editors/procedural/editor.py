@@ -73,6 +73,7 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
+    COATS,
     FLAT,
     GROWN,
     KINDS,
@@ -221,6 +222,8 @@ class ProceduralEditor:
     def _surface(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
+        if request.value in COATS:
+            return _overgrown(photo, region, request)
         blur = blur_px(photo, grown(region, 2))
         furred = request.category in LIVING
         edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
@@ -500,7 +503,7 @@ class ProceduralEditor:
 
 
 def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
-    """An object of leaves, blossoms or straw, some of which lie over its outline."""
+    """An object of leaves or straw, or in feathers, some of which lie over its outline."""
     box, colours, found = overgrown(photo, region, request.value, seed=request.seed)
     own = found[..., None]
     picture = photo.copy()

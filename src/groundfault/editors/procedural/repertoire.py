@@ -7,6 +7,7 @@ __all__ = [
     "AIRBORNE",
     "BESIDE",
     "BUILT_IN",
+    "COATS",
     "COLOURS",
     "COMPUTED",
     "FIXED",
@@ -60,6 +61,8 @@ SURFACES = (
     "bee",
     "brick wall",
     "chessboard",
+    "parrot",
+    "goldfish",
 )
 """Surfaces that tell what they belong to, also on something else."""
 
@@ -80,7 +83,8 @@ MATERIALS = (
 """Substances that a thing can be recast in, its shape kept."""
 
 GROWN = ("leaves", "flowers", "straw")
-"""Those of them that are laid on piece by piece, and hide all but the form."""
+COATS = ("parrot", "goldfish")
+"""Substances and surfaces that are laid on piece by piece, and hide all but the form."""
 
 PLACES = ("jungle", "autumn leaves", "hay", "outer space", "deep sea", "sky")
 """Places that a thing is left alone in, in whatever posture and size it has: it lies in the first

@@ -4,6 +4,7 @@ right and is still recognised. Nothing heavy is imported here."""
 from __future__ import annotations
 
 from groundfault.editors.procedural.repertoire import (
+    COATS,
     COLOURS,
     GROWN,
     HEIGHTS_M,
@@ -108,7 +109,8 @@ _SHAPELY = frozenset(
         *("teddy bear", "toilet", "umbrella", "vase"),
     )
 )
-"""Categories whose outline alone tells what they are, so that they may be of leaves or straw."""
+"""Categories whose outline alone tells what they are, so that they may be of leaves or straw, or in
+feathers."""
 _TALLEST_M = 1.3
 """Things that are taller don't lie on leaves or hay: these would be as large as their heads."""
 
@@ -140,9 +142,10 @@ def suited_surfaces(category: str) -> tuple[str, ...]:
     what it is."""
     if not category:
         return SURFACES
+    coats = COATS if category in _SHAPELY - {"bird"} else ()
     if category in _WITHOUT_BODY | SELDOM_KEPT["surface"]:
-        return ()
-    found = _SURFACES_OF.get(category, _ANYWHERE)
+        return coats
+    found = (*coats, *_SURFACES_OF.get(category, _ANYWHERE))
     return tuple(one for one in found if one != category)
 
 
