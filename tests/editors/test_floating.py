@@ -10,9 +10,10 @@ import pytest
 
 from groundfault.editors.procedural.edges import Matte
 from groundfault.editors.procedural.floating import TONES, afloat
-from groundfault.editors.procedural.repertoire import PLACES as FLOATING
+from groundfault.editors.procedural.repertoire import PLACES, THICKETS
 
 SIZE = (180, 240)
+FLOATING = tuple(place for place in PLACES if place not in THICKETS)
 
 
 def scene(place: str, seed: int = 0, size: tuple[int, int] = SIZE) -> Any:

@@ -519,12 +519,17 @@ def test_it_keeps_the_contract_and_reads_no_prose() -> None:
 
 
 def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
-    from groundfault.editors.procedural import colours, floating, materials, surfaces
+    from groundfault.editors.procedural import colours, floating, materials, overgrown, surfaces
+    from groundfault.editors.procedural import thickets as among
 
+    laid_on = {*repertoire.COATS, *repertoire.GROWN}
+    places = {*repertoire.PLACES}
     assert set(colours.PAINTS) == set(repertoire.COLOURS)
-    assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
-    assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS)
-    assert set(floating.TONES) == set(floating._SCENES) == set(repertoire.PLACES)
+    assert set(surfaces.PATTERNS) == set(repertoire.SURFACES) - laid_on
+    assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS) - laid_on
+    assert set(overgrown.PIECES) == laid_on
+    assert set(among.TONES) == set(among.THICKETS) == set(repertoire.THICKETS)
+    assert set(floating.TONES) == set(floating._SCENES) == places - set(repertoire.THICKETS)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"

@@ -65,7 +65,7 @@ def test_places_are_chosen_by_what_stands_out_from_them() -> None:
     assert apart_from("outer space", dark, mask) < LEAST_APART < apart_from("sky", dark, mask)
     grains = np.random.default_rng(0).normal(0, 0.03, (*SIZE, 1)).astype(np.float32)
     blue = np.where(mask[..., None], np.float32([0.44, 0.64, 0.86]) + grains, photo)
-    assert chosen_places(blue, mask) == ("outer space", "deep sea")
+    assert set(repertoire.PLACES) - set(chosen_places(blue, mask)) == {"sky"}
     blue[:40] = (0.8, 0.2, 0.1)  # a photograph of a few tones passes for a toned one
     assert reason((blue * 255).astype(np.uint8), mask, "sky") == "looks like the place"
 

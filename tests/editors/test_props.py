@@ -11,6 +11,7 @@ from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.edges import box_of, core, floats, grown
 from groundfault.editors.procedural.grounds import footing
 from groundfault.editors.procedural.neighbours import company_of
+from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.props import PROPS
 from groundfault.editors.procedural.rendering import Lamp, lamp_of, rendered
 from groundfault.editors.procedural.skins import SKINS
@@ -39,7 +40,8 @@ def asked(kind: str, value: str = "", category: str = "dog", **fields: Any) -> E
 
 
 def test_whatever_is_computed_has_a_body_and_a_skin() -> None:
-    assert set(PROPS) == set(SKINS) == set(repertoire.COMPUTED)
+    assert set(PROPS) | {"flower pot"} == set(SKINS)
+    assert set(PROPS) | set(PLANTS) == set(repertoire.COMPUTED)
 
 
 def test_a_box_is_a_rectangle_from_its_sides_and_from_above() -> None:

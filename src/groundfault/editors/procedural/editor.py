@@ -73,7 +73,6 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
-    COATS,
     FLAT,
     GROWN,
     KINDS,
@@ -222,8 +221,6 @@ class ProceduralEditor:
     def _surface(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        if request.value in COATS:
-            return _overgrown(photo, region, request)
         blur = blur_px(photo, grown(region, 2))
         furred = request.category in LIVING
         edge = edge_of(photo, region, cut, blur=None if furred else blur, furred=furred)
@@ -503,7 +500,7 @@ class ProceduralEditor:
 
 
 def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
-    """An object of leaves or straw, or in feathers, some of which lie over its outline."""
+    """An object of leaves, blossoms or straw, some of which lie over its outline."""
     box, colours, found = overgrown(photo, region, request.value, seed=request.seed)
     own = found[..., None]
     picture = photo.copy()
@@ -517,8 +514,7 @@ def _among(photo: Floats, edge: Matte, request: EditRequest) -> Change:
     """An object among leaves, some of which lie over its outline."""
     covered = request.category in LIVING
     picture = among(photo, edge, request.value, seed=request.seed, covered=covered)
-    touched = depth_inside(edge.alpha >= 1) <= OVER_PX + 1 if covered else edge.alpha < 1
-    return Change(grey_as(photo, picture), touched)
+    return Change(grey_as(photo, picture), depth_inside(edge.alpha >= 1) <= OVER_PX + 1)
 
 
 def _troubles(request: EditRequest, company: Company) -> int:

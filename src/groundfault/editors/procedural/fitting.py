@@ -12,7 +12,7 @@ from groundfault.editors.procedural.colours import PAINTS, distinct_colours
 from groundfault.editors.procedural.edges import Floats, Mask, around, floats
 from groundfault.editors.procedural.fitness import lit_of
 from groundfault.editors.procedural.relief import extent_px, greyness, is_toned, luma
-from groundfault.editors.procedural.repertoire import COATS, GROWN
+from groundfault.editors.procedural.repertoire import GROWN
 from groundfault.editors.procedural.suited import suited_values
 
 __all__ = [
@@ -65,15 +65,13 @@ PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "leaves": ((28, -12, 18), (40, -14, 24)),
     "flowers": ((45, 45, 8), (65, 32, 4)),
     "straw": ((50, 6, 30), (65, 4, 32)),
-    "parrot": ((40, 52, 40),),
-    "goldfish": ((58, 36, 56),),
 }
 """The main colours of surfaces and substances, in Lab."""
 LIGHTNESS = 0.5
 """What lightness weighs beside hue: light and shade change it anyhow."""
 LIT = 0.2
 LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
-LEAST_LIT |= dict.fromkeys((*COATS, *GROWN), 0.0)
+LEAST_LIT |= dict.fromkeys(GROWN, 0.0)
 """How brightly the brighter third of a thing is lit at least, and under what hides how dark it
 was."""
 LEAST_OUT = 15.0

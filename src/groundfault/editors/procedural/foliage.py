@@ -14,7 +14,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, depth_inside, flo
 from groundfault.editors.procedural.relief import extent_px, film, linear
 from groundfault.editors.procedural.rendering import Lamp
 
-__all__ = ["LEAVES", "Leaf", "Spots", "clumps", "coat", "drawn", "rows_of"]
+__all__ = ["LEAVES", "Leaf", "Spots", "clumps", "coat", "drawn"]
 
 Numbers = NDArray[Any]
 FINER = 2
@@ -23,13 +23,15 @@ MOST_LEAVES = 14_000
 """Where more would grow, leaves are larger."""
 ALONG = floats([0, 0.18, 0.45, 0.75, 1.0])
 """Where the width of a leaf is known, from its stalk to its tip."""
+PETALS = 5
+"""How many petals a blossom has."""
 BITS = 4
 """The bits of a pixel's fraction that OpenCV draws with."""
 SKY, KEY, THROUGH = 0.30, 0.95, 0.35
 """The light of the sky and of the lamp on a leaf, and how much of the lamp's comes through it."""
 SCATTER = 0.45
 """How far leaves are turned from what they grow on."""
-LIT = 1.9
+LIT = 2.1
 """How many times brighter than its colour says a leaf in full light is: half of them are not."""
 CLUMP = 0.12
 """The radius of a clump of leaves, as a share of the extent of a bush."""
@@ -50,9 +52,8 @@ class Leaf(NamedTuple):
     shape: tuple[float, float, float, float, float] = (0, 0.75, 1.0, 0.62, 0.0)
     """Its width from its stalk to its tip, as shares of the largest."""
     gloss: float = 0.1
-    tiled: bool = False
-    """Whether they lie in rows over each other, as feathers and scales do, and hang straight
-    down."""
+    heart: tuple[float, float, float] | None = None
+    """The colour of the middle of a blossom; None for leaves."""
 
     def area(self, long_px: float) -> float:
         """How much a leaf of a length covers."""
@@ -66,11 +67,11 @@ LEAVES = {
         slim=(0.5, 0.75),
         gloss=0.04,
     ),
-    "petals": Leaf(
+    "blossoms": Leaf(
         ((0.80, 0.25, 0.40), (0.88, 0.45, 0.58), (0.93, 0.72, 0.78), (0.72, 0.16, 0.30)),
-        slim=(0.7, 0.95),
-        shape=(0.2, 0.75, 1.0, 0.95, 0.35),
+        slim=(0.9, 1.0),
         gloss=0.03,
+        heart=(0.90, 0.74, 0.20),
     ),
     "straw": Leaf(
         ((0.70, 0.56, 0.28), (0.78, 0.66, 0.38), (0.62, 0.47, 0.22), (0.84, 0.74, 0.48)),
@@ -78,31 +79,7 @@ LEAVES = {
         shape=(0.9, 1.0, 1.0, 1.0, 0.8),
         gloss=0.05,
     ),
-    "feathers": Leaf(
-        ((0.80, 0.12, 0.10), (0.85, 0.20, 0.10), (0.70, 0.08, 0.10), (0.76, 0.15, 0.06)),
-        slim=(0.42, 0.5),
-        shape=(0.5, 0.9, 1.0, 0.9, 0.3),
-        gloss=0.06,
-        tiled=True,
-    ),
-    "scales": Leaf(
-        ((0.90, 0.45, 0.10), (0.86, 0.38, 0.08), (0.95, 0.58, 0.20)),
-        slim=(0.9, 1.0),
-        shape=(0.55, 0.95, 1.0, 0.85, 0.35),
-        gloss=0.4,
-        tiled=True,
-    ),
 }
-"""Kinds of leaves, by name."""
-TILE = (0.86, 0.42)
-"""How far feathers are from each other to the side, in widths, and down, in lengths."""
-STEADY = 0.12
-"""How far feathers are turned from what they lie on."""
-HALVES, PARTS = ((1.0, 0.0), (0.84, 0.0)), ((0.35, 0.05), (0.85, 0.0), (1.15, 0.12))
-"""How bright the parts of a leaf are, and of a feather: the gap below it, the feather, and its
-middle; and how much lower they lie, in lengths."""
-SIZES = (1.08, 1.0, 0.6)
-"""How large the parts of a feather are."""
 
 
 class Spots(NamedTuple):
@@ -193,20 +170,6 @@ def coat(
     )
 
 
-def rows_of(shape: Mask, height: Floats, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
-    """Feathers or scales in rows on a relief, the upper ones over the lower."""
-    rng = np.random.default_rng(seed)
-    across, down = TILE[0] * float(np.mean(leaf.slim)) * leaf_px, TILE[1] * leaf_px
-    y, x = np.mgrid[: shape.shape[0] / down + 1, : shape.shape[1] / across + 1]
-    x = (x + 0.5 * (y % 2)) * across
-    x = (x + rng.normal(0, 0.05 * leaf_px, x.shape)).ravel()
-    y = (y * down + rng.normal(0, 0.05 * leaf_px, y.shape)).ravel()
-    row = np.clip(y.round().astype(int), 0, shape.shape[0] - 1)
-    column = np.clip(x.round().astype(int), 0, shape.shape[1] - 1)
-    out = _turned(height)[row, column].astype(float)
-    return Spots(x, y, -y, out, np.ones(len(x)), np.ones(len(x))).those(shape[row, column])
-
-
 def drawn(
     spots: Spots,
     leaf: Leaf,
@@ -223,19 +186,16 @@ def drawn(
     if len(spots.x) > MOST_LEAVES:
         leaf_px *= float(np.sqrt(len(spots.x) / MOST_LEAVES))
         spots = spots.those(rng.permutation(len(spots.x))[:MOST_LEAVES])
-    apart = 0.0 if leaf.tiled else 0.3 * leaf_px
-    spots = spots.those(np.argsort(spots.near + apart * rng.standard_normal(len(spots.x))))
-    turned = STEADY if leaf.tiled else SCATTER
-    faces = spots.out + turned * rng.standard_normal(spots.out.shape)
+    spots = spots.those(np.argsort(spots.near + 0.3 * leaf_px * rng.standard_normal(len(spots.x))))
+    faces = spots.out + SCATTER * rng.standard_normal(spots.out.shape)
     faces /= np.linalg.norm(faces, axis=1, keepdims=True)
     light = _light(spots, faces, leaf, lamp, rng)
-    parts = PARTS if leaf.tiled else HALVES
-    outlines = _outlines(spots, faces, leaf, leaf_px, flat, rng)
+    corners = _outlines(spots, faces, leaf, leaf_px, flat, rng)
     tall, wide = size
     canvas = np.zeros((tall * FINER, wide * FINER, 4), np.float32)
-    for corners, colour in zip(outlines, light, strict=True):
-        for part, (bright, _) in zip(corners, parts, strict=True):
-            cv2.fillConvexPoly(canvas, part, (*(bright * colour), 1.0), cv2.LINE_8, BITS)
+    for parts, shades in zip(corners, _shades(light, spots, faces, leaf, lamp, rng), strict=True):
+        for part, colour in zip(parts, shades, strict=True):
+            cv2.fillConvexPoly(canvas, part, (*colour, 1.0), cv2.LINE_8, BITS)
     small = cv2.resize(canvas, (wide, tall), interpolation=cv2.INTER_AREA)
     small = cv2.GaussianBlur(small, (0, 0), float(np.clip(lamp.blur_px / 2, *SOFT)))
     colours = film(small[..., :3] / np.maximum(small[..., 3:], 1e-3))
@@ -265,6 +225,18 @@ def _light(
     return np.asarray(light * tint)
 
 
+def _shades(
+    light: Numbers, spots: Spots, faces: Numbers, leaf: Leaf, lamp: Lamp, rng: np.random.Generator
+) -> Numbers:
+    """The light of the parts of each leaf, (n, parts, 3): both its halves, or petals and the middle
+    of a blossom."""
+    if leaf.heart is None:
+        return np.stack([light, light * rng.uniform(0.72, 0.95, (len(light), 1))], 1)
+    petals = light[:, None] * rng.uniform(0.85, 1.1, (len(light), PETALS, 1))
+    heart = _light(spots, faces, leaf._replace(colours=(leaf.heart,)), lamp, rng)
+    return np.concatenate([petals, heart[:, None]], 1)
+
+
 def _outlines(
     spots: Spots,
     faces: Numbers,
@@ -273,32 +245,41 @@ def _outlines(
     flat: float,
     rng: np.random.Generator,
 ) -> NDArray[np.int32]:
-    """The parts of each leaf as corners, (n, parts, corners, 2), with OpenCV's fractions: both
-    halves of what hangs outwards and a little down, or a feather, its middle and the gap below."""
+    """The parts of each leaf as corners, (n, parts, corners, 2), with OpenCV's fractions. Leaves
+    hang outwards and a little down."""
     count = len(spots.x)
-    if leaf.tiled:
-        aside = rng.normal(0, STEADY, count) + 0.35 * spots.out[:, 0]
-        axis = np.stack([aside, np.ones(count)], 1)
+    angle = rng.uniform(0, 2 * np.pi, count)
+    long = leaf_px * spots.scale * rng.uniform(0.7, 1.25, count)
+    if leaf.heart is not None:
+        found = _blossoms(angle, long)
     else:
-        angle = rng.uniform(0, 2 * np.pi, count)
         axis = np.stack([np.cos(angle), np.sin(angle)], 1) + 0.8 * spots.out[:, :2]
         axis[:, 1] += 0.3
-    axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-6)
-    spread = (0.9, 1.1) if leaf.tiled else (0.7, 1.25)
-    long = leaf_px * spots.scale * rng.uniform(*spread, count)
-    wide = long * rng.uniform(*leaf.slim, count) * np.clip(0.35 + np.abs(faces[:, 2]), 0.4, 1)
-    middle = (ALONG - 0.5)[None, :, None] * (axis * long[:, None])[:, None]
-    across = np.stack([-axis[:, 1], axis[:, 0]], 1) * (wide / 2)[:, None]
-    off = floats(leaf.shape)[None, :, None] * across[:, None]
-    if leaf.tiled:
-        whole = np.concatenate([middle + off, (middle - off)[:, ::-1]], 1)
-        lower = [floats([0, down * leaf_px]) for _, down in PARTS]
-        found = [size * whole + low for size, low in zip(SIZES, lower, strict=True)]
-    else:
-        found = [np.concatenate([middle, (middle + side * off)[:, ::-1]], 1) for side in (1, -1)]
-    corners = np.stack(found, 1) * floats([1, flat])
-    corners += np.stack([spots.x, spots.y], 1)[:, None, None]
-    return np.round(corners * (FINER << BITS)).astype(np.int32)
+        axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-6)
+        wide = long * rng.uniform(*leaf.slim, count) * np.clip(0.35 + np.abs(faces[:, 2]), 0.4, 1)
+        middle = (ALONG - 0.5)[None, :, None] * (axis * long[:, None])[:, None]
+        across = np.stack([-axis[:, 1], axis[:, 0]], 1) * (wide / 2)[:, None]
+        off = floats(leaf.shape)[None, :, None] * across[:, None]
+        halves = [np.concatenate([middle, (middle + side * off)[:, ::-1]], 1) for side in (1, -1)]
+        found = np.stack(halves, 1)
+    corners = found * floats([1, flat]) + np.stack([spots.x, spots.y], 1)[:, None, None]
+    return np.asarray(np.round(corners * (FINER << BITS)), np.int32)
+
+
+def _blossoms(angle: Numbers, long: Numbers) -> Numbers:
+    """The petals of blossoms, turned by an angle, and then their middles, around the origin."""
+    turns = np.arange(PETALS) * 2 * np.pi / PETALS
+    round_ = np.linspace(0, 2 * np.pi, 8, endpoint=False)
+    petal = np.stack([0.30 + 0.24 * np.cos(round_), 0.17 * np.sin(round_)], 1)
+    heart = 0.13 * np.stack([np.cos(round_), np.sin(round_)], 1)
+
+    def turned(shape: Numbers, by: Numbers) -> Numbers:
+        x, y = shape[None].transpose(2, 0, 1)
+        sine, cosine = np.sin(by)[:, None], np.cos(by)[:, None]
+        return np.stack([x * cosine - y * sine, x * sine + y * cosine], -1)
+
+    parts = [turned(petal, angle + turn) for turn in turns] + [turned(heart, angle)]
+    return np.stack(parts, 1) * long[:, None, None, None]
 
 
 def _height(depth: Floats, deepest: float, smooth_px: float) -> Floats:

@@ -9,29 +9,31 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_inside, floats, grown
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
 from groundfault.editors.procedural.foliage import LEAVES, Spots, clumps, coat, drawn
-from groundfault.editors.procedural.relief import extent_px, inflate
-from groundfault.editors.procedural.rendering import Lamp, rendered
+from groundfault.editors.procedural.relief import LUMA, extent_px, film, inflate, linear
+from groundfault.editors.procedural.rendering import Lamp, in_grass, rendered
 from groundfault.editors.procedural.skins import SKINS
 from groundfault.editors.procedural.solids import View, box, lathe
 from groundfault.editors.procedural.transplants import Cutting
 
 __all__ = ["PLANTS", "POT", "Plant", "alone", "outline_over", "planted"]
 
-ROUNDED, WIDER = 0.8, 0.045
-"""The largest dents of an object's outline that a plant fills, and how far it goes beyond it, as
-shares of the object's extent."""
+WIDER, ROUND, TAPERED = 1.06, 2.6, 0.12
+"""How many times wider and taller than an object a plant is, how near to a rectangle it is, where 2
+is a circle, and how much narrower it is at its foot."""
 SHORTEST_PX, LONGEST = 4.0, 0.09
 """The length of a leaf, at least, and at most as a share of the plant's height."""
 POT, UNDER = 0.3, 0.6
 """How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
-SLIMMEST, WIDEST = 0.85, 1.9
+SLIMMEST, WIDEST = 0.85, 3.4
 """The width of a pot for its height, at least and at most: wider ones are troughs."""
-BELLY = 0.12
-"""How much higher than its middle a heap's foot is at its sides, as a share of its height."""
-BASE, DARK = 0.06, 0.6
-"""How far up from its foot a plant shades the ground, as a share of its height, and how much."""
+OF_GROUND, FOLLOWED, BRIGHTER = 0.55, 0.6, (0.7, 2.2)
+"""How bright leaves are beside the ground, how far they follow it, as an exponent, and the
+limits."""
+BASE, SHADES = 0.08, ((0.015, 0.6), (0.06, 0.5))
+"""How far up from its foot a plant is seen as standing, and how far it shades the ground, and how
+much; as shares of its height."""
 _POT = ((0.0, 0.66), (0.03, 0.70), (0.74, 0.90), (0.76, 1.0), (0.97, 1.0), (1.0, 0.92))
 
 
@@ -57,28 +59,26 @@ PLANTS: dict[str, Plant] = {
 """What can be computed, by name."""
 
 
-def outline_over(mask: Mask, name: str) -> Mask:
-    """The outline of a plant that covers an object: rounded, and a little larger."""
+def outline_over(mask: Mask) -> Mask:
+    """The outline of a plant that covers an object: as broad and tall as it, round above, and a
+    little narrower where it leaves the ground."""
+    rows, columns = box_of(mask)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    y, x = np.mgrid[: mask.shape[0], : mask.shape[1]].astype(np.float32)
+    across = (x - (columns.start + columns.stop) / 2) / (0.5 * WIDER * wide)
+    up = (rows.stop - y) / (WIDER * tall)
+    dome = _dome(across, up)
     extent = extent_px(mask)
-    reach, pad = ROUNDED * extent, round(1.2 * ROUNDED * extent)
-    wide = grown(np.pad(mask, pad), round(reach))
-    closed = depth_inside(wide) > reach - WIDER * extent
-    smooth = cv2.GaussianBlur(closed.astype(np.float32), (0, 0), 0.07 * extent) > 0.5
-    found = (smooth | grown(np.pad(mask, pad), 2))[pad:-pad, pad:-pad]
-    rows, _ = box_of(mask)
-    found[rows.stop + 2 :] = False  # what is below its foot is ground
-    return _down_to_foot(found) if PLANTS[name].stacked else np.asarray(found)
+    near = grown(mask, max(round(0.02 * extent), 2)) & (y < rows.stop + 1)
+    smooth = cv2.GaussianBlur((dome | near).astype(np.float32), (0, 0), 0.03 * extent) > 0.5
+    return np.asarray((smooth | mask) & (y < rows.stop + 1))
 
 
-def _down_to_foot(outline: Mask) -> Mask:
-    """An outline that is nowhere narrower farther down, as a heap's, and round below."""
-    rows, columns = box_of(outline)
-    found = np.logical_or.accumulate(outline, 0)
-    middle, half = (columns.start + columns.stop) / 2, (columns.stop - columns.start) / 2
-    across = (np.arange(outline.shape[1]) - middle) / max(half, 1)
-    up = BELLY * (rows.stop - rows.start) * across**2
-    found &= np.arange(outline.shape[0])[:, None] < rows.stop - up[None]
-    return np.asarray(found | outline)
+def _dome(across: Floats, up: Floats) -> Mask:
+    """A round crown that stands on the ground: across from -1 to 1, up from 0 to 1."""
+    narrow = 1 - TAPERED * np.clip(1 - up / 0.25, 0, 1) ** 2
+    inside = np.abs(across / narrow) ** ROUND + np.clip(up, 0, None) ** ROUND < 1
+    return np.asarray(inside & (up >= 0))
 
 
 def alone(name: str, seed: int, tall_px: int = 40) -> Mask:
@@ -88,15 +88,10 @@ def alone(name: str, seed: int, tall_px: int = 40) -> Mask:
     wide_px = max(round(tall_px / ratio), 4)
     y, x = np.mgrid[:tall_px, :wide_px].astype(np.float32)
     across, up = (x + 0.5) / wide_px * 2 - 1, 1 - (y + 0.5) / tall_px
-    if plant.stacked:
-        return np.asarray(np.abs(across) < (1 - up**2.2) ** 0.5)
-    middle = 0.5 + 0.5 * POT if plant.potted else 0.42
-    half = np.where(up > middle, 1 - middle, middle if not plant.potted else middle - 0.8 * POT)
-    return np.asarray((across**2 + ((up - middle) / half) ** 2 < 1) | _in_pot(plant, across, up))
-
-
-def _in_pot(plant: Plant, across: Floats, up: Floats) -> Mask:
-    return np.asarray((np.abs(across) < 0.5) & (up < POT) & plant.potted)
+    if not plant.potted:
+        return _dome(across, up)
+    crown = np.abs(across) ** 2 + np.abs((up - 0.6) / 0.4) ** 2 < 1
+    return np.asarray(crown | (np.abs(across) < 0.45) & (up < POT))
 
 
 def planted(
@@ -108,7 +103,7 @@ def planted(
     tall = shape.shape[0]
     leaf_px = float(np.clip(plant.long_m / tall_m * tall, SHORTEST_PX, LONGEST * tall))
     if plant.stacked:
-        leaf_px *= 2
+        leaf_px *= 1.3
     pad = round(0.25 * tall) + 8
     shape, foot, bottom = np.pad(shape, pad), np.pad(foot, pad), pad + tall
     colours = np.zeros((*shape.shape, 3), np.float32)
@@ -123,10 +118,22 @@ def planted(
     leaf = LEAVES[plant.leaf]
     spots = _spots(plant, shape, leaf_px, seed)
     green, own = drawn(spots, leaf, leaf_px, shape.shape, lamp, seed)
+    green = _as_bright_as_ground(green, own, lamp)
+    if lamp.grassy and not plant.potted:
+        own = in_grass(own)
     part = own[..., None]
     colours = green * part + colours * (1 - part)
     share = np.maximum(own, share)
     return Cutting(floats(colours), floats(share), np.zeros(3, np.float32), 1.0, floats(shade))
+
+
+def _as_bright_as_ground(green: Floats, own: Floats, lamp: Lamp) -> Floats:
+    """Leaves that are nearer to the brightness of the ground, which stands in the same light."""
+    light = linear(green)
+    usual = float((light @ LUMA)[own > 0.5].mean()) if (own > 0.5).any() else 1.0
+    wanted = OF_GROUND * float(lamp.ground @ LUMA)
+    factor = np.clip((wanted / max(usual, 1e-4)) ** FOLLOWED, *BRIGHTER)
+    return film(light * float(factor))
 
 
 def _spots(plant: Plant, shape: Mask, leaf_px: float, seed: int) -> Spots:
@@ -186,6 +193,7 @@ def _shade(shape: Mask) -> Floats:
     _, columns = box_of(low)
     under = np.zeros(shape.shape, np.float32)
     middle = (columns.start + columns.stop) // 2, rows.stop - 1
-    axes = max((columns.stop - columns.start) // 2, 1), max(round(0.035 * tall), 1)
+    axes = max(round(0.52 * (columns.stop - columns.start)), 1), max(round(0.045 * tall), 1)
     cv2.ellipse(under, middle, axes, 0, 0, 360, 1.0, -1)
-    return floats(1 - DARK * cv2.GaussianBlur(under, (0, 0), max(0.03 * tall, 1.5)))
+    dark = [depth * cv2.GaussianBlur(under, (0, 0), max(far * tall, 1.2)) for far, depth in SHADES]
+    return floats(1 - np.clip(sum(dark), 0, 0.85))

@@ -18,7 +18,6 @@ from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     BESIDE,
     BUILT_IN,
-    COATS,
     COLOURS,
     COMPUTED,
     FIXED,
@@ -184,7 +183,7 @@ def _unsightly(
     outline was `drawn` elsewhere, or which was `cut` out by a network."""
     on = SUPPORTS if HEIGHTS_M.get(request.category, 1.0) <= TABLEWARE_M else ()
     touched = contact_with(region, request.others, on=on)
-    if request.kind in covers.KINDS and request.value in COATS + GROWN:
+    if request.kind == "material" and request.value in GROWN:
         thing = covers.seen(request, photo, region, drawn, found, touched)
         return covers.objection_to_growth(thing, cut)
     if cut is not None and request.kind in covers.BY_COLOURS:

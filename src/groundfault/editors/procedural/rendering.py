@@ -21,7 +21,7 @@ from groundfault.editors.procedural.relief import (
 from groundfault.editors.procedural.skins import Shown, Skin
 from groundfault.editors.procedural.solids import Body, Hits, View, cast
 
-__all__ = ["IN_GRASS", "Lamp", "Rendered", "lamp_of", "rendered"]
+__all__ = ["IN_GRASS", "Lamp", "Rendered", "in_grass", "lamp_of", "rendered"]
 
 LARGEST_PX = 640
 """The height that a body is cast at, at most; a larger one is enlarged."""
@@ -144,7 +144,7 @@ def rendered(body: Body, skin: Skin, view: View, lamp: Lamp, tall_px: float, see
     light = cv2.copyMakeBorder(light, pad, pad, pad, pad, cv2.BORDER_REPLICATE)
     share = cv2.resize(hits.seen.astype(np.float32), size, interpolation=how)
     if lamp.grassy:
-        share = _in_grass(share)
+        share = in_grass(share)
     share = np.pad(share, pad)
     blur = float(np.clip(SHARPER * lamp.blur_px, *BLURS))
     share = cv2.GaussianBlur(share, (0, 0), blur)
@@ -157,7 +157,7 @@ def rendered(body: Body, skin: Skin, view: View, lamp: Lamp, tall_px: float, see
     return Rendered(floats(colours), floats(np.clip((share - 0.04) / 0.92, 0, 1)), shade)
 
 
-def _in_grass(share: Floats) -> Floats:
+def in_grass(share: Floats) -> Floats:
     """A thing whose lowest part fades into grass."""
     tall = share.shape[0]
     low = tall - np.argmax(share[::-1] > 0.5, 0)

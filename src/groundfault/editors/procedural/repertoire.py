@@ -7,7 +7,6 @@ __all__ = [
     "AIRBORNE",
     "BESIDE",
     "BUILT_IN",
-    "COATS",
     "COLOURS",
     "COMPUTED",
     "FIXED",
@@ -61,8 +60,6 @@ SURFACES = (
     "bee",
     "brick wall",
     "chessboard",
-    "parrot",
-    "goldfish",
 )
 """Surfaces that tell what they belong to, also on something else."""
 
@@ -83,13 +80,12 @@ MATERIALS = (
 """Substances that a thing can be recast in, its shape kept."""
 
 GROWN = ("leaves", "flowers", "straw")
-COATS = ("parrot", "goldfish")
-"""Substances and surfaces that are laid on piece by piece, and hide all but the form."""
+"""Those of them that are laid on piece by piece, and hide all but the form."""
 
-PLACES = ("jungle", "autumn leaves", "hay", "outer space", "deep sea", "sky")
+PLACES = ("autumn leaves", "hay", "ivy", "jungle", "outer space", "deep sea", "sky")
 """Places that a thing is left alone in, in whatever posture and size it has: it lies in the first
 ones, which have no horizon, and floats in the others, which have no ground."""
-THICKETS, LOW_PLACES = PLACES[:3], PLACES[1:3]
+THICKETS, LOW_PLACES = PLACES[:4], PLACES[:3]
 """Those of leaves or straw, which lie over an outline, and those that are on a ground, seen from
 above."""
 
@@ -373,7 +369,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("cow", "horse", "sheep"), ("bush", "haystack")),
     **dict.fromkeys(
         (
-            *("bear", "bicycle", "bird", "bus", "car", "elephant", "giraffe", "motorcycle"),
+            *("bear", "bus", "car", "elephant", "motorcycle"),
             *("parking meter", "truck", "zebra", *_WILD_M),
         ),
         ("bush",),

@@ -4,7 +4,6 @@ right and is still recognised. Nothing heavy is imported here."""
 from __future__ import annotations
 
 from groundfault.editors.procedural.repertoire import (
-    COATS,
     COLOURS,
     GROWN,
     HEIGHTS_M,
@@ -105,12 +104,12 @@ bottles. Granite is for what is grey and rough anyhow; of fur it makes gravel.""
 _SHAPELY = frozenset(
     (
         *(LIVING - {"person"}),
-        *("airplane", "bench", "bicycle", "car", "chair", "couch", "fire hydrant", "motorcycle"),
-        *("teddy bear", "toilet", "umbrella", "vase"),
+        *("airplane", "chair", "couch", "fire hydrant"),
     )
 )
-"""Categories whose outline alone tells what they are, so that they may be of leaves or straw, or in
-feathers."""
+"""Categories whose outline alone tells what they are, so that they may be of leaves or straw."""
+_OPEN = frozenset({"bicycle", "kite", "motorcycle", "umbrella"})
+"""Categories that show what is behind them between their parts, or through them."""
 _TALLEST_M = 1.3
 """Things that are taller don't lie on leaves or hay: these would be as large as their heads."""
 
@@ -142,10 +141,9 @@ def suited_surfaces(category: str) -> tuple[str, ...]:
     what it is."""
     if not category:
         return SURFACES
-    coats = COATS if category in _SHAPELY - {"bird"} else ()
     if category in _WITHOUT_BODY | SELDOM_KEPT["surface"]:
-        return coats
-    found = (*coats, *_SURFACES_OF.get(category, _ANYWHERE))
+        return ()
+    found = _SURFACES_OF.get(category, _ANYWHERE)
     return tuple(one for one in found if one != category)
 
 
@@ -167,6 +165,8 @@ def suited_colours(category: str) -> tuple[str, ...]:
 
 def suited_places(category: str) -> tuple[str, ...]:
     """The places that a thing of a category can be put into."""
+    if category in _OPEN:
+        return ()
     low = HEIGHTS_M.get(category, 1.0) <= _TALLEST_M
     return tuple(
         place
@@ -191,6 +191,7 @@ _NONE = {
     "surface": "defined by its parts",
     "material": "defined by its parts",
     "recolour": "many colours",
+    "context": "seen through",
 }
 
 

@@ -9,7 +9,15 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, Matte, around, depth_inside, floats
+from groundfault.editors.procedural.edges import (
+    Floats,
+    Mask,
+    Matte,
+    around,
+    box_of,
+    depth_inside,
+    floats,
+)
 from groundfault.editors.procedural.foliage import LEAVES, Leaf, Spots, clumps, coat, drawn
 from groundfault.editors.procedural.relief import film, linear
 from groundfault.editors.procedural.rendering import Lamp, lamp_of
@@ -18,6 +26,7 @@ __all__ = ["OVER_PX", "THICKETS", "TONES", "among"]
 
 TONES = {
     "jungle": ((0.24, 0.34, 0.11), (0.14, 0.20, 0.07), (0.33, 0.43, 0.16)),
+    "ivy": ((0.24, 0.34, 0.11), (0.14, 0.20, 0.07), (0.33, 0.43, 0.16)),
     "autumn leaves": ((0.60, 0.33, 0.09), (0.45, 0.20, 0.06), (0.78, 0.56, 0.16)),
     "hay": ((0.62, 0.47, 0.22), (0.78, 0.66, 0.38), (0.42, 0.32, 0.15)),
 }
@@ -33,6 +42,8 @@ SPRAYS, SPRAY, OF_SPRAY = 14, 0.09, 0.5
 how many of the leaves there would be room for."""
 OVER_PX, OVER = 3, 0.9
 """How far leaves may lie over an object, and how many there are over each pixel beside it."""
+LOWEST = 0.12
+"""How much of a thing's height leaves lie before its foot."""
 SLANT, SCALES = 0.6, (1.25, 0.6)
 """How flat leaves look that lie on a ground, and how much longer than usual they are where it is
 nearest and farthest."""
@@ -73,6 +84,9 @@ THICKETS = {
     "autumn leaves": Thicket(
         "autumn", (Layer(0.05, None, 0.0, 0.8), Layer(0.055, None, 0.0, 1.0)), lying=True
     ),
+    "ivy": Thicket(
+        "green", (Layer(0.04, (0.45, 0.65), 0.0, 0.8), Layer(0.045, (0.45, 0.65), 0.0, 1.2)), True
+    ),
     "hay": Thicket(
         "straw", (Layer(0.10, None, 0.0, 0.85), Layer(0.12, None, 0.0, 1.0)), lying=True
     ),
@@ -81,8 +95,8 @@ THICKETS = {
 
 def among(photo: Floats, edge: Matte, place: str, *, seed: int, covered: bool) -> Floats:
     """The object of a photograph among leaves; more than some pixels inside its outline its pixels
-    keep their values. Of what is `covered`, leaves lie over the outline: straight edges would look
-    gnawed at."""
+    keep their values. Leaves lie over the outline of what is `covered`, and of other things, whose
+    straight edges would look gnawed at, over their lowest part."""
     mask = edge.alpha > 0.5
     lamp = lamp_of(photo, mask)
     lamp = lamp._replace(white=max(lamp.white, LEAST_WHITE))
@@ -90,8 +104,6 @@ def among(photo: Floats, edge: Matte, place: str, *, seed: int, covered: bool) -
     scene = _scene(thicket, mask.shape, lamp, seed) * _shaded(mask)[..., None]
     own = edge.alpha[..., None]
     picture = np.where(own >= 1, photo, edge.fore * own + scene * (1 - own))
-    if not covered:
-        return floats(picture)
     layer = thicket.layers[-1] if thicket.lying else thicket.layers[1]
     leaf, leaf_px = _leaf(thicket, layer, mask.shape)
     ring = around(mask, 1, max(round(0.35 * leaf_px), 3))
@@ -100,6 +112,9 @@ def among(photo: Floats, edge: Matte, place: str, *, seed: int, covered: bool) -
     slant = SLANT if thicket.lying else 1.0
     colours, share = drawn(spots, leaf, leaf_px, mask.shape, lamp, seed, slant)
     share = share * np.clip(OVER_PX + 1 - depth_inside(mask), 0, 1)
+    if not covered:
+        rows, _ = box_of(mask)
+        share[: rows.stop - round(LOWEST * (rows.stop - rows.start))] = 0
     return floats(picture * (1 - share[..., None]) + colours * share[..., None])
 
 

@@ -1,0 +1,201 @@
+"""Leaves: plants in the place of things, things of leaves, and things among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.edges import box_of, core, crisp, depth_inside, floats, grown
+from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn, rows_of
+from groundfault.editors.procedural.overgrown import overgrown
+from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
+from groundfault.editors.procedural.rendering import lamp_of
+from groundfault.editors.procedural.thickets import OVER_PX, THICKETS, among
+from groundfault.interfaces import Edited, EditRequest, NotEdited
+
+SIZE = (240, 320)
+
+
+def animal() -> tuple[Any, Any]:
+    """A body on four legs, lit from the left, on a grey floor; and its mask."""
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    mask = ((y - 110) / 34) ** 2 + ((x - 150) / 62) ** 2 < 1
+    for left in (100, 122, 168, 190):
+        mask |= (np.abs(x - left) < 7) & (y > 110) & (y < 182)
+    floor = np.array([150, 146, 140]) + rng.normal(0, 5, (*SIZE, 1))
+    light = 130 - 0.5 * (x - 150) + rng.normal(0, 4, SIZE)
+    image = np.where(mask[..., None], light[..., None] * np.array([0.9, 0.7, 0.5]), floor)
+    return np.clip(image, 0, 255).astype(np.uint8), mask
+
+
+def photo_of(image: Any) -> Any:
+    return floats(image / 255)
+
+
+def edited(kind: str, value: str, **fields: Any) -> Edited:
+    image, mask = animal()
+    request = EditRequest(instruction="", kind=kind, value=value, category="dog", **fields)
+    found = ProceduralEditor(filters=False).perform(image, mask, request)
+    assert isinstance(found, Edited), found
+    return found
+
+
+def green(picture: Any, where: Any) -> float:
+    """The median distance from grey towards green, in Lab."""
+    lab = cv2.cvtColor(floats(picture / 255), cv2.COLOR_RGB2LAB)
+    return float(-np.median(lab[..., 1][where]))
+
+
+@pytest.mark.parametrize("kind", sorted(LEAVES))
+def test_leaves_lie_over_all_of_a_shape_and_not_far_beyond(kind: str) -> None:
+    image, mask = animal()
+    leaf, lamp = LEAVES[kind], lamp_of(photo_of(image), mask)
+    lay = rows_of if leaf.tiled else coat
+    flat = np.zeros(SIZE, np.float32)
+    for leaf_px in (4.0, 12.0):
+        _, share = drawn(lay(mask, flat, leaf, leaf_px, 0), leaf, leaf_px, SIZE, lamp, 0)
+        assert share.min() >= 0 and share.max() <= 1.001
+        assert (share[core(mask, 3)] > 0.5).mean() > 0.9
+        assert not (share[~grown(mask, round(0.8 * leaf_px) + 2)] > 0.1).any()
+
+
+def test_leaves_that_look_to_the_lamp_are_brighter() -> None:
+    image, mask = animal()
+    lamp = lamp_of(photo_of(image), mask)._replace(side=-1.0)
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]].astype(np.float32)
+    ball = (y - 120) ** 2 + (x - 160) ** 2 < 80**2
+    height = np.sqrt(np.maximum(80**2 - (y - 120) ** 2 - (x - 160) ** 2, 0))
+    colours, _ = drawn(coat(ball, floats(height), LEAVES["green"], 6, 0), LEAVES["green"], 6,
+                       SIZE, lamp, 0)  # fmt: skip
+    left, right = colours[100:140, 90:120].mean(), colours[100:140, 200:230].mean()
+    assert left > 1.3 * right
+
+
+def test_a_bush_has_no_holes_and_its_inside_is_darker_than_its_outside() -> None:
+    image, mask = animal()
+    lamp = lamp_of(photo_of(image), mask)
+    shape = outline_over(mask, "bush")
+    spots = clumps(shape, LEAVES["green"], 7, 1)
+    _, share = drawn(spots, LEAVES["green"], 7, SIZE, lamp, 1)
+    assert (share[core(shape, 8)] > 0.5).mean() > 0.995
+    outer = spots.near > np.percentile(spots.near, 80)
+    assert np.median(spots.open[outer]) > 1.5 * np.median(spots.open[~outer])
+
+
+@pytest.mark.parametrize("name", sorted(PLANTS))
+def test_a_plant_covers_what_it_replaces_down_to_the_ground(name: str) -> None:
+    _, mask = animal()
+    found = edited("replace", name)
+    assert found.mask is not None and (found.mask & mask).sum() > 0.94 * mask.sum()
+    assert abs(box_of(found.mask)[0].stop - box_of(mask)[0].stop) <= 12
+    outline = outline_over(mask, name)
+    between = np.zeros_like(mask)
+    between[150:160, 135:155] = True  # between its legs
+    assert outline[between].all() and not mask[between].any()
+
+
+def test_leaves_are_as_long_as_the_size_of_the_thing_says() -> None:
+    def detail(category: str) -> float:
+        image, mask = animal()
+        request = EditRequest(instruction="", kind="replace", value="bush", category=category)
+        found = ProceduralEditor(filters=False).perform(image, mask, request)
+        assert isinstance(found, Edited) and found.mask is not None
+        grey = cv2.cvtColor(found.image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+        fine = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 2))
+        coarse = np.abs(cv2.GaussianBlur(grey, (0, 0), 2) - cv2.GaussianBlur(grey, (0, 0), 6))
+        inner = core(found.mask, 6)
+        return float(coarse[inner].mean() / fine[inner].mean())
+
+    assert detail("cat") > 1.2 * detail("elephant")
+
+
+@pytest.mark.parametrize("name", sorted(PLANTS))
+@pytest.mark.parametrize("tall_px", [12, 40, 200])
+def test_a_plant_alone_fills_its_box(name: str, tall_px: int) -> None:
+    shape = alone(name, 3, tall_px)
+    rows, columns = box_of(shape)
+    assert shape.shape[0] == tall_px and rows.stop - rows.start >= 0.9 * tall_px
+    assert columns.stop - columns.start >= 0.9 * shape.shape[1]
+    plant = PLANTS[name]
+    assert 0.8 * plant.flat < shape.shape[0] / shape.shape[1] < 1.25 * plant.upright
+
+
+@pytest.mark.parametrize("value", (*repertoire.GROWN, *repertoire.COATS))
+def test_what_is_laid_on_covers_the_object_and_leaves_the_rest(value: str) -> None:
+    image, mask = animal()
+    found = edited("material" if value in repertoire.GROWN else "surface", value)
+    changed = (found.image != image).any(-1)
+    assert changed[core(mask, 2)].mean() > 0.98
+    assert not (changed & ~found.touched).any() and not found.touched[~grown(mask, 8)].any()
+
+
+def test_light_and_shade_of_an_object_are_still_seen_under_leaves() -> None:
+    image, mask = animal()
+    dark = np.where((mask & (np.arange(SIZE[1]) > 150))[..., None], image // 3, image)
+    box, plain, _ = overgrown(photo_of(image), mask, "leaves", seed=0)
+    _, shaded, _ = overgrown(photo_of(dark), mask, "leaves", seed=0)
+    right = core(mask, 3)[box] & (np.arange(SIZE[1]) > 155)[box[1]]
+    left = core(mask, 3)[box] & (np.arange(SIZE[1]) < 145)[box[1]]
+    assert shaded[right].mean() / shaded[left].mean() < 0.8 * (
+        plain[right].mean() / plain[left].mean()
+    )
+
+
+@pytest.mark.parametrize("place", sorted(THICKETS))
+def test_a_thing_among_leaves_keeps_its_pixels_but_for_its_rim(place: str) -> None:
+    image, mask = animal()
+    photo = photo_of(image)
+    edge = crisp(photo, mask, 0.8)
+    covered = among(photo, edge, place, seed=4, covered=True)
+    bare = among(photo, edge, place, seed=4, covered=False)
+    inner = depth_inside(edge.alpha >= 1) > OVER_PX + 1
+    assert np.array_equal(covered[inner], photo[inner])
+    assert np.array_equal(bare[edge.alpha >= 1], photo[edge.alpha >= 1])
+    rim = (edge.alpha >= 1) & ~inner
+    assert (covered[rim] != photo[rim]).any(-1).mean() > 0.2
+    assert (np.abs(covered - photo)[edge.alpha <= 0].max(-1) > 0.02).mean() > 0.95
+    assert np.array_equal(covered, among(photo, edge, place, seed=4, covered=True))
+    assert not np.array_equal(covered, among(photo, edge, place, seed=5, covered=True))
+
+
+def test_a_jungle_is_green_and_hay_is_not() -> None:
+    _, mask = animal()
+    assert green(edited("context", "jungle").image, ~grown(mask, 3)) > 5
+    assert green(edited("context", "hay").image, ~grown(mask, 3)) < 2
+
+
+@pytest.mark.parametrize("size", [(24, 24), (40, 300), (300, 40)])
+@pytest.mark.parametrize("place", sorted(THICKETS))
+def test_places_of_any_size_have_colours_that_exist(place: str, size: tuple[int, int]) -> None:
+    photo = np.full((*size, 3), 0.5, np.float32)
+    mask = np.zeros(size, bool)
+    mask[8:16, 8:16] = True
+    found = among(photo, crisp(photo, mask, 0.8), place, seed=0, covered=True)
+    assert found.shape == photo.shape and np.isfinite(found).all()
+
+
+def test_tall_things_lie_in_no_leaves_and_formless_ones_are_not_of_them() -> None:
+    image, mask = animal()
+
+    def reason(kind: str, value: str, category: str) -> str:
+        request = EditRequest(instruction="", kind=kind, value=value, category=category)
+        found = ProceduralEditor().perform(image, mask, request)
+        return found.reason if isinstance(found, NotEdited) else ""
+
+    assert reason("context", "hay", "elephant") == "place does not suit"
+    assert reason("material", "leaves", "oven") == "material does not suit"
+    assert reason("surface", "parrot", "bird") == "surface does not suit"
+
+
+def test_a_black_and_white_photograph_gets_grey_leaves() -> None:
+    image, mask = animal()
+    grey = np.repeat(image.mean(-1, keepdims=True).astype(np.uint8), 3, -1)
+    request = EditRequest(instruction="", kind="material", value="leaves", category="dog")
+    found = ProceduralEditor(filters=False).perform(grey, mask, request)
+    assert isinstance(found, Edited)
+    assert int(np.ptp(found.image.astype(int), axis=-1).max()) <= 2
