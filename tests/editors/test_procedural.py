@@ -522,10 +522,10 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
     from groundfault.editors.procedural import colours, floating, materials, overgrown, surfaces
     from groundfault.editors.procedural import thickets as among
 
-    laid_on = {*repertoire.COATS, *repertoire.GROWN}
+    laid_on = {*repertoire.GROWN}
     places = {*repertoire.PLACES}
     assert set(colours.PAINTS) == set(repertoire.COLOURS)
-    assert set(surfaces.PATTERNS) == set(repertoire.SURFACES) - laid_on
+    assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS) - laid_on
     assert set(overgrown.PIECES) == laid_on
     assert set(among.TONES) == set(among.THICKETS) == set(repertoire.THICKETS)

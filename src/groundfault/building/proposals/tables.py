@@ -344,7 +344,7 @@ PLACES: dict[str, Place] = {
               (("animal", "squirrel"), ("food", "mushroom"), ("container", "basket"),
                ("furniture", "basket"), ("toy", "frog"), ("sport", "snail")),
               ("forest", "park", "meadow")),
-        Place("hay", "in a heap of hay", ("chicken", "pitchfork", "rabbit"),
+        Place("hay", "in a heap of hay", ("chicken", "basket", "rabbit"),
               (("animal", "goat"), ("food", "egg"), ("container", "basket"),
                ("furniture", "wooden crate"), ("toy", "scarecrow"), ("vehicle", "tractor")),
               ("farm", "meadow")),

@@ -55,6 +55,7 @@ from groundfault.editors.procedural.floating import afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
+    USUAL_M,
     Place,
     footing,
     free_place,
@@ -75,6 +76,7 @@ from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     FLAT,
     GROWN,
+    HEIGHTS_M,
     KINDS,
     LEAVING_TRACES,
     LIVING,
@@ -112,9 +114,12 @@ LEAST_CHANGE = 20.0
 COVERED, MOST_BARE = 0.02, 0.06
 """The share of an object that may be seen beside what replaces it without a look at how the rest
 was filled, and with one."""
-LEAST_FOOTING = 0.6
+LEAST_FOOTING = 0.7
 """How much of what is around a computed thing's foot must be the ground that the object stood
 on."""
+MOST_HIDDEN, MOST_BEHIND_ONE = 0.2, 0.15
+"""How much of another thing a computed one may hide that its predecessor did not, and how much of
+that one another may have had."""
 DARK_PAINT = 38.0
 """A vehicle whose body is darker, in Lab, can't be told from its glass and tyres."""
 
@@ -396,6 +401,8 @@ class ProceduralEditor:
         if self.filters and is_computed(request):
             if bare > MOST_BARE:
                 return refused("not covered")
+            if _hides(there & ~region, region, company):
+                return refused("hides others")
             if footing(photo, region, there, company) < LEAST_FOOTING:
                 return refused("no footing")
         filled = self._filled(photo, region, request, company, cut)
@@ -499,6 +506,14 @@ class ProceduralEditor:
         return Change(picture, touched | hole, mask, {"category": request.category})
 
 
+def _hides(new: Mask, region: Mask, company: Company) -> bool:
+    """Whether what is `new` beside an object in whose place it stands hides others, or the object
+    was mostly behind one."""
+    shares = ((new & other).sum() / other.sum() for other in company.obstacles)
+    behind = ((region & other).sum() / region.sum() for other in company.obstacles)
+    return max(shares, default=0) > MOST_HIDDEN or max(behind, default=0) > MOST_BEHIND_ONE
+
+
 def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
     """An object of leaves, blossoms or straw, some of which lie over its outline."""
     box, colours, found = overgrown(photo, region, request.value, seed=request.seed)
@@ -513,7 +528,8 @@ def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
 def _among(photo: Floats, edge: Matte, request: EditRequest) -> Change:
     """An object among leaves, some of which lie over its outline."""
     covered = request.category in LIVING
-    picture = among(photo, edge, request.value, seed=request.seed, covered=covered)
+    tall_m = HEIGHTS_M.get(request.category, USUAL_M)
+    picture = among(photo, edge, request.value, tall_m=tall_m, seed=request.seed, covered=covered)
     return Change(grey_as(photo, picture), depth_inside(edge.alpha >= 1) <= OVER_PX + 1)
 
 

@@ -62,6 +62,10 @@ class Leaf(NamedTuple):
 
 LEAVES = {
     "green": Leaf(((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13))),
+    "ivy": Leaf(
+        ((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13)),
+        slim=(0.45, 0.65),
+    ),
     "autumn": Leaf(
         ((0.72, 0.40, 0.10), (0.66, 0.27, 0.08), (0.78, 0.56, 0.16), (0.50, 0.29, 0.12)),
         slim=(0.5, 0.75),
@@ -178,14 +182,15 @@ def drawn(
     lamp: Lamp,
     seed: int,
     flat: float = 1.0,
+    most: int = MOST_LEAVES,
 ) -> tuple[Floats, Floats]:
     """Leaves at their spots, the nearest last: their colours, and how much of each pixel of a
     picture of `size`, rows and columns, they are. What lies on a ground that is seen at a slant
-    looks `flat`ter."""
+    looks `flat`ter; of more than the `most` some are left out, and the others larger."""
     rng = np.random.default_rng(seed + 1)
-    if len(spots.x) > MOST_LEAVES:
-        leaf_px *= float(np.sqrt(len(spots.x) / MOST_LEAVES))
-        spots = spots.those(rng.permutation(len(spots.x))[:MOST_LEAVES])
+    if len(spots.x) > most:
+        leaf_px *= float(np.sqrt(len(spots.x) / most))
+        spots = spots.those(rng.permutation(len(spots.x))[:most])
     spots = spots.those(np.argsort(spots.near + 0.3 * leaf_px * rng.standard_normal(len(spots.x))))
     faces = spots.out + SCATTER * rng.standard_normal(spots.out.shape)
     faces /= np.linalg.norm(faces, axis=1, keepdims=True)

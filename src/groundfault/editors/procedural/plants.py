@@ -9,7 +9,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.edges import Floats, Mask, box_of, floats, grown
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_inside, floats, grown
 from groundfault.editors.procedural.foliage import LEAVES, Spots, clumps, coat, drawn
 from groundfault.editors.procedural.relief import LUMA, extent_px, film, inflate, linear
 from groundfault.editors.procedural.rendering import Lamp, in_grass, rendered
@@ -28,6 +28,8 @@ POT, UNDER = 0.3, 0.6
 """How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
 SLIMMEST, WIDEST = 0.85, 3.4
 """The width of a pot for its height, at least and at most: wider ones are troughs."""
+INNER = 0.4
+"""How bright the inside of a plant is, beside its leaves."""
 OF_GROUND, FOLLOWED, BRIGHTER = 0.55, 0.6, (0.7, 2.2)
 """How bright leaves are beside the ground, how far they follow it, as an exponent, and the
 limits."""
@@ -119,12 +121,21 @@ def planted(
     spots = _spots(plant, shape, leaf_px, seed)
     green, own = drawn(spots, leaf, leaf_px, shape.shape, lamp, seed)
     green = _as_bright_as_ground(green, own, lamp)
+    green, own = _without_holes(green, own, depth_inside(shape) > 1.5 * leaf_px)
     if lamp.grassy and not plant.potted:
         own = in_grass(own)
     part = own[..., None]
     colours = green * part + colours * (1 - part)
     share = np.maximum(own, share)
     return Cutting(floats(colours), floats(share), np.zeros(3, np.float32), 1.0, floats(shade))
+
+
+def _without_holes(green: Floats, own: Floats, middle: Mask) -> tuple[Floats, Floats]:
+    """Leaves in whose `middle` the dark inside of the plant is seen, and nothing behind it."""
+    solid = own > 0.5
+    inner = np.median(green[solid], 0) * INNER if solid.any() else np.zeros(3, np.float32)
+    share = np.where(middle, own, 1.0)[..., None]
+    return floats(green * share + inner * (1 - share)), floats(np.where(middle, 1.0, own))
 
 
 def _as_bright_as_ground(green: Floats, own: Floats, lamp: Lamp) -> Floats:

@@ -1,6 +1,6 @@
-"""Places that are all around a thing: a jungle, fallen leaves, hay. What is in front of it grows
-over its outline by some pixels, so that it lies or stands in them, and neither a foot nor a rim is
-seen."""
+"""Places that are all around a thing: a jungle, fallen leaves, ivy, hay. What is in front of it
+grows over its outline by some pixels, so that it lies or stands in them, and neither a foot nor a
+rim is seen."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ CLUMP = 0.06
 SPRAYS, SPRAY, OF_SPRAY = 14, 0.09, 0.5
 """How many sprays of long leaves there are, how large, as a share of the picture's longer side, and
 how many of the leaves there would be room for."""
+SHORTEST, LONGEST, MOST = 0.012, 0.055, 9_000
+"""Limits of the length of leaves, as shares of the picture's longer side, and of their number."""
+LINE = 0.22
+"""How far above the foot of a thing the ground ends that it stands on, as a share of its
+height."""
 OVER_PX, OVER = 3, 0.9
 """How far leaves may lie over an object, and how many there are over each pixel beside it."""
 LOWEST = 0.12
@@ -56,10 +61,10 @@ class Layer(NamedTuple):
     """Leaves at one distance."""
 
     long: float
-    """Their length as a share of the picture's longer side."""
-    slim: tuple[float, float] | None
-    blur_px: float
+    """Their length, beside that of the thicket's."""
     bright: float
+    blur_px: float = 0.0
+    slim: tuple[float, float] | None = None
     sparse: bool = False
 
 
@@ -67,55 +72,69 @@ class Thicket(NamedTuple):
     """A place of leaves."""
 
     leaf: str
+    long_m: float
+    """How long they are."""
     layers: tuple[Layer, ...]
-    lying: bool = False
-    """Whether they lie on a ground that is seen from above."""
+    ground: str = ""
+    """What lies on the ground before them; "" where they lie on it themselves, seen from above."""
 
 
 THICKETS = {
     "jungle": Thicket(
         "green",
+        0.22,
         (
-            Layer(0.016, None, 1.6, 0.8),
-            Layer(0.024, None, 0.7, 1.3),
-            Layer(0.05, (0.16, 0.28), 0.0, 1.6, sparse=True),
+            Layer(0.8, 0.8, 1.6),
+            Layer(1.0, 1.3, 0.6),
+            Layer(2.1, 1.6, slim=(0.16, 0.28), sparse=True),
         ),
+        ground="ivy",
     ),
-    "autumn leaves": Thicket(
-        "autumn", (Layer(0.05, None, 0.0, 0.8), Layer(0.055, None, 0.0, 1.0)), lying=True
-    ),
-    "ivy": Thicket(
-        "green", (Layer(0.04, (0.45, 0.65), 0.0, 0.8), Layer(0.045, (0.45, 0.65), 0.0, 1.2)), True
-    ),
-    "hay": Thicket(
-        "straw", (Layer(0.10, None, 0.0, 0.85), Layer(0.12, None, 0.0, 1.0)), lying=True
-    ),
+    "autumn leaves": Thicket("autumn", 0.1, (Layer(0.9, 0.8), Layer(1.0, 1.0))),
+    "ivy": Thicket("ivy", 0.09, (Layer(0.9, 0.8), Layer(1.0, 1.2))),
+    "hay": Thicket("straw", 0.3, (Layer(0.85, 0.85), Layer(1.0, 1.0))),
 }
 
 
-def among(photo: Floats, edge: Matte, place: str, *, seed: int, covered: bool) -> Floats:
-    """The object of a photograph among leaves; more than some pixels inside its outline its pixels
-    keep their values. Leaves lie over the outline of what is `covered`, and of other things, whose
-    straight edges would look gnawed at, over their lowest part."""
+def among(
+    photo: Floats, edge: Matte, place: str, *, tall_m: float, seed: int, covered: bool
+) -> Floats:
+    """An object of a photograph, `tall_m` tall, among leaves; more than some pixels inside its
+    outline its pixels keep their values. Leaves lie over the outline of what is `covered`, and of
+    other things, whose straight edges would look gnawed at, over their lowest part."""
     mask = edge.alpha > 0.5
     lamp = lamp_of(photo, mask)
     lamp = lamp._replace(white=max(lamp.white, LEAST_WHITE))
-    thicket = THICKETS[place]
-    scene = _scene(thicket, mask.shape, lamp, seed) * _shaded(mask)[..., None]
+    rows, _ = box_of(mask)
+    tall = rows.stop - rows.start
+    scale = tall / tall_m
+    scene = _scene(THICKETS[place], mask.shape, scale, lamp, seed)
+    lying = THICKETS[THICKETS[place].ground or place]
+    if THICKETS[place].ground:
+        ground = _scene(lying, mask.shape, scale, lamp, seed + 7)
+        share = _before(mask.shape, rows.stop - LINE * tall, seed)[..., None]
+        scene = ground * share + scene * (1 - share)
+    scene = scene * _shaded(mask)[..., None]
     own = edge.alpha[..., None]
     picture = np.where(own >= 1, photo, edge.fore * own + scene * (1 - own))
-    layer = thicket.layers[-1] if thicket.lying else thicket.layers[1]
-    leaf, leaf_px = _leaf(thicket, layer, mask.shape)
-    ring = around(mask, 1, max(round(0.35 * leaf_px), 3))
-    flat = np.zeros(mask.shape, np.float32)
-    spots = coat(ring, flat, leaf, leaf_px, seed + 5, OVER)
-    slant = SLANT if thicket.lying else 1.0
-    colours, share = drawn(spots, leaf, leaf_px, mask.shape, lamp, seed, slant)
+    leaf_px = _leaf_px(lying, mask.shape, scale)
+    leaf, ring = LEAVES[lying.leaf], around(mask, 1, max(round(0.35 * leaf_px), 3))
+    spots = coat(ring, np.zeros(mask.shape, np.float32), leaf, leaf_px, seed + 5, OVER)
+    colours, share = drawn(spots, leaf, leaf_px, mask.shape, lamp, seed, SLANT)
     share = share * np.clip(OVER_PX + 1 - depth_inside(mask), 0, 1)
     if not covered:
-        rows, _ = box_of(mask)
-        share[: rows.stop - round(LOWEST * (rows.stop - rows.start))] = 0
+        share[: rows.stop - round(LOWEST * tall)] = 0
     return floats(picture * (1 - share[..., None]) + colours * share[..., None])
+
+
+def _before(shape: tuple[int, ...], line: float, seed: int) -> Floats:
+    """How much of each pixel is ground before a wall of leaves that begins at a row."""
+    side = max(shape)
+    grains = floats(np.random.default_rng(seed + 11).standard_normal((1, shape[1])))
+    waves = cv2.GaussianBlur(grains, (0, 0), 0.02 * side)[0]
+    waves *= 0.012 * side / max(float(waves.std()), 1e-6)
+    below = np.arange(shape[0])[:, None] - line - waves[None]
+    return floats(np.clip(below / (0.02 * side) + 0.5, 0, 1))
 
 
 def _shaded(mask: Mask) -> Floats:
@@ -125,22 +144,23 @@ def _shaded(mask: Mask) -> Floats:
     return floats(1 - SHADE * cv2.GaussianBlur(below, (0, 0), reach))
 
 
-def _leaf(thicket: Thicket, layer: Layer, shape: tuple[int, ...]) -> tuple[Leaf, float]:
-    """The leaves of a layer, and how long they are."""
-    leaf = LEAVES[thicket.leaf]
-    leaf = leaf if layer.slim is None else leaf._replace(slim=layer.slim)
-    return leaf, layer.long * max(shape)
+def _leaf_px(thicket: Thicket, shape: tuple[int, ...], scale: float) -> float:
+    """How long leaves are where a metre is `scale` pixels."""
+    side = max(shape)
+    return float(np.clip(thicket.long_m * scale, SHORTEST * side, LONGEST * side))
 
 
-def _scene(thicket: Thicket, shape: tuple[int, ...], lamp: Lamp, seed: int) -> Floats:
+def _scene(thicket: Thicket, shape: tuple[int, ...], scale: float, lamp: Lamp, seed: int) -> Floats:
     scene = np.broadcast_to(film(linear(GROUND) * lamp.white), (*shape, 3)).astype(np.float32)
+    usual_px = _leaf_px(thicket, shape, scale)
+    flat = 1.0 if thicket.ground else SLANT
     for number, layer in enumerate(thicket.layers):
-        leaf, leaf_px = _leaf(thicket, layer, shape)
-        pad = round(leaf_px)
+        leaf, leaf_px = LEAVES[thicket.leaf], layer.long * usual_px
+        leaf = leaf if layer.slim is None else leaf._replace(slim=layer.slim)
+        pad = round(leaf_px) + 1
         room = np.ones((shape[0] + 2 * pad, shape[1] + 2 * pad), bool)
         spots = _spots(thicket, layer, room, leaf, leaf_px, seed + number)
-        flat = SLANT if thicket.lying else 1.0
-        colours, share = drawn(spots, leaf, leaf_px, room.shape, lamp, seed + number, flat)
+        colours, share = drawn(spots, leaf, leaf_px, room.shape, lamp, seed + number, flat, MOST)
         both = np.dstack([linear(colours) * layer.bright, share])[pad:-pad, pad:-pad]
         if layer.blur_px:
             both = cv2.GaussianBlur(both, (0, 0), layer.blur_px)
@@ -151,9 +171,8 @@ def _scene(thicket: Thicket, shape: tuple[int, ...], lamp: Lamp, seed: int) -> F
 def _spots(
     thicket: Thicket, layer: Layer, room: Mask, leaf: Leaf, leaf_px: float, seed: int
 ) -> Spots:
-    side = max(room.shape)
-    if thicket.lying:
-        rng = np.random.default_rng(seed)
+    side, rng = max(room.shape), np.random.default_rng(seed)
+    if not thicket.ground:
         waves = cv2.GaussianBlur(floats(rng.standard_normal(room.shape)), (0, 0), 0.03 * side)
         waves *= 0.02 * side / max(float(waves.std()), 1e-6)
         near, far = SCALES
@@ -161,11 +180,10 @@ def _spots(
         scale = far + (near - far) * spots.y / room.shape[0]
         spots = spots._replace(scale=scale)
         return spots.those(rng.uniform(size=len(scale)) < (far / scale) ** 2)
-    spots = clumps(room, leaf, leaf_px, seed, CLUMP * side)
+    spots = clumps(room, leaf, leaf_px, seed, max(CLUMP * side, 2 * leaf_px))
     if not layer.sparse:
         return spots
-    rng = np.random.default_rng(seed + 5)
     middles = rng.uniform(size=(SPRAYS, 2)) * room.shape[::-1]
     away = np.hypot(*(np.stack([spots.x, spots.y], 1)[:, None] - middles[None]).transpose(2, 0, 1))
-    near = (away.min(1) < SPRAY * side) & (rng.uniform(size=len(away)) < OF_SPRAY)
-    return spots.those(near)
+    near_one = (away.min(1) < SPRAY * side) & (rng.uniform(size=len(away)) < OF_SPRAY)
+    return spots.those(near_one)
