@@ -25,6 +25,7 @@ from groundfault.building.pictures import (
     keep_original,
     read_photograph,
 )
+from groundfault.building.proposals.layout import region_of
 from groundfault.building.proposals.tables import plain_category
 from groundfault.building.provenance import without_folders
 from groundfault.building.records import Candidate, Dropped, EditedPicture
@@ -70,6 +71,11 @@ OF_THE_VALUE = (
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
+NO_MASK = "no mask"
+BOX_ALONE = (
+    "its annotations have a box alone; an editor that is asked in words may change what is in it"
+)
+"""Said where an editor works along a target's edge."""
 
 
 class EditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -308,8 +314,9 @@ class _Doer:
             kept = keep_original(job.folder, candidate.photograph, path, image)
             same = EditedPicture(before=kept, after=kept, editor="none")
             return msgspec.structs.replace(candidate, edited=same)
-        assert candidate.target.mask is not None
-        region = decode(candidate.target.mask)
+        if candidate.target.mask is None and isinstance(self.editor, DirectEditor):
+            return NotEdited(outcome="refused", reason=NO_MASK, details=BOX_ALONE)
+        region = region_of(candidate.target, (image.shape[0], image.shape[1]))
         request = EditRequest(
             instruction=proposal.instruction,
             kind=proposal.kind,
