@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from groundfault import registry
 from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
 from groundfault.building.donors import write_donors
@@ -130,6 +131,7 @@ def build(
     names = stage_names(recipe.benchmark)
     if until not in names:
         raise UnknownName("stage", until, names)
+    _check_makers(recipe, names[: names.index(until) + 1])
     place = Path(folder)
     with locked(place):
         _check_folder(place, recipe)
@@ -140,6 +142,19 @@ def build(
             if _is_full(problem):
                 raise UsageError(f"{place}: {FULL}") from None
             raise
+
+
+def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
+    """Refuse what the last stages would stumble over before the first ones have asked and paid."""
+    proposer, _, file = recipe.propose.by.partition(":")
+    if proposer == "scripted" and not file:
+        raise UsageError("scripted: name the file of proposals, as scripted:proposals.jsonl")
+    editor, editors = recipe.edit.by.partition(":")[0], registry.names("editors")
+    if "edit" in stages and editor not in editors:
+        raise UnknownName("editor", editor, editors)
+    decisions = recipe.review.decisions
+    if "review" in stages and decisions != "none" and not Path(decisions).is_file():
+        raise UsageError(f"{decisions}: no such file; give what the desk exported, or none")
 
 
 FULL = "the disk is full; make room, and the same command goes on"
@@ -344,6 +359,11 @@ class _Pipeline:
     def _photographs(self) -> Iterator[Photograph]:
         """Every photograph of the source; parts of a set may have a folder each."""
         source = self.recipe.source
+        if source.name == "folder" and not source.options.get("segmenter"):
+            raise UsageError(
+                "a plain folder has photographs and no masks; name who finds things in them: "
+                '--segmenter sam3, or segmenter = "sam3" in [source.options] of a recipe'
+            )
         files, folders = _several(source.annotations), _several(source.images)
         if len(files) == len(folders) and len(files) > 1:
             parts = [([file], folder) for file, folder in zip(files, folders, strict=True)]

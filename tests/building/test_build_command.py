@@ -1,0 +1,67 @@
+"""`groundfault build` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.building.photographs import write_set
+from tests.conftest import Ran
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    """A recipe of a set in LVIS's name."""
+    write_set(tmp_path / "set")
+    file = tmp_path / "recipe.toml"
+    file.write_text(
+        'benchmark = "cafe"\n[source]\nname = "lvis"\n'
+        'annotations = "set/instances.json"\nimages = "set/images"\n'
+    )
+    return file
+
+
+def source_of(folder: Path) -> str:
+    return str(json.loads((folder / "build.json").read_text())["source"])
+
+
+def test_options_change_of_a_recipe_what_they_name_alone(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    images = tmp_path / "set" / "images"
+    command = ("build", recipe, "--stage", "mine")
+    assert run(*command, "--images", images, "--out", tmp_path / "a").code == 0
+    assert source_of(tmp_path / "a") == "lvis"
+    assert run(*command, "--source", "coco", "--out", tmp_path / "b").code == 0
+    assert source_of(tmp_path / "b") == "coco"
+
+
+def test_a_folder_of_photographs_needs_who_finds_things(run: Run, tmp_path: Path) -> None:
+    _, images = write_set(tmp_path / "set", 2)
+    command = ("build", "cafe", "--source", "folder", "--images", images, "--stage", "mine")
+    alone = run(*command, "--out", tmp_path / "a")
+    assert alone.code == 2 and "--segmenter" in alone.err
+    found = run(*command, "--segmenter", "nano-base", "--out", tmp_path / "b")
+    assert found.code == 0 and "mine" in found.out
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--editor", "procedurl"), "Did you mean 'procedural'"),
+        (("--proposer", "rulez"), "Did you mean 'rules'"),
+        (("--proposer", "scripted"), "scripted:proposals.jsonl"),
+        (("--review", "nowhere.jsonl"), "nowhere.jsonl: no such file"),
+        (("--proposer", "sam3"), "answers no questions"),
+    ],
+)
+def test_what_cannot_work_is_told_before_anything_is_done(
+    options: tuple[str, ...], told: str, recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    ran = run("build", recipe, *options, "--out", tmp_path / "out")
+    assert ran.code == 2 and told in ran.err
+    assert not (tmp_path / "out").exists()
