@@ -65,3 +65,35 @@ def test_what_cannot_work_is_told_before_anything_is_done(
     ran = run("build", recipe, *options, "--out", tmp_path / "out")
     assert ran.code == 2 and told in ran.err
     assert not (tmp_path / "out").exists()
+
+
+def mined(out: str) -> str:
+    """The line of the first stage."""
+    return next(line for line in out.splitlines() if line.startswith("mine "))
+
+
+def test_annotations_and_exclusions_that_have_changed_are_mined_again(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    excluded = tmp_path / "ids.txt"
+    excluded.write_text("1\n")
+    with recipe.open("a") as file:
+        file.write(f'[mine.exclusions]\nfiles = {{"tests" = "{excluded}"}}\n')
+    command = ("build", recipe, "--stage", "mine", "--out", tmp_path / "out")
+    first = mined(run(*command).out)
+    assert mined(run(*command).out) == first
+    excluded.write_text("1\n2\n3\n4\n")
+    assert mined(run(*command).out) != first
+
+
+def test_photographs_that_have_come_into_a_folder_are_mined(run: Run, tmp_path: Path) -> None:
+    _, images = write_set(tmp_path / "set", 2)
+    later = (images / "000002.png").rename(tmp_path / "later.png")
+    command = ("build", "cafe", "--source", "folder", "--images", images, "--stage", "mine")
+    command = (*command, "--segmenter", "nano-base", "--out", tmp_path / "out")
+    assert run(*command).code == 0
+    noted = tmp_path / "out" / "stages" / "mine.json"
+    before = noted.read_bytes()
+    assert run(*command).code == 0 and noted.read_bytes() == before
+    later.rename(images / "000002.png")
+    assert run(*command).code == 0 and noted.read_bytes() != before

@@ -60,8 +60,9 @@ from groundfault.building.stages import (
 from groundfault.config import convert_settings
 from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
-from groundfault.io.foreign import sha256
+from groundfault.io.hashes import KnownHashes, folder_hash
 from groundfault.io.photographs import Photograph
+from groundfault.io.picture_folder import ENDINGS
 from groundfault.io.store import atomic_file, locked, read_json, write_json
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
@@ -380,14 +381,22 @@ class _Pipeline:
             )
 
     def _mining_key(self) -> str:
-        """What candidates depend on: the annotations' content and every setting, also those that
-        the recipe leaves as they are by default."""
-        recipe = self.recipe
+        """What candidates depend on: the content of annotations and of exclusions, and every
+        setting, also those that the recipe leaves as they are by default."""
+        recipe, mining = self.recipe, self._miner()[1]
+        source, excluded = recipe.source, mining.exclusions
+        seen = [*excluded.files.values(), *excluded.pictures.values(), excluded.images]
+        pictures: tuple[str, ...] = ENDINGS  # beside annotations they are not looked at
+        if source.name == "folder":
+            seen, pictures = [*seen, *_several(source.images)], ()
         digest = hashlib.sha256()
-        for path in _several(recipe.source.annotations):
-            digest.update(sha256(path).encode() if Path(path).is_file() else path.encode())
-        plain = msgspec.structs.replace(recipe.source, annotations=(), images=())
-        settings = (recipe.benchmark, plain, self._miner()[1], MINING)
+        with KnownHashes() as known:
+            for path in _several(source.annotations):
+                digest.update(_content(path, known, pictures).encode())
+            for path in seen:
+                digest.update(_content(path, known).encode())
+        plain = msgspec.structs.replace(source, annotations=(), images=())
+        settings = (recipe.benchmark, plain, mining, MINING)
         digest.update(msgspec.json.encode(settings, order="sorted"))
         return digest.hexdigest()
 
@@ -476,6 +485,13 @@ def _shared(value: Any, own: Collection[str]) -> Any:
 
 def _names(paths: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(Path(path).name for path in _several(paths))
+
+
+def _content(path: str, known: KnownHashes, without: Collection[str] = ()) -> str:
+    """The hash of a file, or of what is in a folder; "" where there is neither."""
+    if Path(path).is_file():
+        return known.sha256(path)
+    return folder_hash(path, known, without=without) if path and Path(path).is_dir() else ""
 
 
 def _several(paths: str | Sequence[str]) -> list[str]:
