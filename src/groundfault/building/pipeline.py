@@ -437,10 +437,23 @@ class _Pipeline:
             self.recipe, source=msgspec.structs.replace(source, **files), review=review
         )
         told = msgspec.to_builtins(recipe) | {"mine": msgspec.to_builtins(self._miner()[1])}
-        specs = (self.recipe.edit.by, self.recipe.propose.by)
-        own = [spec.partition(":")[2] for spec in specs if without_folders(spec) != spec]
-        made: dict[str, Any] = _shared({"recipe": told, "stages": self.identities}, own)
+        made: dict[str, Any] = _shared(
+            {"recipe": told, "stages": self.identities}, self._own_files()
+        )
         return made
+
+    def _own_files(self) -> list[str]:
+        """Files and folders of this machine that the recipe names."""
+        recipe = self.recipe
+        specs = (recipe.edit.by, recipe.propose.by)
+        own = [spec.partition(":")[2] for spec in specs if without_folders(spec) != spec]
+        settings = self._miner()[1]
+        excluded = settings.exclusions
+        named = [*excluded.files.values(), *excluded.pictures.values(), excluded.images]
+        named += [getattr(settings, "tables", ""), recipe.review.protocol]
+        named += [value for value in recipe.edit.options.values() if isinstance(value, str)]
+        own += [path for path in named if os.sep in path and Path(path).exists()]
+        return sorted(own, key=len, reverse=True)  # a folder after what is in it
 
     def _twins(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         """Candidates that are in a release as the twins of others."""
