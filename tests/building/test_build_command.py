@@ -97,3 +97,18 @@ def test_photographs_that_have_come_into_a_folder_are_mined(run: Run, tmp_path: 
     assert run(*command).code == 0 and noted.read_bytes() == before
     later.rename(images / "000002.png")
     assert run(*command).code == 0 and noted.read_bytes() != before
+
+
+def test_pictures_that_are_not_there_end_a_build_or_are_counted(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    images = tmp_path / "set" / "images"
+    later = (images / "000002.png").rename(tmp_path / "later.png")
+    (images / "000003.png").write_text("no picture")
+    command = ("build", recipe, "--stage", "mine")
+    ran = run(*command, "--out", tmp_path / "out")
+    assert ran.code == 2 and "000002.png" in ran.err and 'missing = "drop"' in ran.err
+    recipe.write_text(recipe.read_text() + 'missing = "drop"\n')
+    assert "no usable picture 2" in run(*command, "--out", tmp_path / "out").out
+    later.rename(images / "000002.png")
+    assert "no usable picture 1" in run(*command, "--out", tmp_path / "out").out

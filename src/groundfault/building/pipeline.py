@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -52,6 +52,7 @@ from groundfault.building.stages import (
     Count,
     Record,
     Stage,
+    encoded,
     kept_candidates,
     run_stage,
     stage_file,
@@ -62,7 +63,7 @@ from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
 from groundfault.io.hashes import KnownHashes, folder_hash
 from groundfault.io.photographs import Photograph
-from groundfault.io.picture_folder import ENDINGS
+from groundfault.io.picture_folder import ENDINGS, names_below
 from groundfault.io.store import atomic_file, locked, read_json, write_json
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
@@ -71,6 +72,9 @@ from groundfault.runner.work import Plan
 __all__ = ["Built", "Services", "Watcher", "build", "stage_names"]
 
 MADE = "build.json"
+NO_PICTURE = "no usable picture"
+OnMissing = Callable[[Photograph, str], None]
+"""Told of a photograph that cannot be used, and why."""
 
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
@@ -334,8 +338,13 @@ class _Pipeline:
             dropped[why.reason] = dropped.get(why.reason, 0) + 1
 
         path.parent.mkdir(parents=True, exist_ok=True)
+        refuse = self.recipe.source.missing == "refuse"
+
+        def missing(photograph: Photograph, why: str) -> None:
+            drop(photograph.id, Dropped(reason=NO_PICTURE, details=why))
+
         with (
-            write_donors(self._donors, self._photographs()) as passing,
+            write_donors(self._donors, self._photographs(None if refuse else missing)) as passing,
             atomic_file(path) as temporary,
             temporary.open("wb") as file,
         ):
@@ -357,7 +366,7 @@ class _Pipeline:
         given |= self.recipe.mine
         return module.mine, convert_settings(given, module.SETTINGS)
 
-    def _photographs(self) -> Iterator[Photograph]:
+    def _photographs(self, on_missing: OnMissing | None) -> Iterator[Photograph]:
         """Every photograph of the source; parts of a set may have a folder each."""
         source = self.recipe.source
         if source.name == "folder" and not source.options.get("segmenter"):
@@ -377,7 +386,11 @@ class _Pipeline:
             parts = [(files, folders[0] if folders else "")]
         for part, folder in parts:
             yield from photographs(
-                source.name, annotations=part, images=folder or None, **source.options
+                source.name,
+                annotations=part,
+                images=folder or None,
+                on_missing=on_missing,
+                **source.options,
             )
 
     def _mining_key(self) -> str:
@@ -395,6 +408,8 @@ class _Pipeline:
                 digest.update(_content(path, known, pictures).encode())
             for path in seen:
                 digest.update(_content(path, known).encode())
+        if source.missing == "drop":
+            digest.update(encoded(sorted(map(_sizes, _several(source.images)))).encode())
         plain = msgspec.structs.replace(source, annotations=(), images=())
         settings = (recipe.benchmark, plain, mining, MINING)
         digest.update(msgspec.json.encode(settings, order="sorted"))
@@ -505,6 +520,12 @@ def _content(path: str, known: KnownHashes, without: Collection[str] = ()) -> st
     if Path(path).is_file():
         return known.sha256(path)
     return folder_hash(path, known, without=without) if path and Path(path).is_dir() else ""
+
+
+def _sizes(folder: str) -> list[tuple[str, int]]:
+    """The pictures of a folder, and how large their files are."""
+    root = Path(folder)
+    return [(name, (root / name).stat().st_size) for name in names_below(root)]
 
 
 def _several(paths: str | Sequence[str]) -> list[str]:

@@ -50,6 +50,9 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """One file, or several parts of one set."""
     images: Paths = ()
     """Their folder or folders."""
+    missing: Literal["refuse", "drop"] = "refuse"
+    """What becomes of pictures that are not there, cannot be read or have another size than their
+    annotations say: they end the build, or are dropped and counted."""
     options: dict[str, Any] = {}
     """What the source takes besides: splits, refs, a segmenter for a plain folder."""
 
