@@ -112,3 +112,24 @@ def test_pictures_that_are_not_there_end_a_build_or_are_counted(
     assert "no usable picture 2" in run(*command, "--out", tmp_path / "out").out
     later.rename(images / "000002.png")
     assert "no usable picture 1" in run(*command, "--out", tmp_path / "out").out
+
+
+def test_rules_that_a_recipe_leaves_out_drop_nothing(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    line = {
+        "category": "cat",
+        "task": "SM",
+        "instruction": "Cover the whole cat with zebra stripes; keep its shape unchanged.",
+        "value": "zebra",
+        "positive": "cat",
+        "negative": "two zebras",
+    }
+    (tmp_path / "said.jsonl").write_text(json.dumps(line))
+    recipe.write_text(recipe.read_text() + '[mine]\ntasks = ["SM"]\n[propose]\n')
+    command = ("build", recipe, "--proposer", f"scripted:{tmp_path / 'said.jsonl'}")
+    command = (*command, "--stage", "propose", "--out", tmp_path / "out")
+    assert "Q-quantity" in run(*command).out
+    recipe.write_text(recipe.read_text() + 'unchecked = ["Q-quantity"]\n')
+    ran = run(*command)
+    assert ran.code == 0 and "Q-quantity" not in ran.out

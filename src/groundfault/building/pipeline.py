@@ -245,7 +245,12 @@ class _Pipeline:
         """The stage of a name, with what it needs."""
         recipe, folder = self.recipe, self.folder
         if name == "propose":
-            return ProposeStage(self._proposer(), by=recipe.propose.by, agree=self.services.agree)
+            return ProposeStage(
+                self._proposer(),
+                by=recipe.propose.by,
+                unchecked=recipe.propose.unchecked,
+                agree=self.services.agree,
+            )
         if name == "edit":
             return EditStage(
                 folder,
