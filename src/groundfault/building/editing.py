@@ -137,15 +137,16 @@ class EditStage:
         return {"version": VERSION, "settings": settings, "donors": self._donors, **known}
 
     def depends(self, candidate: Candidate) -> str:
-        """The photograph's own content."""
-        try:
-            path = find_photograph(candidate.photograph, self.job.images)
-        except GroundfaultError:
-            return ""
-        if str(path) not in self._hashes:
+        """The photograph's own content, which is read once for all that is asked about it."""
+        name = candidate.photograph.file
+        if name not in self._hashes:
+            try:
+                path = find_photograph(candidate.photograph, self.job.images)
+            except GroundfaultError:
+                return ""
             with KnownHashes() as known:
-                self._hashes[str(path)] = known.sha256(path)
-        return self._hashes[str(path)]
+                self._hashes[name] = known.sha256(path)
+        return self._hashes[name]
 
     def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
         """Edit everything that is left."""
