@@ -257,6 +257,8 @@ class _Doer:
         self.job, self.editor = job, editor
         self.at_once: int = getattr(editor, "requests_at_once", 1)
         self._masker: Any = None
+        self._kept_last = "", ""
+        """The photograph of the last candidate, and what it is called in the build."""
 
     @property
     def stopped(self) -> str:
@@ -311,13 +313,13 @@ class _Doer:
         job, proposal = self.job, candidate.proposal
         assert proposal is not None
         if proposal.kind == "none":  # it is asked about as it is
-            path = find_photograph(candidate.photograph, job.images)
-            kept = keep_original(job.folder, candidate.photograph, path, image)
+            kept = self._original(candidate, image)
             same = EditedPicture(before=kept, after=kept, editor="none")
             return msgspec.structs.replace(candidate, edited=same)
         if candidate.target.mask is None and isinstance(self.editor, DirectEditor):
             return NotEdited(outcome="refused", reason=NO_MASK, details=BOX_ALONE)
-        region = region_of(candidate.target, (image.shape[0], image.shape[1]))
+        photograph = candidate.photograph
+        region = region_of(candidate.target, (photograph.height_px, photograph.width_px))
         request = EditRequest(
             instruction=proposal.instruction,
             kind=proposal.kind,
@@ -382,12 +384,11 @@ class _Doer:
         self, candidate: Candidate, image: Image, held: Edited, framed: Framed | None = None
     ) -> Candidate:
         folder, settings = self.job.folder, self.job.settings
-        path = find_photograph(candidate.photograph, self.job.images)
         raw = ""
         if framed is not None and settings.keep_raw:
             raw = keep_image(folder, f"{candidate.id}-raw", framed.raw)
         edited = EditedPicture(
-            before=keep_original(folder, candidate.photograph, path, image),
+            before=self._original(candidate, image),
             after=keep_image(folder, f"{candidate.id}-edited", held.image),
             raw=raw,
             mask=None if held.mask is None else encode(held.mask),
@@ -397,6 +398,16 @@ class _Doer:
             matrix=() if framed is None else framed.matrix,
         )
         return msgspec.structs.replace(candidate, edited=edited)
+
+    def _original(self, candidate: Candidate, image: Image) -> str:
+        """Where the photograph is kept: once for candidates of it that follow each other."""
+        photograph = candidate.photograph
+        file, kept = self._kept_last  # several threads may be here
+        if file != photograph.file:
+            path = find_photograph(photograph, self.job.images)
+            kept = keep_original(self.job.folder, photograph, path, image)
+            self._kept_last = photograph.file, kept
+        return kept
 
 
 def _corrected(candidate: Candidate, found: Edited) -> Candidate:
