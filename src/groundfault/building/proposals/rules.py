@@ -16,6 +16,7 @@ import msgspec
 from groundfault.building.denied import Denied
 from groundfault.building.proposals.exam_fields import (
     attribute_fields,
+    count_of,
     erasure_fields,
     neighbours,
     tracing_fields,
@@ -45,7 +46,7 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 6
+VERSION = 7
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
@@ -458,7 +459,7 @@ def _altered(candidate: Candidate, operation: str, value: str, rng: random.Rando
 def _counting(candidate: Candidate) -> Proposal | Dropped:
     """Nothing is edited: the count is asked for. Whether it is ambiguous, only a model can see."""
     name = candidate.target.category
-    count = candidate.photograph.counts.get(name)
+    count = count_of(candidate)
     if count is None:
         return Dropped(reason="None", details=f"nobody counted '{name}'")
     return Proposal(
