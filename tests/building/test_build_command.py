@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from tests.building.photographs import write_set
 from tests.conftest import Ran
 
@@ -133,3 +134,35 @@ def test_rules_that_a_recipe_leaves_out_drop_nothing(
     recipe.write_text(recipe.read_text() + 'unchecked = ["Q-quantity"]\n')
     ran = run(*command)
     assert ran.code == 0 and "Q-quantity" not in ran.out
+
+
+def test_an_exam_without_pictures_has_its_datasheet_and_is_restored(
+    run: Run, tmp_path: Path
+) -> None:
+    images = tmp_path / "images"
+    images.mkdir()
+    cups = [
+        {"id": k, "image_id": 1, "category_id": 1, "bbox": [8 + 30 * k, 40, 20, 20], "iscrowd": 0}
+        for k in range(10)
+    ]
+    Image.new("RGB", (320, 120), (90, 120, 60)).save(images / "1.png")
+    said = {
+        "images": [{"id": 1, "file_name": "1.png", "height": 120, "width": 320}],
+        "annotations": cups,
+        "categories": [{"id": 1, "name": "cup"}],
+    }
+    (tmp_path / "cups.json").write_text(json.dumps(said))
+    recipe = tmp_path / "exam.toml"
+    recipe.write_text(
+        'benchmark = "reactbench"\n[source]\nannotations = "cups.json"\nimages = "images"\n'
+        '[mine]\ntasks = ["counting"]\n[questions]\nlayout = "paper"\n'
+        "[release]\npictures = false\n"
+    )
+    built = run("build", recipe, "--workers", 1, "--out", tmp_path / "out")
+    assert built.code == 0 and "native" not in built.out
+    assert "cup" in (tmp_path / "out" / "datasheet.md").read_text()
+    release = tmp_path / "out" / "release"
+    early = run("eval", release, "--model", "oracle", "--out", tmp_path / "runs")
+    assert early.code == 2 and "build restore" in early.err
+    assert run("build", "restore", release, "--images", images).code == 0
+    assert run("eval", release, "--model", "oracle", "--out", tmp_path / "runs").code == 0

@@ -75,8 +75,8 @@ def build(
                 watcher=watcher,
                 services=_services(made, settings, agree, edit_price, editor_base_url),
             )
-        if built.released:
-            write_datasheet(built.folder)
+        if built.benchmark is not None:
+            write_datasheet(built.folder, built.benchmark)
         return built
     finally:
         watcher.close()

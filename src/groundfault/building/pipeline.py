@@ -67,6 +67,7 @@ from groundfault.io.picture_folder import ENDINGS, names_below
 from groundfault.io.store import atomic_file, locked, read_json, write_json
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
+from groundfault.records import Benchmark
 from groundfault.runner.work import Plan
 
 __all__ = ["Built", "Services", "Watcher", "build", "stage_names"]
@@ -92,6 +93,8 @@ class Built(NamedTuple):
     """Why it ended before its release; "" if it did not."""
     released: int = 0
     """Cases of the release."""
+    benchmark: Benchmark | None = None
+    """The release as it was written; None where there is none."""
 
 
 class Services(NamedTuple):
@@ -211,11 +214,12 @@ class _Pipeline:
     def run(self, names: Sequence[str]) -> Built:
         """Run stages in order; one that could not finish is the last."""
         stopped, released = "", 0
+        made: Benchmark | None = None
         for before, name in zip(("", *names), names, strict=False):
             if name == "mine":
                 count = self._mine()
             elif name == "release":
-                count = self._release(before)
+                count, made = self._release(before)
                 released = count.kept
             else:
                 count, stopped = self._stage(name, before)
@@ -223,7 +227,7 @@ class _Pipeline:
             if stopped:
                 break
         funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
-        return Built(self.folder, funnel, stopped, released)
+        return Built(self.folder, funnel, stopped, released, made)
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)
@@ -422,12 +426,12 @@ class _Pipeline:
 
     # ── release ─────────────────────────────────────────────────────────────────────────────────
 
-    def _release(self, before: str) -> Count:
+    def _release(self, before: str) -> tuple[Count, Benchmark | None]:
         candidates = list(kept_candidates(self.folder, before))
         count = Count.of("release", len(candidates), len(candidates), {})
         if not candidates:
-            return count
-        release(
+            return count, None
+        made = release(
             candidates,
             self.folder,
             self.recipe.benchmark,
@@ -443,7 +447,7 @@ class _Pipeline:
         write_sheet(self.folder / SHEET, candidates, self.folder)
         if self.recipe.benchmark == "cafe":
             write_mosaic(self.folder / MOSAIC, candidates, self.folder)
-        return count
+        return count, made
 
     def _made_by(self) -> dict[str, Any]:
         """Every setting, also those that the recipe leaves as they are, and what each stage's

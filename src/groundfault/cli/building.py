@@ -208,7 +208,8 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
     if made.stopped:
         print(f"\nstopped: {printable(made.stopped)}; the same command goes on", file=sys.stderr)
     elif made.released:
-        print(f"\nwritten: {out / 'release'}, {out / 'native'}, {out / 'sheet.jpg'}")
+        places = [out / "release", out / "native", out / "sheet.jpg"]
+        print(f"\nwritten: {', '.join(str(place) for place in places if place.exists())}")
         print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
     elif work.stage is Stages.release:
         raise UsageError(
