@@ -166,3 +166,16 @@ def test_an_exam_without_pictures_has_its_datasheet_and_is_restored(
     assert early.code == 2 and "build restore" in early.err
     assert run("build", "restore", release, "--images", images).code == 0
     assert run("eval", release, "--model", "oracle", "--out", tmp_path / "runs").code == 0
+
+
+def test_what_mining_dropped_is_explained_one_by_one(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    recipe.write_text(recipe.read_text() + '[mine]\nmin_area_share = 0.16\ntasks = ["SM"]\n')
+    assert run("build", recipe, "--stage", "mine", "--out", tmp_path / "out").code == 0
+    lines = (tmp_path / "out" / "stages" / "mine.dropped.jsonl").read_text().splitlines()
+    funnel = run("build", "status", tmp_path / "out", "--json").json["stages"][0]
+    assert len(lines) == sum(funnel["dropped"].values()) > 0
+    told = run("build", "explain", tmp_path / "out", json.loads(lines[0])["id"])
+    assert told.code == 0 and "mine: dropped, too small (" in told.out
+    assert run("build", "explain", tmp_path / "out", "nobody").code == 2

@@ -27,6 +27,7 @@ from groundfault.building.donors import write_donors
 from groundfault.building.editing import EditStage
 from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
+from groundfault.building.mined import mined_into
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
 from groundfault.building.proposals.linter import check_ids
@@ -50,7 +51,6 @@ from groundfault.building.sources import photographs
 from groundfault.building.stages import (
     Agree,
     Count,
-    Record,
     Stage,
     encoded,
     kept_candidates,
@@ -64,7 +64,7 @@ from groundfault.errors import UnknownName, UsageError
 from groundfault.io.hashes import KnownHashes, folder_hash
 from groundfault.io.photographs import Photograph
 from groundfault.io.picture_folder import ENDINGS, names_below
-from groundfault.io.store import atomic_file, locked, read_json, write_json
+from groundfault.io.store import locked, read_json, write_json
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
 from groundfault.records import Benchmark
@@ -341,27 +341,23 @@ class _Pipeline:
             if there.key == key:
                 return there.count
         mine, settings = self._miner()
-        kept, dropped = 0, dict[str, int]()
-
-        def drop(_: str, why: Dropped) -> None:
-            dropped[why.reason] = dropped.get(why.reason, 0) + 1
-
-        path.parent.mkdir(parents=True, exist_ok=True)
         refuse = self.recipe.source.missing == "refuse"
 
-        def missing(photograph: Photograph, why: str) -> None:
-            drop(photograph.id, Dropped(reason=NO_PICTURE, details=why))
+        def progress(count: Count) -> None:
+            self.writer.update(count)
+            self.watcher.progress("mine", count)
 
-        with (
-            write_donors(self._donors, self._photographs(None if refuse else missing)) as passing,
-            atomic_file(path) as temporary,
-            temporary.open("wb") as file,
-        ):
-            for candidate in mine(passing, settings, drop):
-                file.write(msgspec.json.encode(Record(id=candidate.id, candidate=candidate)))
-                file.write(b"\n")
-                kept += 1
-        count = Count.of("mine", kept + sum(dropped.values()), kept, dropped)
+        with mined_into(self.folder, progress) as mined:
+
+            def missing(photograph: Photograph, why: str) -> None:
+                name = f"{photograph.source}-{photograph.id}"
+                mined.drop(name, Dropped(reason=NO_PICTURE, details=why))
+
+            photographs = self._photographs(None if refuse else missing)
+            with write_donors(self._donors, photographs) as passing:
+                for candidate in mine(passing, settings, mined.drop):
+                    mined.keep(candidate)
+            count = mined.count()
         write_json(noted, _Mined(key=key, count=count))
         return count
 

@@ -37,6 +37,7 @@ __all__ = [
     "damaged",
     "encoded",
     "kept_candidates",
+    "read_lines",
     "read_records",
     "run_stage",
     "stage_file",
@@ -268,7 +269,11 @@ def stage_file(folder: AnyPath, name: str) -> Path:
 
 def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
     """What became of each candidate in a stage, line by line."""
-    path = stage_file(folder, name)
+    return read_lines(stage_file(folder, name))
+
+
+def read_lines(path: Path) -> Iterator[Record]:
+    """The records of a file."""
     with open_file(path) as file:
         for number, line in enumerate(file, start=1):
             try:
