@@ -222,3 +222,14 @@ def test_json_says_the_same_without_control_characters() -> None:
     text = tables.printable_json(msgspec.json.encode({"a": odd}))
     assert json.loads(text) == {"a": odd} and "✓ τ" in text
     assert not {"\x1b", "\u009b", "\u202e", "\x7f"} & set(text)
+
+
+def test_markdown_cells_are_words_whatever_they_hold() -> None:
+    said = ["<script>x</script>", "![x](http://e.org/x.png)", "a\\|b", "0.1 [0, 1]"]
+    text = render(Table(["name"], [[cell] for cell in said]), "markdown")
+    assert text.splitlines()[2:] == [
+        r"| \<script>x\</script> |",
+        r"| !\[x](http://e.org/x.png) |",
+        r"| a\\\|b |",
+        "| 0.1 [0, 1] |",
+    ]

@@ -268,6 +268,11 @@ def test_tracing_takes_the_assigned_operation_and_falls_back() -> None:
     assert not any(re.search(r"\bcat\b", option) for option in options)
 
 
+def test_counting_asks_for_what_mining_counted_where_all_are_annotated() -> None:
+    found = propose(candidate("counting", count="9"))
+    assert isinstance(found, Proposal) and found.fields["count"] == "9"
+
+
 def test_counting_asks_for_what_was_counted() -> None:
     about = candidate("counting")
     assert isinstance(propose(about), Dropped)

@@ -69,6 +69,33 @@ def test_a_release_names_every_setting_and_model_and_no_place(recipe: Path, tmp_
         assert str(tmp_path) not in told
 
 
+def test_paths_of_a_recipe_are_seen_from_its_folder_and_not_released(
+    recipe: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "held.txt").write_text("1\n")
+    (tmp_path / "others").mkdir()
+    with recipe.open("a") as file:
+        file.write(
+            '[mine.exclusions]\nfiles = {"tests" = "held.txt"}\n'
+            'pictures = {"others" = "others"}\nimages = "set/images"\n'
+        )
+    read = read_recipe(recipe)
+    assert read.mine["exclusions"]["files"]["tests"] == str(tmp_path / "held.txt")
+    built = gf.build(read, tmp_path / "out", workers=1)
+    assert built.funnel.stages[0].dropped["in tests"] > 0
+    text = (tmp_path / "out" / "release" / "made_by.json").read_text()
+    assert str(tmp_path) not in text and "held.txt" in text
+    recipe.write_text(
+        'benchmark = "cafe"\n[mine]\ntables = "counted"\n[review]\nprotocol = "mine.toml"\n'
+        '[edit]\nby = "worker:mine.py"\n[edit.options]\nsam2 = "sam2"\ncare = 0.9\n'
+    )
+    read = read_recipe(recipe)
+    assert read.edit.by == f"worker:{tmp_path / 'mine.py'}"
+    assert read.edit.options == {"sam2": str(tmp_path / "sam2"), "care": 0.9}
+    assert read.mine["tables"] == str(tmp_path / "counted")
+    assert read.review.protocol == str(tmp_path / "mine.toml")
+
+
 def test_the_funnel_is_told_by_task_source_and_category(recipe: Path, tmp_path: Path) -> None:
     built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
     lines = (tmp_path / "out" / "datasheet.md").read_text().splitlines()

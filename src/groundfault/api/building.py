@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
+from groundfault import registry
 from groundfault.api.grading import Agree, is_local, names_thinking
 from groundfault.api.options import EvaluateOptions, Options
 from groundfault.building.pairs import PairSettings, make_pairs
@@ -74,8 +75,8 @@ def build(
                 watcher=watcher,
                 services=_services(made, settings, agree, edit_price, editor_base_url),
             )
-        if built.released:
-            write_datasheet(built.folder)
+        if built.benchmark is not None:
+            write_datasheet(built.folder, built.benchmark)
         return built
     finally:
         watcher.close()
@@ -109,10 +110,13 @@ def _services(
         agree(f"{about}: {estimate_line(guess)}. Ask?", free)
 
     by, critic, verify = recipe.propose.by, recipe.propose.critic, recipe.verify
+    proposer, known = by.partition(":")[0], (*OFFLINE, *registry.answering("words"))
+    if proposer not in (*known, *registry.names("models")):
+        raise UnknownName("proposer", proposer, known)
     return Services(
         editor=editor,
         agree=agreed,
-        chat=None if by.partition(":")[0] in OFFLINE else chat_model(by, options),
+        chat=None if proposer in OFFLINE else chat_model(by, options),
         critic=chat_model(critic, options) if critic else None,
         vlm=chat_model(verify.vlm, options) if verify.vlm else None,
         second_vlm=chat_model(verify.second_vlm, options) if verify.second_vlm else None,

@@ -98,6 +98,7 @@ FORMAT = "groundfault exam"
 FORMAT_VERSION = 1
 HEADER, SAMPLES, QUESTIONS, IMAGES = "exam.json", "samples.parquet", "questions.parquet", "images"
 _EXPECTED = "the exam.json of a groundfault exam folder"
+_RESTORE = "make its pictures again: groundfault build restore FOLDER --images PHOTOGRAPHS"
 _AGAIN = "get or write the folder again; to change an exam, read it and write a new one"
 
 LETTERS = "ABCDEFGH"
@@ -339,7 +340,7 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
                     folder / SAMPLES,
                     f"its picture {IMAGES}/{name} is missing",
                     record=record,
-                    remedy=_AGAIN,
+                    remedy=_RESTORE if (folder / "restore.json").is_file() else _AGAIN,
                 )
     found = _content_hash(samples, questions, folder / IMAGES)
     if found != header.content_hash or header.counts != _counts(samples, questions):

@@ -25,6 +25,7 @@ from groundfault.building.pictures import (
     keep_original,
     read_photograph,
 )
+from groundfault.building.proposals.layout import region_of
 from groundfault.building.proposals.tables import plain_category
 from groundfault.building.provenance import without_folders
 from groundfault.building.records import Candidate, Dropped, EditedPicture
@@ -70,6 +71,11 @@ OF_THE_VALUE = (
 NEW_THING = ("replace", "add", "move")
 ANYWHERE = ("add", "move")
 """Kinds of edit whose place only the instruction says."""
+NO_MASK = "no mask"
+BOX_ALONE = (
+    "its annotations have a box alone; an editor that is asked in words may change what is in it"
+)
+"""Said where an editor works along a target's edge."""
 
 
 class EditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,15 +137,16 @@ class EditStage:
         return {"version": VERSION, "settings": settings, "donors": self._donors, **known}
 
     def depends(self, candidate: Candidate) -> str:
-        """The photograph's own content."""
-        try:
-            path = find_photograph(candidate.photograph, self.job.images)
-        except GroundfaultError:
-            return ""
-        if str(path) not in self._hashes:
+        """The photograph's own content, which is read once for all that is asked about it."""
+        name = candidate.photograph.file
+        if name not in self._hashes:
+            try:
+                path = find_photograph(candidate.photograph, self.job.images)
+            except GroundfaultError:
+                return ""
             with KnownHashes() as known:
-                self._hashes[str(path)] = known.sha256(path)
-        return self._hashes[str(path)]
+                self._hashes[name] = known.sha256(path)
+        return self._hashes[name]
 
     def run(self, candidates: Iterable[Candidate], keep: Keep) -> str:
         """Edit everything that is left."""
@@ -250,6 +257,8 @@ class _Doer:
         self.job, self.editor = job, editor
         self.at_once: int = getattr(editor, "requests_at_once", 1)
         self._masker: Any = None
+        self._kept_last = "", ""
+        """The photograph of the last candidate, and what it is called in the build."""
 
     @property
     def stopped(self) -> str:
@@ -304,12 +313,13 @@ class _Doer:
         job, proposal = self.job, candidate.proposal
         assert proposal is not None
         if proposal.kind == "none":  # it is asked about as it is
-            path = find_photograph(candidate.photograph, job.images)
-            kept = keep_original(job.folder, candidate.photograph, path, image)
+            kept = self._original(candidate, image)
             same = EditedPicture(before=kept, after=kept, editor="none")
             return msgspec.structs.replace(candidate, edited=same)
-        assert candidate.target.mask is not None
-        region = decode(candidate.target.mask)
+        if candidate.target.mask is None and isinstance(self.editor, DirectEditor):
+            return NotEdited(outcome="refused", reason=NO_MASK, details=BOX_ALONE)
+        photograph = candidate.photograph
+        region = region_of(candidate.target, (photograph.height_px, photograph.width_px))
         request = EditRequest(
             instruction=proposal.instruction,
             kind=proposal.kind,
@@ -374,12 +384,11 @@ class _Doer:
         self, candidate: Candidate, image: Image, held: Edited, framed: Framed | None = None
     ) -> Candidate:
         folder, settings = self.job.folder, self.job.settings
-        path = find_photograph(candidate.photograph, self.job.images)
         raw = ""
         if framed is not None and settings.keep_raw:
             raw = keep_image(folder, f"{candidate.id}-raw", framed.raw)
         edited = EditedPicture(
-            before=keep_original(folder, candidate.photograph, path, image),
+            before=self._original(candidate, image),
             after=keep_image(folder, f"{candidate.id}-edited", held.image),
             raw=raw,
             mask=None if held.mask is None else encode(held.mask),
@@ -389,6 +398,16 @@ class _Doer:
             matrix=() if framed is None else framed.matrix,
         )
         return msgspec.structs.replace(candidate, edited=edited)
+
+    def _original(self, candidate: Candidate, image: Image) -> str:
+        """Where the photograph is kept: once for candidates of it that follow each other."""
+        photograph = candidate.photograph
+        file, kept = self._kept_last  # several threads may be here
+        if file != photograph.file:
+            path = find_photograph(photograph, self.job.images)
+            kept = keep_original(self.job.folder, photograph, path, image)
+            self._kept_last = photograph.file, kept
+        return kept
 
 
 def _corrected(candidate: Candidate, found: Edited) -> Candidate:

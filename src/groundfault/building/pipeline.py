@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -20,12 +20,14 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from groundfault import registry
 from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
 from groundfault.building.donors import write_donors
 from groundfault.building.editing import EditStage
 from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
+from groundfault.building.mined import mined_into
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
 from groundfault.building.proposals.linter import check_ids
@@ -49,8 +51,8 @@ from groundfault.building.sources import photographs
 from groundfault.building.stages import (
     Agree,
     Count,
-    Record,
     Stage,
+    encoded,
     kept_candidates,
     run_stage,
     stage_file,
@@ -59,16 +61,21 @@ from groundfault.building.stages import (
 from groundfault.config import convert_settings
 from groundfault.editors.loading import EditorOptions
 from groundfault.errors import UnknownName, UsageError
-from groundfault.io.foreign import sha256
+from groundfault.io.hashes import KnownHashes, folder_hash
 from groundfault.io.photographs import Photograph
-from groundfault.io.store import atomic_file, locked, read_json, write_json
+from groundfault.io.picture_folder import ENDINGS, names_below
+from groundfault.io.store import locked, read_json, write_json
 from groundfault.llm.batching import BatchedChatModel
 from groundfault.llm.client import ChatClient
+from groundfault.records import Benchmark
 from groundfault.runner.work import Plan
 
 __all__ = ["Built", "Services", "Watcher", "build", "stage_names"]
 
 MADE = "build.json"
+NO_PICTURE = "no usable picture"
+OnMissing = Callable[[Photograph, str], None]
+"""Told of a photograph that cannot be used, and why."""
 
 
 def stage_names(benchmark: str) -> tuple[str, ...]:
@@ -86,6 +93,8 @@ class Built(NamedTuple):
     """Why it ended before its release; "" if it did not."""
     released: int = 0
     """Cases of the release."""
+    benchmark: Benchmark | None = None
+    """The release as it was written; None where there is none."""
 
 
 class Services(NamedTuple):
@@ -130,6 +139,7 @@ def build(
     names = stage_names(recipe.benchmark)
     if until not in names:
         raise UnknownName("stage", until, names)
+    _check_makers(recipe, names[: names.index(until) + 1])
     place = Path(folder)
     with locked(place):
         _check_folder(place, recipe)
@@ -140,6 +150,19 @@ def build(
             if _is_full(problem):
                 raise UsageError(f"{place}: {FULL}") from None
             raise
+
+
+def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
+    """Refuse what the last stages would stumble over before the first ones have asked and paid."""
+    proposer, _, file = recipe.propose.by.partition(":")
+    if proposer == "scripted" and not file:
+        raise UsageError("scripted: name the file of proposals, as scripted:proposals.jsonl")
+    editor, editors = recipe.edit.by.partition(":")[0], registry.names("editors")
+    if "edit" in stages and editor not in editors:
+        raise UnknownName("editor", editor, editors)
+    decisions = recipe.review.decisions
+    if "review" in stages and decisions != "none" and not Path(decisions).is_file():
+        raise UsageError(f"{decisions}: no such file; give what the desk exported, or none")
 
 
 FULL = "the disk is full; make room, and the same command goes on"
@@ -191,11 +214,12 @@ class _Pipeline:
     def run(self, names: Sequence[str]) -> Built:
         """Run stages in order; one that could not finish is the last."""
         stopped, released = "", 0
+        made: Benchmark | None = None
         for before, name in zip(("", *names), names, strict=False):
             if name == "mine":
                 count = self._mine()
             elif name == "release":
-                count = self._release(before)
+                count, made = self._release(before)
                 released = count.kept
             else:
                 count, stopped = self._stage(name, before)
@@ -203,7 +227,7 @@ class _Pipeline:
             if stopped:
                 break
         funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
-        return Built(self.folder, funnel, stopped, released)
+        return Built(self.folder, funnel, stopped, released, made)
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)
@@ -225,7 +249,12 @@ class _Pipeline:
         """The stage of a name, with what it needs."""
         recipe, folder = self.recipe, self.folder
         if name == "propose":
-            return ProposeStage(self._proposer(), by=recipe.propose.by, agree=self.services.agree)
+            return ProposeStage(
+                self._proposer(),
+                by=recipe.propose.by,
+                unchecked=recipe.propose.unchecked,
+                agree=self.services.agree,
+            )
         if name == "edit":
             return EditStage(
                 folder,
@@ -312,22 +341,23 @@ class _Pipeline:
             if there.key == key:
                 return there.count
         mine, settings = self._miner()
-        kept, dropped = 0, dict[str, int]()
+        refuse = self.recipe.source.missing == "refuse"
 
-        def drop(_: str, why: Dropped) -> None:
-            dropped[why.reason] = dropped.get(why.reason, 0) + 1
+        def progress(count: Count) -> None:
+            self.writer.update(count)
+            self.watcher.progress("mine", count)
 
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            write_donors(self._donors, self._photographs()) as passing,
-            atomic_file(path) as temporary,
-            temporary.open("wb") as file,
-        ):
-            for candidate in mine(passing, settings, drop):
-                file.write(msgspec.json.encode(Record(id=candidate.id, candidate=candidate)))
-                file.write(b"\n")
-                kept += 1
-        count = Count.of("mine", kept + sum(dropped.values()), kept, dropped)
+        with mined_into(self.folder, progress) as mined:
+
+            def missing(photograph: Photograph, why: str) -> None:
+                name = f"{photograph.source}-{photograph.id}"
+                mined.drop(name, Dropped(reason=NO_PICTURE, details=why))
+
+            photographs = self._photographs(None if refuse else missing)
+            with write_donors(self._donors, photographs) as passing:
+                for candidate in mine(passing, settings, mined.drop):
+                    mined.keep(candidate)
+            count = mined.count()
         write_json(noted, _Mined(key=key, count=count))
         return count
 
@@ -341,9 +371,14 @@ class _Pipeline:
         given |= self.recipe.mine
         return module.mine, convert_settings(given, module.SETTINGS)
 
-    def _photographs(self) -> Iterator[Photograph]:
+    def _photographs(self, on_missing: OnMissing | None) -> Iterator[Photograph]:
         """Every photograph of the source; parts of a set may have a folder each."""
         source = self.recipe.source
+        if source.name == "folder" and not source.options.get("segmenter"):
+            raise UsageError(
+                "a plain folder has photographs and no masks; name who finds things in them: "
+                '--segmenter sam3, or segmenter = "sam3" in [source.options] of a recipe'
+            )
         files, folders = _several(source.annotations), _several(source.images)
         if len(files) == len(folders) and len(files) > 1:
             parts = [([file], folder) for file, folder in zip(files, folders, strict=True)]
@@ -356,29 +391,43 @@ class _Pipeline:
             parts = [(files, folders[0] if folders else "")]
         for part, folder in parts:
             yield from photographs(
-                source.name, annotations=part, images=folder or None, **source.options
+                source.name,
+                annotations=part,
+                images=folder or None,
+                on_missing=on_missing,
+                **source.options,
             )
 
     def _mining_key(self) -> str:
-        """What candidates depend on: the annotations' content and every setting, also those that
-        the recipe leaves as they are by default."""
-        recipe = self.recipe
+        """What candidates depend on: the content of annotations and of exclusions, and every
+        setting, also those that the recipe leaves as they are by default."""
+        recipe, mining = self.recipe, self._miner()[1]
+        source, excluded = recipe.source, mining.exclusions
+        seen = [*excluded.files.values(), *excluded.pictures.values(), excluded.images]
+        pictures: tuple[str, ...] = ENDINGS  # beside annotations they are not looked at
+        if source.name == "folder":
+            seen, pictures = [*seen, *_several(source.images)], ()
         digest = hashlib.sha256()
-        for path in _several(recipe.source.annotations):
-            digest.update(sha256(path).encode() if Path(path).is_file() else path.encode())
-        plain = msgspec.structs.replace(recipe.source, annotations=(), images=())
-        settings = (recipe.benchmark, plain, self._miner()[1], MINING)
+        with KnownHashes() as known:
+            for path in _several(source.annotations):
+                digest.update(_content(path, known, pictures).encode())
+            for path in seen:
+                digest.update(_content(path, known).encode())
+        if source.missing == "drop":
+            digest.update(encoded(sorted(map(_sizes, _several(source.images)))).encode())
+        plain = msgspec.structs.replace(source, annotations=(), images=())
+        settings = (recipe.benchmark, plain, mining, MINING)
         digest.update(msgspec.json.encode(settings, order="sorted"))
         return digest.hexdigest()
 
     # ── release ─────────────────────────────────────────────────────────────────────────────────
 
-    def _release(self, before: str) -> Count:
+    def _release(self, before: str) -> tuple[Count, Benchmark | None]:
         candidates = list(kept_candidates(self.folder, before))
         count = Count.of("release", len(candidates), len(candidates), {})
         if not candidates:
-            return count
-        release(
+            return count, None
+        made = release(
             candidates,
             self.folder,
             self.recipe.benchmark,
@@ -394,7 +443,7 @@ class _Pipeline:
         write_sheet(self.folder / SHEET, candidates, self.folder)
         if self.recipe.benchmark == "cafe":
             write_mosaic(self.folder / MOSAIC, candidates, self.folder)
-        return count
+        return count, made
 
     def _made_by(self) -> dict[str, Any]:
         """Every setting, also those that the recipe leaves as they are, and what each stage's
@@ -408,10 +457,23 @@ class _Pipeline:
             self.recipe, source=msgspec.structs.replace(source, **files), review=review
         )
         told = msgspec.to_builtins(recipe) | {"mine": msgspec.to_builtins(self._miner()[1])}
-        specs = (self.recipe.edit.by, self.recipe.propose.by)
-        own = [spec.partition(":")[2] for spec in specs if without_folders(spec) != spec]
-        made: dict[str, Any] = _shared({"recipe": told, "stages": self.identities}, own)
+        made: dict[str, Any] = _shared(
+            {"recipe": told, "stages": self.identities}, self._own_files()
+        )
         return made
+
+    def _own_files(self) -> list[str]:
+        """Files and folders of this machine that the recipe names."""
+        recipe = self.recipe
+        specs = (recipe.edit.by, recipe.propose.by)
+        own = [spec.partition(":")[2] for spec in specs if without_folders(spec) != spec]
+        settings = self._miner()[1]
+        excluded = settings.exclusions
+        named = [*excluded.files.values(), *excluded.pictures.values(), excluded.images]
+        named += [getattr(settings, "tables", ""), recipe.review.protocol]
+        named += [value for value in recipe.edit.options.values() if isinstance(value, str)]
+        own += [path for path in named if os.sep in path and Path(path).exists()]
+        return sorted(own, key=len, reverse=True)  # a folder after what is in it
 
     def _twins(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         """Candidates that are in a release as the twins of others."""
@@ -456,6 +518,19 @@ def _shared(value: Any, own: Collection[str]) -> Any:
 
 def _names(paths: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(Path(path).name for path in _several(paths))
+
+
+def _content(path: str, known: KnownHashes, without: Collection[str] = ()) -> str:
+    """The hash of a file, or of what is in a folder; "" where there is neither."""
+    if Path(path).is_file():
+        return known.sha256(path)
+    return folder_hash(path, known, without=without) if path and Path(path).is_dir() else ""
+
+
+def _sizes(folder: str) -> list[tuple[str, int]]:
+    """The pictures of a folder, and how large their files are."""
+    root = Path(folder)
+    return [(name, (root / name).stat().st_size) for name in names_below(root)]
 
 
 def _several(paths: str | Sequence[str]) -> list[str]:

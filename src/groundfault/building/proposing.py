@@ -14,7 +14,7 @@ import msgspec
 from groundfault.building.proposals.linter import errors, lint
 from groundfault.building.proposals.proposer import Proposer
 from groundfault.building.records import Candidate, Dropped, Proposal
-from groundfault.building.stages import Agree, Keep, unasked
+from groundfault.building.stages import Agree, Keep, encoded, unasked
 from groundfault.llm.cost import CostEstimate
 
 __all__ = ["ProposeSettings", "ProposeStage"]
@@ -57,7 +57,8 @@ class ProposeStage:
 
     def identity(self) -> Mapping[str, str]:
         """Who proposes, and what it draws from."""
-        return {"version": VERSION, "proposer": self.proposer.identity}
+        known = {"version": VERSION, "proposer": self.proposer.identity}
+        return known | ({"unchecked": encoded(self.unchecked)} if self.unchecked else {})
 
     def depends(self, candidate: Candidate) -> str:
         """Nothing but the candidate."""

@@ -20,6 +20,7 @@ Paths are as seen from the recipe's folder. Unknown names are refused.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +50,9 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """One file, or several parts of one set."""
     images: Paths = ()
     """Their folder or folders."""
+    missing: Literal["refuse", "drop"] = "refuse"
+    """What becomes of pictures that are not there, cannot be read or have another size than their
+    annotations say: they end the build, or are dropped and counted."""
     options: dict[str, Any] = {}
     """What the source takes besides: splits, refs, a segmenter for a plain folder."""
 
@@ -102,11 +106,52 @@ def read_recipe(path: str | PathLike[str]) -> Recipe:
     review = found.review
     if review.decisions != "none":
         review = change(review, decisions=str(place.parent / review.decisions))
-    propose = found.propose
-    if propose.by.startswith("scripted:"):
-        file = propose.by.removeprefix("scripted:")
-        propose = change(propose, by=f"scripted:{place.parent / file}")
-    return change(found, source=source, review=review, propose=propose)
+    if review.protocol:
+        review = change(review, protocol=str(place.parent / review.protocol))
+    propose = change(found.propose, by=_spec_from(place, found.propose.by))
+    edit = change(
+        found.edit,
+        by=_spec_from(place, found.edit.by),
+        options=_named_from(place, found.edit.options, WEIGHTS),
+    )
+    mine = _named_from(place, found.mine, ("tables",))
+    if isinstance(mine.get("exclusions"), dict):
+        mine["exclusions"] = _exclusions_from(place, mine["exclusions"])
+    return change(found, source=source, mine=mine, propose=propose, edit=edit, review=review)
+
+
+OF_FILES = ("scripted", "worker", "comfyui", "world")
+"""Proposers and editors whose argument is a file or folder of one's own."""
+WEIGHTS = ("migan", "sam2")
+"""Options of the procedural editor that are."""
+
+
+def _spec_from(place: Path, spec: str) -> str:
+    """NAME:PATH with its path as seen from the recipe's folder; other specs as they are."""
+    name, colon, path = spec.partition(":")
+    return f"{name}{colon}{_below(place, path)}" if path and name in OF_FILES else spec
+
+
+def _named_from(place: Path, given: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Settings, those of these names as paths seen from the recipe's folder."""
+    return {
+        name: _below(place, value) if name in names and value and isinstance(value, str) else value
+        for name, value in given.items()
+    }
+
+
+def _exclusions_from(place: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The same of the files and folders of exclusions."""
+    found = _named_from(place, given, ("images",))
+    for name in ("files", "pictures"):
+        if isinstance(found.get(name), dict):
+            found[name] = _named_from(place, found[name], found[name])
+    return found
+
+
+def _below(place: Path, path: str) -> str:
+    """The same for whoever names the recipe otherwise: what is made depends on it."""
+    return str((place.parent / path).resolve())
 
 
 def _from(place: Path, paths: Paths) -> tuple[str, ...]:

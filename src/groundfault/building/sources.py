@@ -259,7 +259,8 @@ def with_pictures(
                 path,
                 why,
                 record=f"photograph {photograph.id} of {photograph.source}",
-                remedy="give the folder that the annotations belong to, or leave such pictures out",
+                remedy="give the folder that the annotations belong to, or drop such pictures: "
+                'missing = "drop" in [source] of a recipe',
             )
         else:
             on_missing(photograph, why)

@@ -37,6 +37,7 @@ __all__ = [
     "damaged",
     "encoded",
     "kept_candidates",
+    "read_lines",
     "read_records",
     "run_stage",
     "stage_file",
@@ -152,15 +153,17 @@ class Ledger:
         digest.update(self.stage.depends(candidate).encode())
         return digest.digest()[:16]
 
-    def add(self, candidate: Candidate, result: Result) -> None:
-        """Keep what became of a candidate."""
+    def add(self, candidate: Candidate, result: Result) -> bool:
+        """Keep what became of a candidate. Returns whether it had failed before."""
         if isinstance(result, Dropped):
             record = Record(id=candidate.id, reason=result.reason, details=result.details)
         else:
             record = Record(id=candidate.id, candidate=result)
         key = self.key(candidate)
+        failed_before = key in self._failed
         length = self._journal.append((key, record))
         self._note(key, self._size + HEAD_BYTES + length, length, record)
+        return failed_before
 
     def has(self, candidate: Candidate, *, retry: bool = False) -> bool:
         """Whether it is known what became of it; with `retry` a failure is not known."""
@@ -241,9 +244,8 @@ class _Tally:
 
     def keep(self, candidate: Candidate, result: Result) -> None:
         """Keep a result on disk and tell whoever watches."""
-        if self.ledger.has(candidate):  # it failed before
+        if self.ledger.add(candidate, result):
             self._count(FAILED, -1)
-        self.ledger.add(candidate, result)
         self._count(result.reason if isinstance(result, Dropped) else "", 1)
         if self.on_progress is not None:
             self.on_progress(self.count())
@@ -267,7 +269,11 @@ def stage_file(folder: AnyPath, name: str) -> Path:
 
 def read_records(folder: AnyPath, name: str) -> Iterator[Record]:
     """What became of each candidate in a stage, line by line."""
-    path = stage_file(folder, name)
+    return read_lines(stage_file(folder, name))
+
+
+def read_lines(path: Path) -> Iterator[Record]:
+    """The records of a file."""
     with open_file(path) as file:
         for number, line in enumerate(file, start=1):
             try:

@@ -102,14 +102,17 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     TITLE: ClassVar[str] = "Source"
     source: Annotated[
         str,
-        typer.Option("--source", help="coco, lvis, saco, refcoco, reasonseg, … or folder."),
-    ] = "coco"
+        typer.Option("--source", help="coco, lvis, saco, refcoco, reasonseg, … or folder. [coco]"),
+    ] = ""
     annotations: Annotated[
         list[Path] | None, typer.Option("--annotations", help="Its annotations; repeat for parts.")
     ] = None
     images: Annotated[
         list[Path] | None, typer.Option("--images", help="Folder of the photographs; repeat.")
     ] = None
+    segmenter: Annotated[
+        str, typer.Option("--segmenter", help="Who finds the things of a plain folder: sam3, …")
+    ] = ""
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Candidates at most. [all]")
     ] = None
@@ -205,7 +208,8 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
     if made.stopped:
         print(f"\nstopped: {printable(made.stopped)}; the same command goes on", file=sys.stderr)
     elif made.released:
-        print(f"\nwritten: {out / 'release'}, {out / 'native'}, {out / 'sheet.jpg'}")
+        places = [out / "release", out / "native", out / "sheet.jpg"]
+        print(f"\nwritten: {', '.join(str(place) for place in places if place.exists())}")
         print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
     elif work.stage is Stages.release:
         raise UsageError(
@@ -222,16 +226,17 @@ def _cores_for(recipe: Recipe) -> int:
 
 
 def _changed(recipe: Recipe, sources: Sources, makers: Makers, seed: int | None) -> Recipe:
-    """A recipe with what the command line says."""
-    change = msgspec.structs.replace
-    if sources.annotations or sources.images:
-        source = change(
-            recipe.source,
-            name=sources.source,
-            annotations=tuple(str(path) for path in sources.annotations or ()),
-            images=tuple(str(path) for path in sources.images or ()),
-        )
-        recipe = change(recipe, source=source)
+    """A recipe with what the command line says; what it does not say stays the recipe's."""
+    change, source = msgspec.structs.replace, recipe.source
+    if sources.source:
+        source = change(source, name=sources.source)
+    if sources.annotations:
+        source = change(source, annotations=tuple(map(str, sources.annotations)))
+    if sources.images:
+        source = change(source, images=tuple(map(str, sources.images)))
+    if sources.segmenter:
+        source = change(source, options={**source.options, "segmenter": sources.segmenter})
+    recipe = change(recipe, source=source)
     if makers.proposer:
         recipe = change(recipe, propose=change(recipe.propose, by=makers.proposer))
     if makers.editor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from groundfault.errors import UsageError
 from groundfault.io.foreign import decode_json, sha256
 from groundfault.io.store import cache_folder, write_json
 
-__all__ = ["KnownHashes"]
+__all__ = ["KnownHashes", "folder_hash"]
 
 LARGE_FILE_BYTES = 4 << 20
 """Smaller ones are read in a few milliseconds."""
@@ -65,3 +67,18 @@ class KnownHashes:
             return decode_json(self.place.read_bytes(), _Known)
         except (OSError, msgspec.DecodeError):
             return {}
+
+
+def folder_hash(
+    folder: str | PathLike[str], known: KnownHashes, *, without: Collection[str] = ()
+) -> str:
+    """Hex digest of the names and bytes of all files below a folder, but of those that end as
+    `without` says; hidden ones are left out."""
+    root, digest = Path(folder), hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root)
+        hidden = any(part.startswith(".") for part in name.parts)
+        if hidden or path.suffix.lower() in without or not path.is_file():
+            continue
+        digest.update(f"{name.as_posix()}\0{known.sha256(path)}\n".encode())
+    return digest.hexdigest()

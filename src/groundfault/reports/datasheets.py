@@ -14,7 +14,6 @@ from groundfault.building.funnel import read_funnel
 from groundfault.building.records import Candidate
 from groundfault.building.stages import kept_candidates, stage_file
 from groundfault.io.masks import RLEMask
-from groundfault.io.sources import load
 from groundfault.io.store import read_json, write_bytes
 from groundfault.records import Benchmark
 from groundfault.reports.compositions import composition_figure, composition_table
@@ -28,9 +27,9 @@ COCO_LIMITS = (32**2, 96**2)
 TOP = 12
 
 
-def write_datasheet(folder: Path) -> Path:
-    """Write DIR/datasheet.md, and a figure beside it where the set has pairs of prompts."""
-    released = load(folder / "release")
+def write_datasheet(folder: Path, released: Benchmark) -> Path:
+    """Write DIR/datasheet.md about a release, which may have been left without its pictures, and a
+    figure beside it where the set has pairs of prompts."""
     candidates = list(kept_candidates(folder, "review"))
     lines = [*_opening(released, candidates), *_made(folder), *_agreed(folder)]
     lines += [*_contents(released, candidates)]

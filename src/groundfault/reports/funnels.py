@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from groundfault.building.funnel import Funnel, read_funnel
+from groundfault.building.mined import read_dropped
 from groundfault.building.records import Candidate
 from groundfault.building.sheet import sheet
 from groundfault.building.stages import Count, kept_candidates, read_records, stage_file
@@ -87,8 +88,16 @@ def told_life(folder: Path, name: str) -> Iterator[str]:
             else:
                 yield f"{count.name}: kept"
                 yield from (f"    {line}" for line in _told(record.candidate, count.name))
+    for record in () if known else read_dropped(folder):
+        if record.id == name:
+            known = True
+            details = f" ({record.details})" if record.details else ""
+            yield f"mine: dropped, {record.reason}{details}"
     if not known:
-        raise UsageError(f"{folder}: no candidate '{name}'; stages/mine.jsonl lists them")
+        raise UsageError(
+            f"{folder}: no candidate '{name}'; stages/mine.jsonl lists them, and "
+            "stages/mine.dropped.jsonl what was not taken"
+        )
 
 
 def draw_life(folder: Path, name: str, out: Path) -> None:

@@ -164,7 +164,7 @@ def _pad(text: str, width: int, *, left: bool) -> str:
 
 def _markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(_worded(cell) for cell in cells) + " |"
 
     marks = [":--" if k < table.left_columns else "--:" for k in range(len(table.columns))]
     body = [
@@ -174,6 +174,14 @@ def _markdown(table: Table) -> str:
     head = [f"**{table.title}**", ""] if table.title else []
     notes = ["", *(f"*{note}*" for note in table.notes)] if table.notes else []
     return "\n".join([*head, line(table.columns), line(marks), *body, *notes])
+
+
+_MARKUP = re.compile(r"\||\\(?=[|<\[])|<(?=[A-Za-z/!?])|\[(?=[^\]]*\]\()")
+
+
+def _worded(cell: str) -> str:
+    """A cell in which names of others are words: no tag, no link, no picture."""
+    return _MARKUP.sub(lambda mark: f"\\{mark[0]}", cell)
 
 
 def _latex(table: Table) -> str:

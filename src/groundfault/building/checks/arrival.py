@@ -44,7 +44,7 @@ def _box(mask: BinaryMask) -> tuple[int, int, int, int]:
 
 
 def _size(seen: Seen) -> float | None:
-    if seen.new is None:
+    if seen.new is None or seen.is_boxed:
         return None
     return float(seen.new.sum() / seen.region.sum()) if seen.region.any() else 0.0
 

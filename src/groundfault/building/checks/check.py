@@ -13,6 +13,7 @@ import numpy as np
 from groundfault.building.checks.settings import VerifySettings
 from groundfault.building.editing import TARGET
 from groundfault.building.pictures import read_kept
+from groundfault.building.proposals.layout import region_of
 from groundfault.building.records import Candidate, EditedPicture, Proposal
 from groundfault.io.colours import colour_difference
 from groundfault.io.masks import decode
@@ -73,9 +74,14 @@ class Seen:
 
     @cached_property
     def region(self) -> BinaryMask:
-        """The target's mask."""
-        assert self.candidate.target.mask is not None
-        return decode(self.candidate.target.mask)
+        """The target's mask; its box where it has none."""
+        photograph = self.candidate.photograph
+        return region_of(self.candidate.target, (photograph.height_px, photograph.width_px))
+
+    @property
+    def is_boxed(self) -> bool:
+        """Whether the region is a box, with some of the background in it."""
+        return self.candidate.target.mask is None
 
     @cached_property
     def touched(self) -> BinaryMask:

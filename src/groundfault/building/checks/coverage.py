@@ -8,7 +8,9 @@ from groundfault.io.colours import VISIBLE
 __all__ = ["CHECK", "INSIDE"]
 
 
-def _changed(seen: Seen) -> float:
+def _changed(seen: Seen) -> float | None:
+    if seen.is_boxed and seen.meant is seen.region:
+        return None  # how much of a box its thing fills is not known
     return share(seen.difference[seen.meant] > VISIBLE)
 
 

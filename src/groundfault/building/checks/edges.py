@@ -64,7 +64,7 @@ def _ratios(part: Floats, deep: Floats) -> Floats | None:
 
 
 def _edge(seen: Seen) -> float | None:
-    if not seen.region.any() or seen.region.all():
+    if seen.is_boxed or not seen.region.any() or seen.region.all():
         return None
     bands = seen.once("bands", lambda: _bands(seen))
     found = _ratios(bands.rim, bands.deep)
@@ -72,7 +72,7 @@ def _edge(seen: Seen) -> float | None:
 
 
 def _halo(seen: Seen) -> float | None:
-    if not seen.region.any() or seen.region.all():
+    if seen.is_boxed or not seen.region.any() or seen.region.all():
         return None
     bands = seen.once("bands", lambda: _bands(seen))
     found = _ratios(bands.beyond, bands.deep)

@@ -23,6 +23,8 @@ FLAT = 0.5
 
 
 def _remains(seen: Seen) -> float | None:
+    if seen.is_boxed:
+        return None  # what was around the thing is in the box, too, and stays
     where = shrunk(seen.region, 2)
     window = bounds(where, REACH_PX)
     if window is None or where.sum() < 64:
@@ -46,7 +48,7 @@ def _detail(image: NDArray[np.uint8]) -> Floats:
 def _outline(seen: Seen) -> float | None:
     from scipy.ndimage import gaussian_gradient_magnitude
 
-    found = signed_depth(seen.region, REACH_PX)
+    found = None if seen.is_boxed else signed_depth(seen.region, REACH_PX)
     if found is None:
         return None
     depth, window = found

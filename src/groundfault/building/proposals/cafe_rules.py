@@ -4,6 +4,7 @@ whether they are kept (Appendix A.2 of the paper, in our words)."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from groundfault.building.proposals.kinds import (
     ABSTRACT,
@@ -282,6 +283,7 @@ def _outside(proposal: Proposal, subject: Subject) -> str:
     return found.group() if found and subject.category else ""
 
 
+@lru_cache(maxsize=64)  # several rules ask about one instruction
 def _change(instruction: str) -> str:
     """The part of an instruction that says what changes: what stays may be named in any words."""
     kept = [part for part in re.split(r"[,;.]", instruction) if not _STAYS.search(part)]

@@ -31,6 +31,7 @@ __all__ = [
     "SPARED",
     "STUFFS",
     "attribute_fields",
+    "count_of",
     "erasure_fields",
     "neighbours",
     "tracing_fields",
@@ -52,6 +53,15 @@ def neighbours(candidate: Candidate, most: int = 3) -> list[str]:
     """What stands near the target, for sentences about what must stay."""
     names = dict.fromkeys(f"the {thing.category}" for thing in landmarks(candidate))
     return list(names)[:most]
+
+
+def count_of(candidate: Candidate) -> int | None:
+    """How many of the target's kind there are, as the source counted them or mining did where all
+    of them are annotated; None where nobody did."""
+    mined = candidate.facts.get("count", "")
+    return candidate.photograph.counts.get(
+        candidate.target.category, int(mined) if mined.isdecimal() else None
+    )
 
 
 def _absurd(candidate: Candidate, rng: random.Random, count: int) -> list[str]:

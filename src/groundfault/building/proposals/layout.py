@@ -4,14 +4,19 @@ them."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from groundfault.building.proposals.kinds import named_denied
 from groundfault.building.proposals.tables import usual
 from groundfault.building.proposals.words import plain
 from groundfault.building.records import Candidate
-from groundfault.io.masks import mask_box, parse_mask
+from groundfault.io.masks import decode, mask_box, parse_mask
 from groundfault.io.photographs import Photograph, Thing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "Box",
@@ -21,6 +26,7 @@ __all__ = [
     "landmarks",
     "locative",
     "placed",
+    "region_of",
     "room_beside",
     "sector",
     "told_apart",
@@ -73,6 +79,17 @@ def box_of(thing: Thing) -> Box:
     else:
         x = y = width = height = 0.0
     return Box(x, y, x + width, y + height)
+
+
+def region_of(thing: Thing, size_px: tuple[int, int]) -> NDArray[np.bool_]:
+    """A thing's pixels in a picture of this height and width; those of its box where it has no
+    mask (Visual Genome), or none of this size."""
+    if thing.mask is not None and tuple(thing.mask["size"]) == size_px:
+        return decode(thing.mask)
+    box, found = box_of(thing), np.zeros(size_px, bool)
+    rows = slice(max(0, int(box.top)), int(box.bottom) + 1)
+    found[rows, max(0, int(box.left)) : int(box.right) + 1] = True
+    return found
 
 
 def sector(photograph: Photograph, box: Box) -> str:

@@ -11,7 +11,8 @@ three; HalluSegBench's are HS-1 to HS-8; ReactBench's are RE- (erasure), RA- (at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -28,6 +29,7 @@ __all__ = [
     "Violation",
     "check_ids",
     "errors",
+    "first_error",
     "lint",
     "rule",
     "rules_of",
@@ -119,6 +121,19 @@ def lint(
     return tuple(found)
 
 
+def first_error(
+    proposal: Proposal, subject: Subject, *, without: Collection[str] = ()
+) -> Violation | None:
+    """The first rule that a proposal breaks and must not break; no rule after it is checked."""
+    for each in rules_of(subject.task):
+        if each.severity == "error" and each.id not in without:
+            problem = each.check(proposal, subject)
+            if problem:
+                return Violation(each.id, each.severity, each.says, problem)
+    return None
+
+
+@lru_cache
 def rules_of(task: str) -> tuple[Rule, ...]:
     """The rules of a task."""
     _load()

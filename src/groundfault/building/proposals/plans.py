@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from groundfault.building.proposals.exam_fields import erasure_fields
+from groundfault.building.proposals.exam_fields import count_of, erasure_fields
 from groundfault.building.proposals.exam_rules import OPERATIONS, assigned_operations
 from groundfault.building.proposals.kinds import named
 from groundfault.building.proposals.prompts import fill, load_prompt, safe
@@ -272,8 +272,7 @@ def _finish_tracing(candidate: Candidate, known: Known) -> Proposal:
 
 def _ask_counting(candidate: Candidate, known: Known, shown: str) -> str:
     name = candidate.target.category
-    count = candidate.photograph.counts.get(name, 0)
-    return fill("counting", category=safe(name), count=str(count))
+    return fill("counting", category=safe(name), count=str(count_of(candidate) or 0))
 
 
 SEVERITIES = {"none": "false", "mild": "false", "moderate": "true", "severe": "true"}
@@ -291,7 +290,7 @@ def _read_counting(candidate: Candidate, known: Known, text: str) -> dict[str, s
 
 def _finish_counting(candidate: Candidate, known: Known) -> Proposal:
     name = candidate.target.category
-    count = str(candidate.photograph.counts.get(name, 0))
+    count = str(count_of(candidate) or 0)
     return Proposal(
         kind="none",
         value="",

@@ -16,6 +16,7 @@ import msgspec
 from groundfault.building.denied import Denied
 from groundfault.building.proposals.exam_fields import (
     attribute_fields,
+    count_of,
     erasure_fields,
     neighbours,
     tracing_fields,
@@ -23,7 +24,7 @@ from groundfault.building.proposals.exam_fields import (
 from groundfault.building.proposals.exam_rules import OPERATIONS, assigned_operations
 from groundfault.building.proposals.kinds import NOBODY, kin, named_denied
 from groundfault.building.proposals.layout import locative, room_beside, told_apart
-from groundfault.building.proposals.linter import errors, lint
+from groundfault.building.proposals.linter import Subject, first_error
 from groundfault.building.proposals.proposer import Keep
 from groundfault.building.proposals.tables import (
     BECOMES,
@@ -45,7 +46,7 @@ from groundfault.building.records import Candidate, Dropped, Proposal
 __all__ = ["Repertoire", "RulesProposer", "procedural_repertoire", "propose"]
 
 NAME = "rules"
-VERSION = 6
+VERSION = 7
 """Of what is drawn; another one is another proposer."""
 FIXED_COLOURS = frozenset({"stop sign"})
 """Things people make, in one colour only: for others no colour is a surprise."""
@@ -127,6 +128,8 @@ class RulesProposer:
 
     def __init__(self, repertoire: Repertoire | None = None) -> None:
         self.repertoire = repertoire or ANYTHING
+        self._drawn: tuple[str, _Found] = "", ([], "")
+        """What was found for the last target: edits of one target draw from one list."""
 
     @property
     def identity(self) -> str:
@@ -137,11 +140,25 @@ class RulesProposer:
     def propose_many(self, candidates: Iterable[Candidate], keep: Keep) -> None:
         """`keep` gets each candidate with its proposal, or with why there is none."""
         for candidate in candidates:
-            keep(candidate, propose(candidate, self.repertoire))
+            keep(candidate, propose(candidate, self.repertoire, self._found))
+
+    def _found(self, candidate: Candidate, of: Usual, can: Repertoire) -> _Found:
+        drawn = candidate.facts.get("draw", "")
+        if not drawn or self._drawn[0] != drawn:
+            self._drawn = drawn, _find(candidate, of, can)
+        return self._drawn[1]
 
 
-def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal | Dropped:
-    """What to change in a candidate, or why there is nothing."""
+_Found = tuple[list[Proposal], str]
+"""Proposals that break no rule, and what rule the last of the others broke."""
+
+
+def propose(
+    candidate: Candidate,
+    repertoire: Repertoire = ANYTHING,
+    find: Callable[[Candidate, Usual, Repertoire], _Found] | None = None,
+) -> Proposal | Dropped:
+    """What to change in a candidate, or why there is nothing. `find` draws for its target."""
     category = candidate.target.category
     if named_denied(category, repertoire.denied):
         return Dropped(reason="denied", details=category)
@@ -150,27 +167,36 @@ def propose(candidate: Candidate, repertoire: Repertoire = ANYTHING) -> Proposal
     of = (nearest if candidate.task in OF_A_KIND else usual)(category)
     if of is None:
         return Dropped(reason="None", details=f"nothing is known of '{category}'")
-    rng = random.Random(candidate.facts.get("draw") or f"{candidate.seed} {candidate.id}")
-    broken, found = "", list[Proposal]()
+    found, broken = (find or _find)(candidate, of, repertoire)
     number, times = _which_edit(candidate)
-    most = 1 + (ALTERNATIVES if candidate.task in WITH_ALTERNATIVES else 0)
-    differ = times > 1 or candidate.task == "CC"  # a place has several negative prompts
-    drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
-    for proposal in itertools.islice(drawn, times * TRIED):
-        wrong = errors(lint(proposal, candidate, without=repertoire.unchecked))
-        if wrong:
-            broken = f"{wrong[0].rule}: {wrong[0].found}"
-            continue
-        if not differ or all(proposal.value != other.value for other in found):
-            found.append(proposal)
-        if len(found) >= times * most:
-            break
     own = found[number - 1 :: times]
     if candidate.task == "attribute":  # its other direction is another candidate's
         own = [proposal for proposal in own if proposal.kind == own[0].kind]
     if own:
         return msgspec.structs.replace(own[0], alternatives=tuple(own[1:]))
     return Dropped(reason="None", details=broken or f"no {candidate.task} edit of '{category}'")
+
+
+def _find(candidate: Candidate, of: Usual, repertoire: Repertoire) -> _Found:
+    """What may be proposed for a candidate's target, all of its edits together."""
+    rng = random.Random(candidate.facts.get("draw") or f"{candidate.seed} {candidate.id}")
+    broken, found = "", list[Proposal]()
+    _, times = _which_edit(candidate)
+    most = 1 + (ALTERNATIVES if candidate.task in WITH_ALTERNATIVES else 0)
+    differ = times > 1 or candidate.task == "CC"  # a place has several negative prompts
+    drawn = _DRAWN[candidate.task](candidate, of, repertoire, rng)
+    subject = Subject.of(candidate)
+    for proposal in itertools.islice(drawn, times * TRIED):
+        if differ and any(proposal.value == other.value for other in found):
+            continue
+        wrong = first_error(proposal, subject, without=repertoire.unchecked)
+        if wrong is not None:
+            broken = f"{wrong.rule}: {wrong.found}"
+            continue
+        found.append(proposal)
+        if len(found) >= times * most:
+            break
+    return found, broken
 
 
 def _which_edit(candidate: Candidate) -> tuple[int, int]:
@@ -436,7 +462,7 @@ def _altered(candidate: Candidate, operation: str, value: str, rng: random.Rando
 def _counting(candidate: Candidate) -> Proposal | Dropped:
     """Nothing is edited: the count is asked for. Whether it is ambiguous, only a model can see."""
     name = candidate.target.category
-    count = candidate.photograph.counts.get(name)
+    count = count_of(candidate)
     if count is None:
         return Dropped(reason="None", details=f"nobody counted '{name}'")
     return Proposal(

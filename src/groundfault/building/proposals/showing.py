@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from groundfault.building.pictures import find_photograph
-from groundfault.building.proposals.layout import box_of
+from groundfault.building.proposals.layout import box_of, region_of
 from groundfault.building.records import Candidate
 from groundfault.errors import DataError
-from groundfault.io.masks import decode
 from groundfault.io.pictures import open_picture
 from groundfault.llm.pictures import make_picture
 from groundfault.records import Picture
@@ -95,21 +94,6 @@ def encoded_picture(picture: Image.Image, side_px: int) -> Picture:
     return make_picture("image/jpeg", content.getvalue())
 
 
-def _pixels(
-    photo: Image.Image, candidate: Candidate
-) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """The target's pixels; those of its box where it has no mask, or none of the picture's size."""
-    mask = candidate.target.mask
-    if mask is not None and tuple(mask["size"]) == (photo.height, photo.width):
-        return decode(mask)
-    box = box_of(candidate.target)
-    found = np.zeros((photo.height, photo.width), bool)
-    found[
-        max(0, int(box.top)) : int(box.bottom) + 1, max(0, int(box.left)) : int(box.right) + 1
-    ] = 1
-    return found
-
-
 def _marked(
     photo: Image.Image, candidate: Candidate, showing: Showing, side_px: int
 ) -> Image.Image:
@@ -121,7 +105,7 @@ def _marked(
         box = box_of(candidate.target)
         ImageDraw.Draw(marked).rectangle(tuple(map(round, box)), outline=COLOUR, width=width)
         return marked
-    inside = Image.fromarray(_pixels(photo, candidate))
+    inside = Image.fromarray(region_of(candidate.target, (photo.height, photo.width)))
     grown = inside.convert("L").filter(ImageFilter.MaxFilter(2 * width + 1))
     ring = np.asarray(grown, bool) & ~np.asarray(inside, bool)
     pixels = np.array(photo)
@@ -132,7 +116,8 @@ def _marked(
 def _mask_picture(photo: Image.Image, candidate: Candidate) -> Image.Image:
     from PIL import Image
 
-    return Image.fromarray((_pixels(photo, candidate) * 255).astype(np.uint8)).convert("RGB")
+    inside = region_of(candidate.target, (photo.height, photo.width))
+    return Image.fromarray((inside * 255).astype(np.uint8)).convert("RGB")
 
 
 def _cropped(photo: Image.Image, candidate: Candidate) -> Image.Image:
