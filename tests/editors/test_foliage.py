@@ -14,7 +14,7 @@ from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
-from groundfault.editors.procedural.thickets import OVER_PX, THICKETS, among
+from groundfault.editors.procedural.thickets import OVER_PX, THICKETS, among, is_far
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 SIZE = (240, 320)
@@ -60,7 +60,7 @@ def test_leaves_lie_over_all_of_a_shape_and_not_far_beyond(kind: str) -> None:
         _, share = drawn(coat(mask, flat, leaf, leaf_px, 0), leaf, leaf_px, SIZE, lamp, 0)
         assert share.min() >= 0 and share.max() <= 1.001
         assert (share[core(mask, 3)] > 0.5).mean() > 0.9
-        assert not (share[~grown(mask, round(0.8 * leaf_px) + 2)] > 0.1).any()
+        assert not (share[~grown(mask, round(0.8 * leaf_px) + 4)] > 0.1).any()
 
 
 def test_leaves_that_look_to_the_lamp_are_brighter() -> None:
@@ -82,16 +82,17 @@ def test_a_bush_has_no_holes_and_its_inside_is_darker_than_its_outside() -> None
     spots = clumps(shape, LEAVES["green"], 7, 1)
     _, share = drawn(spots, LEAVES["green"], 7, SIZE, lamp, 1)
     assert (share[core(shape, 8)] > 0.5).mean() > 0.995
-    outer = spots.near > np.percentile(spots.near, 80)
-    assert np.median(spots.open[outer]) > 1.5 * np.median(spots.open[~outer])
+    outer, inner = (spots.near > np.percentile(spots.near, 80)), spots.near < 7
+    assert np.median(spots.open[outer]) > 1.5 * np.median(spots.open[inner])
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS))
 def test_a_plant_covers_what_it_replaces_down_to_the_ground(name: str) -> None:
     _, mask = animal()
     found = edited("replace", name)
-    assert found.mask is not None and (found.mask & mask).sum() > 0.94 * mask.sum()
+    assert found.mask is not None and (found.mask & mask).sum() > 0.9 * mask.sum()
     assert abs(box_of(found.mask)[0].stop - box_of(mask)[0].stop) <= 12
+    assert (found.mask & mask).sum() > 0.35 * (found.mask | mask).sum()
     outline = outline_over(mask)
     between = np.zeros_like(mask)
     between[150:160, 135:155] = True  # between its legs
@@ -110,7 +111,7 @@ def test_leaves_are_as_long_as_the_size_of_the_thing_says() -> None:
         inner = core(found.mask, 6)
         return float(coarse[inner].mean() / fine[inner].mean())
 
-    assert detail("cat") > 1.2 * detail("elephant")
+    assert detail("cat") > 1.1 * detail("elephant")
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS))
@@ -130,7 +131,7 @@ def test_what_is_laid_on_covers_the_object_and_leaves_the_rest(value: str) -> No
     found = edited("material", value)
     changed = (found.image != image).any(-1)
     assert changed[core(mask, 2)].mean() > 0.98
-    assert not (changed & ~found.touched).any() and not found.touched[~grown(mask, 8)].any()
+    assert not (changed & ~found.touched).any() and not found.touched[~grown(mask, 12)].any()
 
 
 def test_light_and_shade_of_an_object_are_still_seen_under_leaves() -> None:
@@ -145,27 +146,32 @@ def test_light_and_shade_of_an_object_are_still_seen_under_leaves() -> None:
     )
 
 
+def laid(photo: Any, edge: Any, place: str, seed: int = 4, covered: bool = True) -> Any:
+    return among(photo, edge, place, tall_m=0.5, seed=seed, covered=covered)
+
+
 @pytest.mark.parametrize("place", sorted(THICKETS))
 def test_a_thing_among_leaves_keeps_its_pixels_but_for_its_rim(place: str) -> None:
     image, mask = animal()
     photo = photo_of(image)
     edge = crisp(photo, mask, 0.8)
-    covered = among(photo, edge, place, seed=4, covered=True)
-    bare = among(photo, edge, place, seed=4, covered=False)
+    covered = laid(photo, edge, place)
+    bare = laid(photo, edge, place, covered=False)
     inner = depth_inside(edge.alpha >= 1) > OVER_PX + 1
     assert np.array_equal(covered[inner], photo[inner])
     above = (edge.alpha >= 1) & (np.arange(SIZE[0]) < 160)[:, None]
     assert np.array_equal(bare[above], photo[above])
     rim = (edge.alpha >= 1) & ~inner
-    assert (covered[rim] != photo[rim]).any(-1).mean() > 0.2
+    assert (np.abs(covered - photo)[rim].max(-1) > 0.05).mean() > 0.02
     assert (np.abs(covered - photo)[edge.alpha <= 0].max(-1) > 0.02).mean() > 0.95
-    assert np.array_equal(covered, among(photo, edge, place, seed=4, covered=True))
-    assert not np.array_equal(covered, among(photo, edge, place, seed=5, covered=True))
+    assert np.array_equal(covered, laid(photo, edge, place))
+    assert not np.array_equal(covered, laid(photo, edge, place, seed=5))
 
 
 def test_a_jungle_is_green_and_hay_is_not() -> None:
     _, mask = animal()
     assert green(edited("context", "jungle").image, ~grown(mask, 3)) > 5
+    assert green(edited("context", "ivy").image, ~grown(mask, 3)) > 5
     assert green(edited("context", "hay").image, ~grown(mask, 3)) < 2
 
 
@@ -175,8 +181,13 @@ def test_places_of_any_size_have_colours_that_exist(place: str, size: tuple[int,
     photo = np.full((*size, 3), 0.5, np.float32)
     mask = np.zeros(size, bool)
     mask[8:16, 8:16] = True
-    found = among(photo, crisp(photo, mask, 0.8), place, seed=0, covered=True)
+    found = laid(photo, crisp(photo, mask, 0.8), place)
     assert found.shape == photo.shape and np.isfinite(found).all()
+
+
+def test_a_thing_that_is_far_away_is_not_put_among_leaves_larger_than_it() -> None:
+    _, mask = animal()
+    assert not is_far(mask, "jungle", 1.5) and is_far(mask, "jungle", 9.0)
 
 
 def test_tall_things_lie_in_no_leaves_and_formless_ones_are_not_of_them() -> None:
@@ -190,6 +201,8 @@ def test_tall_things_lie_in_no_leaves_and_formless_ones_are_not_of_them() -> Non
     assert reason("context", "hay", "elephant") == "place does not suit"
     assert reason("material", "leaves", "oven") == "material does not suit"
     assert reason("context", "jungle", "bicycle") == "seen through"
+    assert reason("context", "jungle", "mouse") == "place does not suit"
+    assert reason("material", "flowers", "cat") == "material does not suit"
 
 
 def test_a_black_and_white_photograph_gets_grey_leaves() -> None:

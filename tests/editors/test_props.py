@@ -126,13 +126,14 @@ def test_every_prop_covers_an_object_that_it_is_asked_for(name: str) -> None:
 def test_what_is_chosen_for_a_category_covers_all_of_an_object() -> None:
     image, mask = meadow()
     names = set()
-    for seed in range(6):
-        found = ProceduralEditor().perform(image, mask, asked("replace", seed=seed))
+    for category in ("bottle", "chair", "dog", "sports ball", "suitcase", "teddy bear"):
+        found = ProceduralEditor().perform(image, mask, asked("replace", "", category))
         assert isinstance(found, Edited) and found.mask is not None, found
         names.add(found.details["category"])
+        assert found.details["category"] in repertoire.INSTEAD[category]
         assert (found.mask & mask).sum() > 0.94 * mask.sum()
         assert (found.mask & mask).sum() >= 0.35 * (found.mask | mask).sum()
-    assert len(names) > 1 and names <= set(repertoire.INSTEAD["dog"])
+    assert len(names) > 1
 
 
 def test_a_prop_stands_beside_an_object_and_leaves_it_as_it_is() -> None:

@@ -346,7 +346,7 @@ PLACES: dict[str, Place] = {
               ("forest", "park", "meadow")),
         Place("hay", "in a heap of hay", ("chicken", "basket", "rabbit"),
               (("animal", "goat"), ("food", "egg"), ("container", "basket"),
-               ("furniture", "wooden crate"), ("toy", "scarecrow"), ("vehicle", "tractor")),
+               ("furniture", "wooden crate"), ("toy", "rabbit"), ("vehicle", "tractor")),
               ("farm", "meadow")),
         Place("harbour", "in the water of a harbour", ("boat", "buoy", "swan"), (),
               ("sea", "river")),

@@ -57,6 +57,7 @@ from groundfault.editors.procedural.grounds import (
     MOST_OVERLAP,
     USUAL_M,
     Place,
+    eyes_above,
     footing,
     free_place,
     in_front,
@@ -65,6 +66,7 @@ from groundfault.editors.procedural.grounds import (
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
 from groundfault.editors.procedural.overgrown import overgrown
+from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
 from groundfault.editors.procedural.relief import (
     blur_px,
@@ -87,7 +89,7 @@ from groundfault.editors.procedural.repertoire import (
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
-from groundfault.editors.procedural.thickets import OVER_PX, among
+from groundfault.editors.procedural.thickets import OVER_PX, among, is_far
 from groundfault.editors.procedural.transplants import (
     cutting_of,
     is_seen,
@@ -103,9 +105,12 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP = 0.4
+LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.5
 """The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large."""
+legs is twice as large. A plant that is larger hides what is around."""
+MOST_PITCH = 0.65
+"""The steepest view, in radians, of a plant in the place of a thing: they are seen from the
+side."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
@@ -317,7 +322,10 @@ class ProceduralEditor:
             else _edge_to_copy(photo, cut, request.category)
         )
         if request.value in THICKETS:
-            return _among(photo, edge, request)
+            tall_m = HEIGHTS_M.get(request.category, USUAL_M)
+            if self.filters and is_far(region, request.value, tall_m):
+                return refused("too far away")
+            return _among(photo, edge, request, tall_m)
         return Change(afloat(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
 
     def _erase(
@@ -394,8 +402,12 @@ class ProceduralEditor:
         if found is None:
             return refused("no donor")
         there = mask_at(photo.shape, found.cutting, found.place)
-        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
+        planted = found.details["category"] in PLANTS
+        least = LEAST_OVERLAP_OF_PLANTS if planted else LEAST_OVERLAP
+        if self.filters and (there & region).sum() < least * (there | region).sum():
             return refused("no donor")
+        if self.filters and planted and eyes_above(region, request.category)[0] > MOST_PITCH:
+            return refused("seen from above")
         company = company_of(region, request.category, request.others)
         bare = float((region & ~there).sum() / region.sum())
         if self.filters and is_computed(request):
@@ -525,10 +537,9 @@ def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
     return Change(picture, touched & grown(region, EDGE_PX))
 
 
-def _among(photo: Floats, edge: Matte, request: EditRequest) -> Change:
+def _among(photo: Floats, edge: Matte, request: EditRequest, tall_m: float) -> Change:
     """An object among leaves, some of which lie over its outline."""
     covered = request.category in LIVING
-    tall_m = HEIGHTS_M.get(request.category, USUAL_M)
     picture = among(photo, edge, request.value, tall_m=tall_m, seed=request.seed, covered=covered)
     return Change(grey_as(photo, picture), depth_inside(edge.alpha >= 1) <= OVER_PX + 1)
 

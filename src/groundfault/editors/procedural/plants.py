@@ -19,9 +19,9 @@ from groundfault.editors.procedural.transplants import Cutting
 
 __all__ = ["PLANTS", "POT", "Plant", "alone", "outline_over", "planted"]
 
-WIDER, ROUND, TAPERED = 1.06, 2.6, 0.12
+WIDER, ROUND, TAPERED, BELLY = 1.06, 2.6, 0.12, 0.07
 """How many times wider and taller than an object a plant is, how near to a rectangle it is, where 2
-is a circle, and how much narrower it is at its foot."""
+is a circle, how much narrower it is at its foot, and how much higher its foot is at its sides."""
 SHORTEST_PX, LONGEST = 4.0, 0.09
 """The length of a leaf, at least, and at most as a share of the plant's height."""
 POT, UNDER = 0.3, 0.6
@@ -80,7 +80,7 @@ def _dome(across: Floats, up: Floats) -> Mask:
     """A round crown that stands on the ground: across from -1 to 1, up from 0 to 1."""
     narrow = 1 - TAPERED * np.clip(1 - up / 0.25, 0, 1) ** 2
     inside = np.abs(across / narrow) ** ROUND + np.clip(up, 0, None) ** ROUND < 1
-    return np.asarray(inside & (up >= 0))
+    return np.asarray(inside & (up >= BELLY * across**2))
 
 
 def alone(name: str, seed: int, tall_px: int = 40) -> Mask:

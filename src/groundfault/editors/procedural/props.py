@@ -40,8 +40,6 @@ HALVINGS = 7
 MOST_PITCH, FARTHER, LEAST_AWAY = 0.6, 1.4, 4.5
 """The steepest view, in radians, and how far away the camera is thought to be: lines that run
 together more than those of the photograph are noticed, those that do less are not."""
-MOST_PITCH_OF_PLANTS = 0.65
-"""The same for plants, which are seen from the side."""
 LARGER = 1.1
 """How many times larger a prop is than its coarse silhouette says: outlines are drawn some pixels
 off."""
@@ -56,8 +54,6 @@ SIZES_M = {
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
-LEAST_ALIKE = 0.5
-"""The least IoU of a plant and what it replaces: more would hide what is around."""
 TRIED = 0.15
 """What plants have to be more like an object: others were kept more often."""
 AS_GOOD = 0.1
@@ -171,7 +167,7 @@ def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
     if one.fit is not None:
         return is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
     inner = one.seen[1:-1, 1:-1]
-    return int(inner.sum()) == int(one.seen.sum()) and one.unlike - TRIED <= 1 - LEAST_ALIKE
+    return int(inner.sum()) == int(one.seen.sum())
 
 
 def _over(chosen: _Tried, lamp: Lamp) -> tuple[Cutting, Place]:
@@ -213,12 +209,10 @@ def _suited(
 ) -> list[_Tried]:
     """Props, each as it would cover an object best, or as it stands `beside` one."""
     target = figure_of(mask)
-    steep, away = eyes_above(mask, category)
-    pitch, away = min(steep, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
+    pitch, away = eyes_above(mask, category)
+    pitch, away = min(pitch, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
     found = []
     for name in names:
-        if name in PLANTS and steep > MOST_PITCH_OF_PLANTS and not beside:
-            continue
         if name in PLANTS:
             scale_m = HEIGHTS_M.get(category, USUAL_M) / target.tall_px
             found.append(_plant(name, mask, View(pitch, 0.0, away / POT), scale_m, seed, beside))

@@ -22,7 +22,7 @@ from groundfault.editors.procedural.foliage import LEAVES, Leaf, Spots, clumps, 
 from groundfault.editors.procedural.relief import film, linear
 from groundfault.editors.procedural.rendering import Lamp, lamp_of
 
-__all__ = ["OVER_PX", "THICKETS", "TONES", "among"]
+__all__ = ["OVER_PX", "THICKETS", "TONES", "among", "is_far"]
 
 TONES = {
     "jungle": ((0.24, 0.34, 0.11), (0.14, 0.20, 0.07), (0.33, 0.43, 0.16)),
@@ -125,6 +125,14 @@ def among(
     if not covered:
         share[: rows.stop - round(LOWEST * tall)] = 0
     return floats(picture * (1 - share[..., None]) + colours * share[..., None])
+
+
+def is_far(mask: Mask, place: str, tall_m: float) -> bool:
+    """Whether an object that is so tall is so small in its picture that leaves, which are drawn no
+    smaller than some pixels, would be too large for it."""
+    rows, _ = box_of(mask)
+    scale = (rows.stop - rows.start) / tall_m
+    return bool(THICKETS[place].long_m * scale < SHORTEST * max(mask.shape))
 
 
 def _before(shape: tuple[int, ...], line: float, seed: int) -> Floats:
