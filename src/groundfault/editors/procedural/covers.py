@@ -96,8 +96,9 @@ afterwards on 436 others, and prints how well they rank them, and what more care
 MOST_BEFORE_GROWTH, LEAST_THICK, LEAST_AGREED_GROWTH = 0.06, 0.1, 0.8
 """Of what leaves or straw cover: how much of its outline things before it may have, how thick it
 is, and how far the network and who drew the mask agree, at least."""
-EASIER = 0.4
-"""How much worse the odds of an outline may be that leaves lie over."""
+EASIER, LEAST_STABLE_HIDDEN, MOST_MORE_HIDDEN = 0.5, 0.88, 0.035
+"""How much worse the odds of an outline may be that leaves lie over, how stable it must be, and how
+much more another answer of the network may add."""
 LEAST_STABLE = 0.92
 """How stable the outline of a thing must be that is put into another place: of 52 such edits on
 development photographs a reviewer kept 24 of 36 with at least 0.9 and 4 of 16 others."""
@@ -252,7 +253,9 @@ def objection_to_outline(
         return "occluded"
     if touched.front > MOST_BEFORE[kind]:
         return "occluded"
-    if kind == "context" and cut.stable < LEAST_STABLE - (0.02 if hidden else 0):
+    if kind == "context" and cut.stable < (LEAST_STABLE_HIDDEN if hidden else LEAST_STABLE):
+        return "outline unclear"
+    if hidden and cut.more > MOST_MORE_HIDDEN:
         return "outline unclear"
     least = LEAST_CLEAR[kind] + care - (EASIER if hidden else 0)
     clear = clarity(kind, category, cut, skin) >= least

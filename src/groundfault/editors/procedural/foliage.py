@@ -104,13 +104,13 @@ class Spots(NamedTuple):
         return Spots(*(values[which] for values in self))
 
 
-def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int, radius_px: float = 0.0) -> Spots:
+def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
     """The leaves of a bush with a silhouette: on balls that fill it, as on the ends of branches,
     the darker the deeper inside; between them others are seen farther behind."""
     rng = np.random.default_rng(seed)
     extent, depth = extent_px(shape), depth_inside(shape)
     deepest = float(depth.max())
-    radius = max(radius_px or CLUMP * extent, 2.2 * leaf_px)
+    radius = max(CLUMP * extent, 2.2 * leaf_px)
     rows, columns = np.nonzero(shape)
     picked = rng.integers(len(rows), size=max(int(6 * len(rows) / (np.pi * radius**2)), 8))
     x, y = columns[picked].astype(float), rows[picked].astype(float)

@@ -82,12 +82,11 @@ MATERIALS = (
 GROWN = ("leaves", "flowers", "straw")
 """Those of them that are laid on piece by piece, and hide all but the form."""
 
-PLACES = ("autumn leaves", "hay", "ivy", "jungle", "outer space", "deep sea", "sky")
+PLACES = ("autumn leaves", "hay", "ivy", "outer space", "deep sea", "sky")
 """Places that a thing is left alone in, in whatever posture and size it has: it lies in the first
-ones, which have no horizon, and floats in the others, which have no ground."""
-THICKETS, LOW_PLACES = PLACES[:4], PLACES[:3]
-"""Those of leaves or straw, which lie over an outline, and those that are on a ground, seen from
-above."""
+ones, on a ground, and floats in the others, which have no ground."""
+THICKETS = PLACES[:3]
+"""Those of leaves or straw, on a ground that is seen from above."""
 
 COLOURS = (
     "red",

@@ -8,7 +8,6 @@ from groundfault.editors.procedural.repertoire import (
     GROWN,
     HEIGHTS_M,
     LIVING,
-    LOW_PLACES,
     MATERIALS,
     PLACES,
     SURFACES,
@@ -177,8 +176,7 @@ def suited_places(category: str) -> tuple[str, ...]:
     return tuple(
         place
         for place in PLACES
-        if (place not in LOW_PLACES if not low else place != "jungle")
-        and (place in THICKETS or category not in SELDOM_KEPT["context"])
+        if (low if place in THICKETS else category not in SELDOM_KEPT["context"])
     )
 
 
