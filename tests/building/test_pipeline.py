@@ -207,6 +207,17 @@ def test_open_decisions_wait(recipe: Recipe, tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "release").exists()
 
 
+def test_decisions_about_items_that_are_not_there_are_told(recipe: Recipe, tmp_path: Path) -> None:
+    from groundfault.building.review import Decision, write_decisions
+
+    made = Decision(item_id="elsewhere", stage="1", reviewer="r", verdict="accept")
+    write_decisions(tmp_path / "decisions.jsonl", [made])
+    settings = ReviewSettings(decisions=str(tmp_path / "decisions.jsonl"))
+    built = build(msgspec.structs.replace(recipe, review=settings), tmp_path / "out")
+    assert "1 are about others, as 'elsewhere'" in built.stopped
+    assert str(tmp_path) not in built.stopped
+
+
 def test_another_benchmark_does_not_go_into_the_same_folder(recipe: Recipe, tmp_path: Path) -> None:
     build(recipe, tmp_path / "out", until="mine")
     other = msgspec.structs.replace(recipe, benchmark="halluseg")

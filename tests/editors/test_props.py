@@ -161,3 +161,17 @@ def test_what_is_around_a_foot_must_be_the_ground_that_the_object_stands_on() ->
     assert footing(photo, mask, mask, alone) > 0.8
     assert footing(photo, mask, np.roll(mask, 130, 1), alone) < 0.1
     assert footing(photo, mask, np.roll(mask, 85, 1), alone) == pytest.approx(0.5, abs=0.3)
+
+
+def test_things_are_as_colourful_as_the_photograph() -> None:
+    image, mask = meadow()
+    grey = np.repeat(image.mean(-1, keepdims=True).astype(np.uint8), 3, -1)
+    faded = (0.85 * grey + 0.15 * image).astype(np.uint8)
+
+    def colourful(photograph: Any) -> float:
+        editor = ProceduralEditor(filters=False)
+        found = editor.perform(photograph, mask, asked("replace", "pumpkin"))
+        assert isinstance(found, Edited) and found.mask is not None
+        return float(np.ptp(found.image[core(found.mask, 5)].astype(int), axis=-1).mean())
+
+    assert colourful(grey) < 3 < colourful(faded) < 0.8 * colourful(image)

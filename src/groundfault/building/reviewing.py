@@ -43,6 +43,8 @@ class ReviewStage:
             load_protocol(Path(protocol)) if protocol else rules_in_force(folder, benchmark)
         )
         self.made: dict[str, list[Decision]] = {}
+        self.unknown: list[str] = []
+        """Items that somebody decided about and that were not offered."""
         if self.decisions != NONE:
             for decision in read_decisions(self.decisions):
                 self.made.setdefault(decision.item_id, []).append(decision)
@@ -66,6 +68,7 @@ class ReviewStage:
                 yield review_item(candidate, self.protocol.name)
 
         place = write_items(self.folder, items())
+        self.unknown = [item for item in self.made if item not in kinds]
         if self.made:
             standing = (d for made in self.made.values() for d in made if not d.undone)
             votes = [(d.item_id, d.stage, d.verdict) for d in standing]
@@ -88,7 +91,16 @@ class ReviewStage:
                 keep(candidate, Dropped(reason=reason, details=f"in stage {settled.stage}"))
             else:
                 waiting += 1
-        return f"{waiting} candidates await decisions; go on with the desk" if waiting else ""
+        if not waiting:
+            return ""
+        return f"{waiting} candidates await decisions{self._others()}; go on with the desk"
+
+    def _others(self) -> str:
+        """What is said of decisions about items that are not there."""
+        if not self.unknown:
+            return ""
+        file, count = Path(self.decisions).name, len(self.unknown)
+        return f" (of {file}, {count} are about others, as '{self.unknown[0]}')"
 
 
 def review_item(candidate: Candidate, protocol: str) -> ReviewItem:

@@ -5,17 +5,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import cv2
+import numpy as np
+
 from groundfault.editors.procedural.changes import grey_as
+from groundfault.editors.procedural.colours import vividness
 from groundfault.editors.procedural.donors import Donors
-from groundfault.editors.procedural.edges import Floats, Mask
+from groundfault.editors.procedural.edges import Floats, Mask, floats
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.neighbours import Company
 from groundfault.editors.procedural.props import best_prop, prop_beside
 from groundfault.editors.procedural.refusals import is_computed
+from groundfault.editors.procedural.relief import luma
 from groundfault.editors.procedural.transplants import Cutting, best_donor, pasted
 from groundfault.interfaces import EditRequest
 
 __all__ = ["Newcomer", "newcomer", "prop_among"]
+
+COLOURLESS = 3.5
+"""The chroma that the strongest colours of a photograph without colours have, in Lab."""
 
 
 class Newcomer(NamedTuple):
@@ -72,4 +80,13 @@ def _prop(photo: Floats, made: tuple[str, Cutting, Place] | None) -> Newcomer | 
     if made is None:
         return None
     name, cutting, place = made
-    return Newcomer(cutting._replace(fore=grey_as(photo, cutting.fore)), place, {"category": name})
+    return Newcomer(cutting._replace(fore=_dulled(photo, cutting.fore)), place, {"category": name})
+
+
+def _dulled(photo: Floats, colours: Floats) -> Floats:
+    """Colours as strong as a photograph's: in fog and in old prints there are no bright greens."""
+    lab = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)
+    strongest = float(np.percentile(np.hypot(lab[..., 1], lab[..., 2]), 95))
+    share = vividness(photo) * float(np.clip((strongest - COLOURLESS) / COLOURLESS, 0, 1))
+    grey = luma(colours)[..., None]
+    return floats(grey + (grey_as(photo, colours) - grey) * share)

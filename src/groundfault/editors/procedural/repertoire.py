@@ -376,11 +376,10 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("cat", "dog", "teddy bear"), ("pumpkin", "potted plant")),
     **dict.fromkeys(("backpack", "handbag", "suitcase"), ("potted plant", "pumpkin", "barrel")),
     **dict.fromkeys(("bench", "couch"), ("potted plant", "wooden crate")),
-    **dict.fromkeys(("bottle", "bowl", "vase"), ("pumpkin", "potted plant", "barrel")),
+    **dict.fromkeys(("bottle", "bowl"), ("pumpkin", "potted plant", "barrel")),
     **dict.fromkeys(("chair", "toilet"), ("potted plant", "barrel", "wooden crate")),
     **dict.fromkeys(("cake", "laptop", "refrigerator"), ("potted plant",)),
     "fire hydrant": ("bush", "barrel"),
-    "potted plant": ("pumpkin", "barrel", "vase"),
     "sports ball": ("pumpkin", "beach ball"),
 }
 """What may be computed in the place of a thing of a category, where nobody says what is wanted.
