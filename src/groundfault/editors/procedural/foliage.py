@@ -1,6 +1,6 @@
-"""Leaves, one by one, in the light of a photograph: bushes, what is grown over with them, and walls
-of them. A leaf hides what is behind it and has no outline that anybody knows, so that it covers the
-rim of what was there, too."""
+"""Leaves, one by one, in the light of a photograph: of bushes, on what is grown over with them, and
+on the ground. A leaf hides what is behind it and has no outline that anybody knows, so that it
+covers the rim of what was there, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundfault.editors.procedural.edges import Floats, Mask, depth_inside, floats
-from groundfault.editors.procedural.relief import extent_px, film, linear
+from groundfault.editors.procedural.relief import extent_px, film, linear, normals
 from groundfault.editors.procedural.rendering import Lamp
 
 __all__ = ["LEAVES", "Leaf", "Spots", "clumps", "coat", "drawn"]
@@ -138,7 +138,7 @@ def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
     outer = height[row, column] + radius + 0.25 * deepest
     open_ = np.clip(0.25 + 0.75 * (spots.near + 0.25 * deepest) / outer, 0.08, 1) ** 1.6
     low = np.clip((shape.shape[0] - spots.y) / (0.25 * shape.shape[0]), 0.35, 1)
-    around = _turned(height)[row, column]
+    around = normals(height)[row, column]
     out = 0.55 * spots.out + 0.45 * around
     spots = spots._replace(out=out / np.linalg.norm(out, axis=1, keepdims=True), open=open_ * low)
     return _joined(
@@ -168,7 +168,7 @@ def coat(
         column + rng.uniform(-0.5, 0.5, len(picked)),
         row + rng.uniform(-0.5, 0.5, len(picked)),
         layer * leaf_px,
-        _turned(height)[row, column].astype(float),
+        normals(height)[row, column].astype(float),
         lit * (0.3 + 0.7 * layer),
         np.ones(len(picked)),
     )
@@ -291,14 +291,6 @@ def _height(depth: Floats, deepest: float, smooth_px: float) -> Floats:
     """A round relief over a silhouette, by how deep inside its pixels are."""
     height = floats(np.sqrt(np.maximum(depth * (2 * deepest - depth), 0)))
     return floats(cv2.GaussianBlur(height, (0, 0), max(smooth_px, 0.5)))
-
-
-def _turned(height: Floats) -> Floats:
-    """Where a relief looks to: right, down, towards the camera."""
-    right = -cv2.Sobel(height, cv2.CV_32F, 1, 0, scale=0.125)
-    down = -cv2.Sobel(height, cv2.CV_32F, 0, 1, scale=0.125)
-    found = np.dstack([right, down, np.ones_like(right)])
-    return floats(found / np.linalg.norm(found, axis=2, keepdims=True))
 
 
 def _joined(*parts: Spots) -> Spots:

@@ -1,6 +1,6 @@
 """Plants that are computed leaf by leaf, to stand in the place of others: a bush, a plant in a pot
-or in a trough, a stack of hay. They have no outline of their own, so that they take that of what
-they replace, rounded, and cover all of it from any view."""
+or in a trough, a stack of hay. They have no outline of their own, so that they are as
+broad and as tall as what they replace, and cover all of it from any side."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_inside, floats, grown
 from groundfault.editors.procedural.foliage import LEAVES, Spots, clumps, coat, drawn
+from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import LUMA, extent_px, film, inflate, linear
-from groundfault.editors.procedural.rendering import Lamp, in_grass, rendered
+from groundfault.editors.procedural.rendering import Lamp, Rendered, in_grass, rendered
 from groundfault.editors.procedural.skins import SKINS
 from groundfault.editors.procedural.solids import View, box, lathe
-from groundfault.editors.procedural.transplants import Cutting
+from groundfault.editors.procedural.transplants import Cutting, landing
 
 __all__ = ["PLANTS", "POT", "Plant", "alone", "outline_over", "planted"]
 
@@ -113,8 +114,9 @@ def planted(
     shade = _shade(shape)
     if plant.potted:
         pot_px = POT * tall
-        under, left = _pot(foot, shape, pot_px, view, lamp, seed)
-        colours, share, shade = _laid(under, shape.shape, bottom, left)
+        colours, share, shade = _laid(
+            *_pot(foot, shape, pot_px, view, lamp, seed), shape.shape, bottom
+        )
         shape = shape.copy()
         shape[bottom - round(UNDER * pot_px) :] = False
     leaf = LEAVES[plant.leaf]
@@ -156,7 +158,7 @@ def _spots(plant: Plant, shape: Mask, leaf_px: float, seed: int) -> Spots:
 
 def _pot(
     foot: Mask, shape: Mask, pot_px: float, view: View, lamp: Lamp, seed: int
-) -> tuple[tuple[Floats, Floats, Floats], float]:
+) -> tuple[Rendered, float]:
     """A pot, or a trough, under a plant, and the column of its middle."""
     bottom = box_of(shape)[0].stop
     low = np.zeros_like(foot)
@@ -169,30 +171,17 @@ def _pot(
         body, skin = box(wide, 0.8, 1.0, bevel=0.02), SKINS["wooden crate"]
     else:
         body, skin = lathe(_POT, wide, 1.0), SKINS["flower pot"]
-    made = rendered(body, skin, view._replace(turn=0.0), lamp, pot_px, seed)
-    return (made.colours, made.share, made.shade), middle
+    return rendered(body, skin, view, lamp, pot_px, seed), middle
 
 
-def _laid(
-    under: tuple[Floats, Floats, Floats], size: tuple[int, ...], bottom: int, middle: float
-) -> tuple[Floats, Floats, Floats]:
-    """A pot in the box of its plant: colours, shares and shade."""
-    made, part, dark = under
-    rows, columns = box_of(part > 0.5)
-    top = bottom - rows.stop
-    left = round(middle - (columns.start + columns.stop) / 2)
+def _laid(pot: Rendered, middle: float, size: tuple[int, ...], bottom: int) -> Rendered:
+    """A pot in the box of its plant, which stands on a row."""
+    rows, columns, part = landing(size, pot.share, Place(middle, bottom, 0.0, False))
     colours = np.zeros((*size[:2], 3), np.float32)
     share, shade = np.zeros(size[:2], np.float32), np.ones(size[:2], np.float32)
-    there = (
-        slice(max(top, 0), min(top + part.shape[0], size[0])),
-        slice(max(left, 0), min(left + part.shape[1], size[1])),
-    )
-    own = (
-        slice(there[0].start - top, there[0].stop - top),
-        slice(there[1].start - left, there[1].stop - left),
-    )
-    colours[there], share[there], shade[there] = made[own], part[own], dark[own]
-    return colours, share, shade
+    colours[rows, columns] = pot.colours[part]
+    share[rows, columns], shade[rows, columns] = pot.share[part], pot.shade[part]
+    return Rendered(colours, share, shade)
 
 
 def _shade(shape: Mask) -> Floats:

@@ -56,6 +56,7 @@ __all__ = [
     "instead_of",
     "is_inside",
     "is_seen",
+    "landing",
     "mask_at",
     "pasted",
 ]
@@ -317,7 +318,7 @@ def _beside_rows(mask: Mask) -> Mask:
 def mask_at(size: tuple[int, ...], cutting: Cutting, place: Place) -> Mask:
     """Where a thing would be in a photograph."""
     alpha = _fitted(cutting, place)[0]
-    rows, columns, part = _landing(size, alpha, place)
+    rows, columns, part = landing(size, alpha, place)
     found = np.zeros(size[:2], bool)
     found[rows, columns] = alpha[part] > 0.5
     return found
@@ -339,7 +340,7 @@ def pasted(
     the photograph's; under what is `standing` the ground is darker. What is `shaded` has a shade
     that was made for this ground, and not another's."""
     alpha, fore, shade = _fitted(cutting, place)
-    rows, columns, part = _landing(photo.shape, alpha, place)
+    rows, columns, part = landing(photo.shape, alpha, place)
     share = np.zeros(photo.shape[:2], np.float32)
     light = np.ones(photo.shape[:2], np.float32)
     colours = photo.copy()
@@ -395,7 +396,7 @@ def _fitted(cutting: Cutting, place: Place) -> tuple[Floats, Floats, Floats]:
     return fitted(cutting.alpha), fitted(cutting.fore), fitted(cutting.shade)
 
 
-def _landing(
+def landing(
     size: tuple[int, ...], alpha: Floats, place: Place
 ) -> tuple[slice, slice, tuple[slice, slice]]:
     """Rows and columns of the photograph, and the part of a cutting that lands there."""
