@@ -14,7 +14,7 @@ from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
-from groundfault.editors.procedural.thickets import OVER_PX, THICKETS, among, is_far
+from groundfault.editors.procedural.thickets import LITTER, OVER_PX, among, is_far
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 SIZE = (240, 320)
@@ -150,7 +150,7 @@ def laid(photo: Any, edge: Any, place: str, seed: int = 4, covered: bool = True)
     return among(photo, edge, place, tall_m=0.5, seed=seed, covered=covered)
 
 
-@pytest.mark.parametrize("place", sorted(THICKETS))
+@pytest.mark.parametrize("place", sorted(LITTER))
 def test_a_thing_among_leaves_keeps_its_pixels_but_for_its_rim(place: str) -> None:
     image, mask = animal()
     photo = photo_of(image)
@@ -175,7 +175,7 @@ def test_ivy_is_green_and_hay_is_not() -> None:
 
 
 @pytest.mark.parametrize("size", [(24, 24), (40, 300), (300, 40)])
-@pytest.mark.parametrize("place", sorted(THICKETS))
+@pytest.mark.parametrize("place", sorted(LITTER))
 def test_places_of_any_size_have_colours_that_exist(place: str, size: tuple[int, int]) -> None:
     photo = np.full((*size, 3), 0.5, np.float32)
     mask = np.zeros(size, bool)

@@ -528,7 +528,7 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS) - laid_on
     assert set(overgrown.PIECES) == laid_on
-    assert set(among.TONES) == set(among.THICKETS) == set(repertoire.THICKETS)
+    assert set(among.TONES) == set(among.LITTER) == set(repertoire.THICKETS)
     assert set(floating.TONES) == set(floating._SCENES) == places - set(repertoire.THICKETS)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "

@@ -60,12 +60,10 @@ class Leaf(NamedTuple):
         return 0.65 * float(np.mean(self.slim)) * long_px**2
 
 
+_GREENS = ((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13))
 LEAVES = {
-    "green": Leaf(((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13))),
-    "ivy": Leaf(
-        ((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.33, 0.13)),
-        slim=(0.45, 0.65),
-    ),
+    "green": Leaf(_GREENS),
+    "ivy": Leaf(_GREENS, slim=(0.45, 0.65)),
     "autumn": Leaf(
         ((0.72, 0.40, 0.10), (0.66, 0.27, 0.08), (0.78, 0.56, 0.16), (0.50, 0.29, 0.12)),
         slim=(0.5, 0.75),
@@ -103,6 +101,11 @@ class Spots(NamedTuple):
     def those(self, which: Numbers) -> Spots:
         return Spots(*(values[which] for values in self))
 
+    def pixels(self, size: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+        """The nearest rows and columns of a picture."""
+        row = np.clip(self.y.round().astype(int), 0, size[0] - 1)
+        return row, np.clip(self.x.round().astype(int), 0, size[1] - 1)
+
 
 def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
     """The leaves of a bush with a silhouette: on balls that fill it, as on the ends of branches,
@@ -133,8 +136,7 @@ def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
         np.ones(len(ball)),
         np.ones(len(ball)),
     )
-    column = np.clip(spots.x.round().astype(int), 0, shape.shape[1] - 1)
-    row = np.clip(spots.y.round().astype(int), 0, shape.shape[0] - 1)
+    row, column = spots.pixels(shape.shape)
     outer = height[row, column] + radius + 0.25 * deepest
     open_ = np.clip(0.25 + 0.75 * (spots.near + 0.25 * deepest) / outer, 0.08, 1) ** 1.6
     low = np.clip((shape.shape[0] - spots.y) / (0.25 * shape.shape[0]), 0.35, 1)

@@ -41,9 +41,7 @@ def overgrown(
     spots = coat(inside, inflate(mask)[box], leaf, leaf_px, seed)
     features = drawing_of(photo, mask)
     shade = OWN_LIGHT * light_of(photo, mask).shade + FEATURES * features
-    row = np.clip(spots.y.round().astype(int), 0, inside.shape[0] - 1)
-    column = np.clip(spots.x.round().astype(int), 0, inside.shape[1] - 1)
-    own = np.clip(shade[box][row, column], -MOST_LIGHT, MOST_LIGHT)
+    own = np.clip(shade[box][spots.pixels(inside.shape)], -MOST_LIGHT, MOST_LIGHT)
     spots = spots._replace(open=spots.open * np.exp(own))
     colours, found = drawn(spots, leaf, leaf_px, inside.shape, lamp_of(photo, mask), seed)
     lines = np.exp(np.clip(DRAWN * features[box], -MOST_LIGHT, MOST_LIGHT))

@@ -25,6 +25,8 @@ WIDER, ROUND, TAPERED, BELLY = 1.06, 2.6, 0.12, 0.07
 is a circle, how much narrower it is at its foot, and how much higher its foot is at its sides."""
 SHORTEST_PX, LONGEST = 4.0, 0.09
 """The length of a leaf, at least, and at most as a share of the plant's height."""
+LONGER = 1.3
+"""How many times longer than leaves would be there the straws of a stack are."""
 POT, UNDER = 0.3, 0.6
 """How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
 SLIMMEST, WIDEST = 0.85, 3.4
@@ -105,8 +107,7 @@ def planted(
     plant = PLANTS[name]
     tall = shape.shape[0]
     leaf_px = float(np.clip(plant.long_m / tall_m * tall, SHORTEST_PX, LONGEST * tall))
-    if plant.stacked:
-        leaf_px *= 1.3
+    leaf_px *= LONGER if plant.stacked else 1
     pad = round(0.25 * tall) + 8
     shape, foot, bottom = np.pad(shape, pad), np.pad(foot, pad), pad + tall
     colours = np.zeros((*shape.shape, 3), np.float32)

@@ -22,7 +22,7 @@ from groundfault.editors.procedural.foliage import LEAVES, Spots, coat, drawn
 from groundfault.editors.procedural.relief import film, linear
 from groundfault.editors.procedural.rendering import Lamp, lamp_of
 
-__all__ = ["OVER_PX", "THICKETS", "TONES", "among", "is_far"]
+__all__ = ["LITTER", "OVER_PX", "TONES", "among", "is_far"]
 
 TONES = {
     "autumn leaves": ((0.60, 0.33, 0.09), (0.45, 0.20, 0.06), (0.78, 0.56, 0.16)),
@@ -57,11 +57,12 @@ class Thicket(NamedTuple):
     """How long they are."""
 
 
-THICKETS = {
+LITTER = {
     "autumn leaves": Thicket("autumn", 0.1),
     "hay": Thicket("straw", 0.3),
     "ivy": Thicket("ivy", 0.09),
 }
+"""What lies on the ground of a place."""
 
 
 def among(
@@ -74,7 +75,7 @@ def among(
     lamp = lamp_of(photo, mask)
     lamp = lamp._replace(white=max(lamp.white, LEAST_WHITE))
     rows, _ = box_of(mask)
-    thicket, tall = THICKETS[place], rows.stop - rows.start
+    thicket, tall = LITTER[place], rows.stop - rows.start
     leaf_px = _leaf_px(thicket, mask.shape, tall / tall_m)
     scene = _scene(thicket, mask.shape, leaf_px, lamp, seed) * _shaded(mask)[..., None]
     own = edge.alpha[..., None]
@@ -93,7 +94,7 @@ def is_far(mask: Mask, place: str, tall_m: float) -> bool:
     smaller than some pixels, would be too large for it."""
     rows, _ = box_of(mask)
     scale = (rows.stop - rows.start) / tall_m
-    return bool(THICKETS[place].long_m * scale < SHORTEST * max(mask.shape))
+    return bool(LITTER[place].long_m * scale < SHORTEST * max(mask.shape))
 
 
 def _shaded(mask: Mask) -> Floats:
