@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
-from groundfault.editors.procedural.edges import box_of, core, crisp, depth_inside, floats, grown
+from groundfault.editors.procedural.edges import box_of, core, floats, grown
 from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
-from groundfault.editors.procedural.thickets import LITTER, OVER_PX, among, is_far
 from groundfault.interfaces import Edited, EditRequest, NotEdited
 
 SIZE = (240, 320)
@@ -146,50 +145,7 @@ def test_light_and_shade_of_an_object_are_still_seen_under_leaves() -> None:
     )
 
 
-def laid(photo: Any, edge: Any, place: str, seed: int = 4, covered: bool = True) -> Any:
-    return among(photo, edge, place, tall_m=0.5, seed=seed, covered=covered)
-
-
-@pytest.mark.parametrize("place", sorted(LITTER))
-def test_a_thing_among_leaves_keeps_its_pixels_but_for_its_rim(place: str) -> None:
-    image, mask = animal()
-    photo = photo_of(image)
-    edge = crisp(photo, mask, 0.8)
-    covered = laid(photo, edge, place)
-    bare = laid(photo, edge, place, covered=False)
-    inner = depth_inside(edge.alpha >= 1) > OVER_PX + 1
-    assert np.array_equal(covered[inner], photo[inner])
-    above = (edge.alpha >= 1) & (np.arange(SIZE[0]) < 160)[:, None]
-    assert np.array_equal(bare[above], photo[above])
-    rim = (edge.alpha >= 1) & ~inner
-    assert (np.abs(covered - photo)[rim].max(-1) > 0.05).mean() > 0.02
-    assert (np.abs(covered - photo)[edge.alpha <= 0].max(-1) > 0.02).mean() > 0.95
-    assert np.array_equal(covered, laid(photo, edge, place))
-    assert not np.array_equal(covered, laid(photo, edge, place, seed=5))
-
-
-def test_ivy_is_green_and_hay_is_not() -> None:
-    _, mask = animal()
-    assert green(edited("context", "ivy").image, ~grown(mask, 3)) > 5
-    assert green(edited("context", "hay").image, ~grown(mask, 3)) < 2
-
-
-@pytest.mark.parametrize("size", [(24, 24), (40, 300), (300, 40)])
-@pytest.mark.parametrize("place", sorted(LITTER))
-def test_places_of_any_size_have_colours_that_exist(place: str, size: tuple[int, int]) -> None:
-    photo = np.full((*size, 3), 0.5, np.float32)
-    mask = np.zeros(size, bool)
-    mask[8:16, 8:16] = True
-    found = laid(photo, crisp(photo, mask, 0.8), place)
-    assert found.shape == photo.shape and np.isfinite(found).all()
-
-
-def test_a_thing_that_is_far_away_is_not_put_among_leaves_larger_than_it() -> None:
-    _, mask = animal()
-    assert not is_far(mask, "hay", 1.0) and is_far(mask, "hay", 15.0)
-
-
-def test_tall_things_lie_in_no_leaves_and_formless_ones_are_not_of_them() -> None:
+def test_formless_things_are_not_of_leaves() -> None:
     image, mask = animal()
 
     def reason(kind: str, value: str, category: str) -> str:
@@ -197,9 +153,7 @@ def test_tall_things_lie_in_no_leaves_and_formless_ones_are_not_of_them() -> Non
         found = ProceduralEditor().perform(image, mask, request)
         return found.reason if isinstance(found, NotEdited) else ""
 
-    assert reason("context", "hay", "elephant") == "place does not suit"
     assert reason("material", "leaves", "oven") == "material does not suit"
-    assert reason("context", "ivy", "bicycle") == "seen through"
     assert reason("material", "flowers", "cat") == "material does not suit"
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural import floating, thickets
 from groundfault.editors.procedural.edges import Floats, Mask, core, floats
+from groundfault.editors.procedural.immersion import tone_of
 from groundfault.editors.procedural.relief import extent_px
 from groundfault.editors.procedural.repertoire import PLACES
 
 __all__ = ["LEAST_APART", "apart_from", "chosen_places"]
 
-_TONES = floating.TONES | thickets.TONES
 LEAST_APART = 12.0
-"""The distance in Lab between an object's rim and the tones of a place below which it is lost in
+"""The distance in Lab between an object's rim and the tone of a place below which it is lost in
 it."""
 
 
@@ -24,11 +23,10 @@ def chosen_places(photo: Floats, mask: Mask) -> tuple[str, ...]:
 
 
 def apart_from(place: str, photo: Floats, mask: Mask) -> float:
-    """How far the colours of an object's rim are from those of a place, in Lab: the median distance
-    to the nearest."""
+    """How far the colours of an object's rim are from that of a place, in Lab: the median
+    distance."""
     depth = max(int(0.08 * extent_px(mask)), 6)
     rim = core(mask, 2) & ~core(mask, depth)
     lab = cv2.cvtColor(floats(photo[rim if rim.any() else mask])[None], cv2.COLOR_RGB2LAB)[0]
-    tones = cv2.cvtColor(floats(_TONES[place])[None], cv2.COLOR_RGB2LAB)[0]
-    away = np.linalg.norm(lab[::5, None] - tones[None], axis=2).min(1)
-    return float(np.median(away))
+    tone = cv2.cvtColor(tone_of(place)[None, None], cv2.COLOR_RGB2LAB)[0, 0]
+    return float(np.median(np.linalg.norm(lab[::5] - tone, axis=1)))

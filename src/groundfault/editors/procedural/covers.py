@@ -73,7 +73,7 @@ MOST_PATTERN_CAST = 0.45
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
-MOST_BEFORE = {"surface": 0.03, "material": 0.03, "recolour": 0.13, "context": 0.13}
+MOST_BEFORE = {"surface": 0.03, "material": 0.03, "recolour": 0.13}
 """How much of the outline of what a network cut out things may have that stand before it: they are
 painted with it, or bitten out. Of 37 surfaces, substances and colours with more a reviewer kept 9,
 of 119 others 60."""
@@ -87,7 +87,7 @@ HARDER = {
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -1.1, "material": -0.7, "recolour": -1.6, "context": -0.3}
+LEAST_CLEAR = {"surface": -1.1, "material": -0.7, "recolour": -1.6, "context": -2.5}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, how much
 of the outline separates nothing, and the IoU of both masks; and what is harder on vehicles and
@@ -96,12 +96,6 @@ afterwards on 436 others, and prints how well they rank them, and what more care
 MOST_BEFORE_GROWTH, LEAST_THICK, LEAST_AGREED_GROWTH = 0.06, 0.1, 0.8
 """Of what leaves or straw cover: how much of its outline things before it may have, how thick it
 is, and how far the network and who drew the mask agree, at least."""
-EASIER, LEAST_STABLE_HIDDEN, MOST_MORE_HIDDEN = 0.5, 0.88, 0.035
-"""How much worse the odds of an outline may be that leaves lie over, how stable it must be, and how
-much more another answer of the network may add."""
-LEAST_STABLE = 0.92
-"""How stable the outline of a thing must be that is put into another place: of 52 such edits on
-development photographs a reviewer kept 24 of 36 with at least 0.9 and 4 of 16 others."""
 MOST_AGREED = 0.97
 """Masks that are drawn by hand are not nearer to the truth."""
 DARK_DYED = 0.15
@@ -244,21 +238,15 @@ def objection_to_outline(
     skin: Skin,
     touched: Contact,
     care: float = 0.0,
-    hidden: bool = False,
 ) -> str:
-    """Why the outline of an object that a network has cut out won't do for a kind of edit; leaves
-    lie over one that is `hidden`."""
-    shaped = category in LIVING or category in VEHICLES
+    """Why the outline of an object that a network has cut out won't do for a kind of edit. In
+    another place what is before a thing stays there."""
+    shaped = kind != "context" and (category in LIVING or category in VEHICLES)
     if shaped and not is_whole(category, found.solidity, found.tallness):
         return "occluded"
-    if touched.front > MOST_BEFORE[kind]:
+    if touched.front > MOST_BEFORE.get(kind, 1.0):
         return "occluded"
-    if kind == "context" and cut.stable < (LEAST_STABLE_HIDDEN if hidden else LEAST_STABLE):
-        return "outline unclear"
-    if hidden and cut.more > MOST_MORE_HIDDEN:
-        return "outline unclear"
-    least = LEAST_CLEAR[kind] + care - (EASIER if hidden else 0)
-    clear = clarity(kind, category, cut, skin) >= least
+    clear = clarity(kind, category, cut, skin) >= LEAST_CLEAR[kind] + care
     return "" if clear else "outline unclear"
 
 

@@ -36,7 +36,6 @@ from groundfault.editors.procedural.edges import (
     Matte,
     box_of,
     core,
-    depth_inside,
     grown,
 )
 from groundfault.editors.procedural.filling import draw, fill, finished
@@ -51,11 +50,9 @@ from groundfault.editors.procedural.fills import (
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import sides_of
-from groundfault.editors.procedural.floating import afloat
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
-    USUAL_M,
     Place,
     eyes_above,
     footing,
@@ -63,6 +60,7 @@ from groundfault.editors.procedural.grounds import (
     in_front,
     is_collage,
 )
+from groundfault.editors.procedural.immersion import immersed
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
 from groundfault.editors.procedural.overgrown import overgrown
@@ -78,18 +76,15 @@ from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
     FLAT,
     GROWN,
-    HEIGHTS_M,
     KINDS,
     LEAVING_TRACES,
     LIVING,
     ROUND,
-    THICKETS,
     TURNABLE,
 )
 from groundfault.editors.procedural.shadows import hole_of
 from groundfault.editors.procedural.silhouettes import silhouette_of
 from groundfault.editors.procedural.targets import SEEN, edge_of, target_of
-from groundfault.editors.procedural.thickets import OVER_PX, among, is_far
 from groundfault.editors.procedural.transplants import (
     cutting_of,
     is_seen,
@@ -321,12 +316,10 @@ class ProceduralEditor:
             if cut is None
             else _edge_to_copy(photo, cut, request.category)
         )
-        if request.value in THICKETS:
-            tall_m = HEIGHTS_M.get(request.category, USUAL_M)
-            if self.filters and is_far(region, request.value, tall_m):
-                return refused("too far away")
-            return _among(photo, edge, request, tall_m)
-        return Change(afloat(photo, edge, request.value, seed=request.seed), edge.alpha < 1)
+        picture = immersed(photo, edge, request.value, seed=request.seed)
+        if self.filters and changed_by(photo, picture, edge.alpha <= 0) < LEAST_CHANGE:
+            return refused("already so")
+        return Change(picture, edge.alpha < 1)
 
     def _erase(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
@@ -535,13 +528,6 @@ def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
     touched = np.zeros_like(region)
     touched[box] = found > 0
     return Change(picture, touched & grown(region, EDGE_PX))
-
-
-def _among(photo: Floats, edge: Matte, request: EditRequest, tall_m: float) -> Change:
-    """An object among leaves, some of which lie over its outline."""
-    covered = request.category in LIVING
-    picture = among(photo, edge, request.value, tall_m=tall_m, seed=request.seed, covered=covered)
-    return Change(grey_as(photo, picture), depth_inside(edge.alpha >= 1) <= OVER_PX + 1)
 
 
 def _troubles(request: EditRequest, company: Company) -> int:

@@ -11,10 +11,9 @@ import numpy as np
 from groundfault.editors.procedural.edges import Floats, Mask, core, floats
 from groundfault.editors.procedural.fitness import LARGEST_SHARE, Measures
 from groundfault.editors.procedural.occlusion import Contact
-from groundfault.editors.procedural.repertoire import LIVING, SLATTED
+from groundfault.editors.procedural.repertoire import SLATTED
 
 __all__ = [
-    "FEET_HIDDEN",
     "KINDS",
     "SEEN_THROUGH",
     "Skin",
@@ -27,18 +26,8 @@ __all__ = [
 KINDS = ("recolour", "context")
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others, and is recognised there."""
-MOST_BITTEN = 0.06
-"""How much of an object's hollows others may fill that are in front of it."""
 SEEN_THROUGH = ("boat", "vase", "wine glass")
 """What shows the old surroundings through it: glass, masts and railings."""
-FEET_HIDDEN = frozenset(
-    {
-        *("bear", "camel", "cow", "deer", "donkey", "elephant", "giraffe", "goat", "horse"),
-        *("rhinoceros", "sheep", "zebra", "sink"),
-    }
-)
-"""What stands in grass or is let into something that hides a part of it: of 7 such animals that
-were left alone a reviewer kept 1, and leaves and twigs were left on them."""
 REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""
 OTHER_HUE = 14.0
@@ -99,34 +88,18 @@ def objection(category: str, found: Measures, skin: Skin) -> str:
     return _to_recolour(found, skin)
 
 
-def objection_to_place(
-    category: str,
-    found: Measures,
-    skin: Skin,
-    touched: Contact,
-    *,
-    cut_out: bool,
-    hidden: bool = False,
-) -> str:
-    """Why an object can't be left alone in another place, where each fault of its outline shows,
-    and so does what was bitten out of it by things in front. What was `cut_out` by a network ends
-    where it sees it end, however alike the colours are; leaves lie over feet, and over an outline
-    that is `hidden`."""
+def objection_to_place(category: str, found: Measures, skin: Skin, *, cut_out: bool) -> str:
+    """Why the surroundings of an object can't become another place, in which the old ones would be
+    seen through it or along its outline. What was `cut_out` by a network ends where it sees it end,
+    however alike the colours are."""
     if found.share > LARGEST_SHARE:
         return "too large"
-    if found.pieces > 0.06 or (touched.gap >= MOST_BITTEN and touched.front > 0.05):
-        return "occluded"
-    if category in FEET_HIDDEN and not (hidden and category in LIVING):
-        return "stands in something"
-    if category in SEEN_THROUGH or category == "cup" or found.through > SLATTED.get(category, 1.0):
+    if category in SEEN_THROUGH or found.through > SLATTED.get(category, 1.0):
         return "seen through"
-    if found.lit < 0.12:
-        return "too dark"
-    if found.blur_px > 1.8:
+    if found.blur_px > 2.2:
         return "blurred"
-    fit, weak = (0.6, 0.2) if hidden else (0.67, 0.14)
-    clear = found.contrast >= 0.5 and skin.fit >= fit and skin.weak <= weak
-    return "" if cut_out or (clear and found.through <= 0.35) else "outline unclear"
+    clear = skin.fit >= 0.5 and skin.weak <= 0.3 and found.through <= 0.4
+    return "" if cut_out or clear else "outline unclear"
 
 
 def _to_recolour(found: Measures, skin: Skin) -> str:

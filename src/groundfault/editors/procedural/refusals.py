@@ -34,7 +34,6 @@ from groundfault.editors.procedural.repertoire import (
     SUPPORTS,
     SURFACES,
     TABLEWARE_M,
-    THICKETS,
 )
 from groundfault.editors.procedural.silhouettes import MOST_WRONG, Silhouette
 from groundfault.interfaces import EditRequest
@@ -191,13 +190,11 @@ def _unsightly(
         return covers.objection_to_cutout(request.kind, request.value, thing, cut, care)
     if request.kind == "context":
         skin = looks.skin_of(photo, region)
-        problem, hidden = "", request.value in THICKETS
-        if cut is not None:
-            problem = covers.objection_to_outline(
-                "context", request.category, cut, found, skin, touched, care, hidden
-            )
-        return problem or looks.objection_to_place(
-            request.category, found, skin, touched, cut_out=cut is not None, hidden=hidden
+        problem = looks.objection_to_place(request.category, found, skin, cut_out=cut is not None)
+        if problem or cut is None:
+            return problem
+        return covers.objection_to_outline(
+            "context", request.category, cut, found, skin, touched, care
         )
     if request.kind == "recolour":
         problem = looks.objection_to_contact(request.category, touched)

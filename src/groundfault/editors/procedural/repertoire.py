@@ -9,6 +9,7 @@ __all__ = [
     "BUILT_IN",
     "COLOURS",
     "COMPUTED",
+    "FEET_HIDDEN",
     "FIXED",
     "FLAT",
     "GROWN",
@@ -82,11 +83,8 @@ MATERIALS = (
 GROWN = ("leaves", "flowers", "straw")
 """Those of them that are laid on piece by piece, and hide all but the form."""
 
-PLACES = ("autumn leaves", "hay", "ivy", "outer space", "deep sea", "sky")
-"""Places that a thing is left alone in, in whatever posture and size it has: it lies in the first
-ones, on a ground, and floats in the others, which have no ground."""
-THICKETS = PLACES[:3]
-"""Those of leaves or straw, on a ground that is seen from above."""
+PLACES = ("tropical sea", "deep sea", "murky lake", "blizzard", "sandstorm", "wildfire")
+"""Places that a thing's own surroundings are turned into, which stay where they are."""
 
 COLOURS = (
     "red",
@@ -356,6 +354,14 @@ TURNABLE = frozenset(
 VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange", "suitcase"}
 """Categories whose things are of several sizes."""
 
+FEET_HIDDEN = frozenset(
+    {
+        *("bear", "camel", "cow", "deer", "donkey", "elephant", "giraffe", "goat", "horse"),
+        *("rhinoceros", "sheep", "zebra", "sink"),
+    }
+)
+"""What stands in grass or is let into something that hides a part of it: on other ground leaves and
+twigs are left on it."""
 ANYWHERE = frozenset(
     {
         *("bottle", "bowl", "cake", "cat", "couch", "cup", "dog", "potted plant", "sports ball"),

@@ -39,9 +39,9 @@ from groundfault.editors.procedural.fitness import (
     tallness_of,
 )
 from groundfault.editors.procedural.grounds import Place
-from groundfault.editors.procedural.looks import FEET_HIDDEN
 from groundfault.editors.procedural.relief import blur_px, greyness, luma
 from groundfault.editors.procedural.repertoire import (
+    FEET_HIDDEN,
     HEIGHTS_M,
     LENGTHS_M,
     LIVING,

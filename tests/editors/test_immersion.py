@@ -1,0 +1,123 @@
+"""Places that are all around: what stays, what is seen through them, and what lies there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from groundfault.editors.procedural.edges import Matte
+from groundfault.editors.procedural.immersion import MEDIA, immersed, tone_of
+from groundfault.editors.procedural.repertoire import PLACES
+
+SIZE = (180, 240)
+
+
+def street(size: tuple[int, int] = SIZE) -> Any:
+    """A grey ground below a pale wall with a dark door far away."""
+    rng = np.random.default_rng(0)
+    photo = np.full((*size, 3), 0.45, np.float32)
+    photo[: size[0] // 2] = 0.7
+    photo[size[0] // 5 : size[0] // 2, size[1] // 8 : size[1] // 4] = 0.15
+    return np.clip(photo + rng.normal(0, 0.03, (*size, 1)), 0, 1).astype(np.float32)
+
+
+def standing(photo: Any) -> Matte:
+    """Something red that stands on the ground, with a soft right edge, before what is behind it."""
+    tall, wide = photo.shape[:2]
+    alpha = np.zeros((tall, wide), np.float32)
+    body = slice(tall // 3, 2 * tall // 3)
+    alpha[body, wide // 2 : 3 * wide // 4], alpha[body, 3 * wide // 4] = 1, 0.5
+    own = np.broadcast_to(np.float32([0.8, 0.2, 0.1]), photo.shape)
+    return Matte(alpha, np.ascontiguousarray(own), photo)
+
+
+def put(place: str, seed: int = 0, size: tuple[int, int] = SIZE) -> tuple[Any, Any, Matte]:
+    photo = street(size)
+    edge = standing(photo)
+    photo = np.where(edge.alpha[..., None] >= 1, edge.fore, photo)
+    return immersed(photo, edge, place, seed=seed), photo, edge
+
+
+def lightness(picture: Any) -> Any:
+    return cv2.cvtColor(np.asarray(picture, np.float32), cv2.COLOR_RGB2LAB)[..., 0]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_object_keeps_its_pixels_and_all_else_changes(place: str) -> None:
+    found, photo, edge = put(place)
+    assert np.array_equal(found[edge.alpha >= 1], photo[edge.alpha >= 1])
+    around = edge.alpha <= 0
+    assert (np.abs(found - photo).max(-1)[around] > 0.03).mean() > 0.95
+    assert np.array_equal(found, put(place)[0])
+    assert not np.array_equal(found, put(place, seed=1)[0])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_edge_is_a_mixture_of_the_object_and_the_place(place: str) -> None:
+    found, photo, edge = put(place)
+    soft = edge.alpha == 0.5
+    other = immersed(photo, edge._replace(fore=np.zeros_like(edge.fore)), place, seed=0)
+    assert np.allclose((found - other)[soft], 0.5 * edge.fore[soft], atol=1e-6)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("size", [(24, 24), (30, 500), (500, 30), (481, 641)])
+def test_pictures_of_any_size_have_colours_that_exist(place: str, size: tuple[int, int]) -> None:
+    found, _, _ = put(place, size=size)
+    assert found.shape == (*size, 3) and found.dtype == np.float32
+    assert np.isfinite(found).all() and found.min() >= 0 and found.max() <= 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_far_away_is_seen_less(place: str) -> None:
+    found, photo, _ = put(place, size=(360, 480))
+    door, wall = np.s_[80:175, 66:114], np.s_[80:175, 130:200]
+    near, beside = photo.copy(), photo.copy()
+    near[280:340, 20:70] = 0.15  # as dark as the door, and near
+    edge = standing(street((360, 480)))
+    closer = immersed(near, Matte(edge.alpha, edge.fore, near), place, seed=0)
+    far_apart = abs(lightness(found)[wall].mean() - lightness(found)[door].mean())
+    near_apart = abs(
+        np.median(lightness(closer)[290:330, 30:60]) - np.median(lightness(found)[290:330, 30:60])
+    )
+    assert near_apart > 2
+    before = lightness(beside)
+    share_far = far_apart / abs(before[wall].mean() - before[door].mean())
+    share_near = near_apart / abs(before[290:330, 30:60].mean() - lightness(near)[300, 40])
+    assert share_far < share_near
+
+
+def test_water_is_blue_a_blizzard_white_and_smoke_orange() -> None:
+    def colour(place: str) -> Any:
+        found, _, edge = put(place)
+        return np.median(found[edge.alpha <= 0], axis=0)
+
+    for place in ("tropical sea", "deep sea"):
+        red, green, blue = colour(place)
+        assert blue > red + 0.2 and green > red
+    assert colour("blizzard").min() > 0.6
+    for place in ("sandstorm", "wildfire"):
+        red, green, blue = colour(place)
+        assert red > green > blue
+
+
+def test_snow_lies_on_the_ground_and_less_beside_the_object() -> None:
+    found, _, edge = put("blizzard", size=(360, 480))
+    beside = cv2.dilate((edge.alpha > 0).astype(np.uint8), np.ones((9, 9))) > 0
+    beside &= edge.alpha <= 0
+    low = np.arange(360)[:, None] > 200
+    assert (
+        lightness(found)[low & ~beside & (edge.alpha <= 0)].mean()
+        > lightness(found)[low & beside].mean()
+    )
+
+
+def test_the_tone_of_a_place_is_what_is_farthest_away() -> None:
+    for place in MEDIA:
+        found, _, _ = put(place, size=(360, 480))
+        tone = cv2.cvtColor(tone_of(place)[None, None], cv2.COLOR_RGB2LAB)[0, 0]
+        far = cv2.cvtColor(found[:60], cv2.COLOR_RGB2LAB).reshape(-1, 3)
+        assert np.linalg.norm(np.median(far, axis=0) - tone) < 25
