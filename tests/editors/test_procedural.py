@@ -526,7 +526,7 @@ def test_the_lists_are_what_can_be_made_and_cost_no_import() -> None:
     assert set(surfaces.PATTERNS) == set(repertoire.SURFACES)
     assert set(materials.SUBSTANCES) == set(repertoire.MATERIALS) - laid_on
     assert set(overgrown.PIECES) == laid_on
-    assert set(immersion.MEDIA) == set(repertoire.PLACES)
+    assert set(immersion.WATERS) == set(repertoire.PLACES)
     code = (
         "import sys, groundfault.editors.procedural.repertoire; "
         "sys.exit(any(m in sys.modules for m in ('cv2', 'scipy', 'numpy')))"

@@ -83,7 +83,7 @@ MATERIALS = (
 GROWN = ("leaves", "flowers", "straw")
 """Those of them that are laid on piece by piece, and hide all but the form."""
 
-PLACES = ("tropical sea", "deep sea", "murky lake", "blizzard", "sandstorm", "wildfire")
+PLACES = ("tropical sea", "open sea", "deep sea")
 """Places that a thing's own surroundings are turned into, which stay where they are."""
 
 COLOURS = (
