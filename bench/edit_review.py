@@ -46,7 +46,9 @@ reject      one of the four does not hold
 unedited    after is the same as before
 
 A counterfactual looks strange: a striped elephant is no fault. That it was computed is none either,
-as long as the four hold. Write KIND,TILE,VERDICT,REASON: one line per tile, a few words of reason.
+as long as the four hold. In another place the target keeps every pixel, as the papers ask: that it
+is not lit by the new place is no fault, nor that its old surroundings are seen through water.
+Write KIND,TILE,VERDICT,REASON: one line per tile, a few words of reason.
 """
 WORDS = {
     "surface": "{category}: with the surface of: {value}",
