@@ -33,7 +33,7 @@ VALUES = {
     "recolour": "blue",
     "surface": "giraffe",
     "material": "gold",
-    "context": "sky",
+    "context": "deep sea",
     "add": "sports ball",
     "move": "",
 }
