@@ -36,9 +36,9 @@ _SPOTS = ("ladybug", "giraffe")
 _STRIPES = ("tiger",)
 """Watermelon's are left out: on anything but fruit they are taken for camouflage (1 of 19 was
 accepted)."""
-_LAST = ("strawberry", "leopard")
-"""What is dark, or has prints, hides their small pattern: of things that SAM 2 had cut out two
-reviewers kept 17 of 38 in leopard and 22 of 36 in strawberry, 50 of 74 in ladybug."""
+_LAST = ("strawberry",)
+"""What is dark, or has prints, hides its small pattern: of things that SAM 2 had cut out reviewers
+kept 21 of 49 in leopard, which is left out, 69 of 125 in strawberry, 121 of 193 in ladybug."""
 _SURFACES_OF = {
     **dict.fromkeys(_FURRED, (*_SPOTS, *_STRIPES, *_LAST)),
     "cow": (*_SPOTS, *_STRIPES, "zebra", *_LAST),
@@ -50,7 +50,7 @@ _SURFACES_OF = {
     **dict.fromkeys(("airplane", "car"), (*_STRIPES, "ladybug", "strawberry")),
     **dict.fromkeys(("bus", "train", "truck"), ()),
     **dict.fromkeys(_BOARDS, (*_SPOTS, *_LAST)),
-    **dict.fromkeys(_FRUIT, ("ladybug", "giraffe", "leopard")),
+    **dict.fromkeys(_FRUIT, ("ladybug", "giraffe")),
     "banana": ("ladybug", "strawberry"),
     "cake": _SPOTS,
 }
@@ -103,7 +103,7 @@ them."""
 
 
 SELDOM_KEPT = {
-    "surface": frozenset({"clock", "donut", "elephant", "horse", "toothbrush", "tv"}),
+    "surface": frozenset({"clock", "donut", "elephant", "horse", "orange", "toothbrush", "tv"}),
     "material": frozenset(
         {"bus", "car", "chair", "couch", "keyboard", "orange", "suitcase", "train"}
     ),
