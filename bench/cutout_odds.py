@@ -4,18 +4,17 @@
 
 cutout_verdicts.csv has what was measured of cut-outs, and the share of reviewers who kept an edit
 of each, by the rubric of `edit_review.py`. Sets D, H and I are of earlier versions of the editor
-and count less; K1, K2, K3, N1, N2 and P were looked at while working on it, J, L, M and Q were
-opened once. Printed are the weights that a logistic regression with a ridge gives what was known
-when `covers.CLEAR` was set (L, K3 and what is newer are not in it), the weight of the IoU with the
-drawn mask that N1, N2 and M give afterwards, how well the odds rank each set, of P how many things
-in other places were kept by how stable their outlines are, and, of M's 225 eligible instances,
-what more `care` lets through and keeps.
+and count less; K1, K2, K3, N1, N2, P and U were looked at while working on it, J, L, M and Q were
+opened once. Places are scenes that things were cut out for, but those of U, which are under water.
+Printed are the weights that a logistic regression with a ridge gives what was known when
+`covers.CLEAR` was set (L, K3 and what is newer are not in it), the weight of the IoU with the drawn
+mask that N1, N2 and M give afterwards, how well the odds rank each set, and, of M's 225 eligible
+instances, what more `care` lets through and keeps.
 """
 
 from __future__ import annotations
 
 import csv
-import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +83,7 @@ def read() -> list[Verdict]:
                 row["category"],
                 float(row["kept"]),
                 {name: float(row[name]) for name in WEIGHTS}
-                | {"agreed": float(row["agreed"] or 1.0), "stable": float(row["stable"] or 1.0)},
+                | {"agreed": float(row["agreed"] or 1.0)},
             )
             for row in csv.DictReader(file)
         ]
@@ -133,15 +132,7 @@ def main() -> None:
                 found = area([one.odds() for one in some], kept)
                 told.append(f"{kind} {np.mean(kept):.0%} of {len(some)} kept, AUC {found:.2f}")
         print(f"{name}: {'; '.join(told)}")
-    stability([one for one in verdicts if one.set == "P" and one.kind == "context"])
     cared_for(verdicts)
-
-
-def stability(verdicts: list[Verdict]) -> None:
-    """Print how many are kept of the more and of the less stable outlines."""
-    for least, most in itertools.pairwise((0.0, 0.9, 0.93, 1.0)):
-        some = [one.kept for one in verdicts if least <= one.measures["stable"] < most]
-        print(f"P, context, stable {least} to {most}: {sum(some):.0f} of {len(some)} kept")
 
 
 def agreement(verdicts: list[Verdict]) -> float:

@@ -101,9 +101,9 @@ def test_each_reason_has_its_setting(given: Photograph, reason: str | None, sett
 
 def test_several_of_a_category_and_caps() -> None:
     two = photo(FITTING, thing(2, "dog", (40, 10, 20, 20)))
-    found, dropped = mined(two)  # what is around a target for CC goes, other dogs with it
+    assert mined(two)[1] == {"several of its category": 6}
+    found, dropped = mined(two, context_beside_others=True)  # other dogs go with what is around
     assert dropped == {"several of its category": 4} and {each.task for each in found} == {"CC"}
-    assert mined(two, context_beside_others=False)[1] == {"several of its category": 6}
     assert mined(two, tasks=("SM", "OC"))[1] == {"several of its category": 4}
     found, _ = mined(two, several=True)
     assert len(found) == 6 and found[0].facts["same_category"] == "2"

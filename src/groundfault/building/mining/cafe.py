@@ -42,9 +42,9 @@ class CafeSettings(Common, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Every kind of edit for every instance, or one that is drawn for it."""
     edits_per_target: int = 1
     """Of one kind, each with another value; 2 where rules propose, which costs nothing."""
-    context_beside_others: bool = True
-    """Take targets beside others of their category for CC, whatever `several` says: what is around
-    the target goes, and the others with it."""
+    context_beside_others: bool = False
+    """Take targets beside others of their category for CC, whatever `several` says: for editors
+    that replace what is around the target, so that the others go, too; `procedural` keeps it."""
     exhaustive: bool = True
     """Drop categories of which not every instance is annotated: p⁺ asks for all of them."""
     annotator: int = 1

@@ -52,8 +52,6 @@ HAIR = 0.035
 """How long hair is that a network leaves outside, as a share of an animal's extent."""
 CLOSE_PX = 3
 """How far the network and a drawn mask are apart where they still agree."""
-EASILY = 1.0
-"""How far odds are moved to see whether an outline is stable."""
 HALF_SURE = 0.6
 """The IoU that the network expects of an answer that may be right."""
 SMALLEST_PIECE, LARGEST_SPECK, SPECK_PX = 0.02, 0.006, 12
@@ -79,10 +77,6 @@ class Cutout(NamedTuple):
     more: float = 0.0
     """How much another answer of the network adds, as a share of the object: that it may be a part
     of something larger."""
-    stable: float = 1.0
-    """How little the outline moves where the network is a little more or less easily convinced:
-    the IoU of what is surely the object with what may be it. What lies beside a thing that hides
-    some of it has no sharp border."""
 
     @property
     def is_trusted(self) -> bool:
@@ -122,13 +116,7 @@ def cut_out(photo: Floats, drawn: Mask, folder: str, others: Mask | None = None)
         added=_largest_piece(core(found, CLOSE_PX) & ~drawn) / max(int(found.sum()), 1),
         missed=_largest_piece(core(drawn, CLOSE_PX) & ~found) / max(int(found.sum()), 1),
         more=_more(first, found[box]),
-        stable=_stability(again.odds),
     )
-
-
-def _stability(odds: Floats) -> float:
-    surely, maybe = odds > EASILY, odds > -EASILY
-    return float(surely.sum() / max(int(maybe.sum()), 1))
 
 
 def _largest_piece(mask: Mask) -> int:
