@@ -105,7 +105,7 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.5
+LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.38
 """The least intersection over union of a thing and what replaces it: what covers an animal with
 legs is twice as large. A plant that is larger hides what is around."""
 MOST_PITCH = 0.65

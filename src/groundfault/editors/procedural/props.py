@@ -50,11 +50,11 @@ SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
 SIZES_M = {
     **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
-    **{"bush": 1.0, "haystack": 1.6, "potted plant": 0.8},
+    **{"bush": 1.0, "haystack": 1.6, "leaf pile": 0.4, "potted plant": 0.8, "rose bush": 0.9},
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
-TRIED = 0.15
+TRIED = 0.0
 """What plants have to be more like an object: others were kept more often."""
 AS_GOOD = 0.1
 """Props that are not more unlike than the best by this take turns."""
@@ -163,11 +163,9 @@ def best_prop(
 
 
 def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
-    """Whether a prop in the place of an object would be in the picture with all of itself."""
-    if one.fit is not None:
-        return is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
-    inner = one.seen[1:-1, 1:-1]
-    return int(inner.sum()) == int(one.seen.sum())
+    """Whether a prop in the place of an object would be in the picture with all of itself; plants
+    may go on beyond its border."""
+    return one.fit is None or is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
 
 
 def _over(chosen: _Tried, lamp: Lamp) -> tuple[Cutting, Place]:
@@ -232,7 +230,7 @@ def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside:
             return planted(name, shape, shape, scale_m * tall_px, view, lamp, seed)
 
         return _Tried(0.0, name, alone(name, seed), made, None)
-    outline = outline_over(mask)
+    outline = outline_over(mask, seed)
     own = box_of(outline)
 
     def over(lamp: Lamp, tall_px: float) -> Cutting:
