@@ -10,7 +10,8 @@ import pytest
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.edges import box_of, core, crisp, depth_inside, floats, grown
-from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn
+from groundfault.editors.procedural.crowns import crown
+from groundfault.editors.procedural.foliage import LEAVES, coat, drawn, towards
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
@@ -79,7 +80,7 @@ def test_a_bush_has_no_holes_and_its_inside_is_darker_than_its_outside() -> None
     image, mask = animal()
     lamp = lamp_of(photo_of(image), mask)
     shape = outline_over(mask)
-    spots = clumps(shape, LEAVES["green"], 7, 1)
+    spots = crown(shape, LEAVES["green"], 7, towards(lamp), 1)
     _, share = drawn(spots, LEAVES["green"], 7, SIZE, lamp, 1)
     assert (share[core(shape, 8)] > 0.5).mean() > 0.995
     outer, inner = (spots.near > np.percentile(spots.near, 80)), spots.near < 7

@@ -12,9 +12,9 @@ from groundfault.editors.procedural.changes import grey_as
 from groundfault.editors.procedural.colours import vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.greens import as_green_as
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.neighbours import Company
-from groundfault.editors.procedural.greens import as_green_as
 from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.props import best_prop, prop_beside
 from groundfault.editors.procedural.refusals import is_computed

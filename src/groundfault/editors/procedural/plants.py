@@ -35,8 +35,9 @@ LONGER = 1.3
 """How many times longer than leaves would be there the straws of a stack are."""
 POT, UNDER = 0.3, 0.6
 """How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
-SLIMMEST, WIDEST = 0.85, 3.4
-"""The width of a pot for its height, at least and at most: wider ones are troughs."""
+SLIMMEST, OF_CROWN, WIDEST = 0.85, 0.4, 3.4
+"""The width of a pot for its height and for that of its leaves, at least, and the width for its
+height at most: wider ones are troughs."""
 INNER = 0.4
 """How bright the inside of a plant is, beside its leaves."""
 OF_GROUND, FOLLOWED, BRIGHTER = 0.55, 0.6, (0.7, 2.2)
@@ -162,7 +163,7 @@ def planted(
     """A plant with an outline that fills its box, in one with the same margin on all sides. `foot`
     is what its pot must cover; it is `tall_m` tall."""
     plant = PLANTS[name]
-    species = plant.species[seed % len(plant.species)]
+    species = plant.species[int(np.random.default_rng(seed).integers(len(plant.species)))]
     tall = shape.shape[0]
     leaf_px = float(np.clip(species.long_m / tall_m * tall, SHORTEST_PX, LONGEST * tall))
     leaf_px *= LONGER if plant.stacked else 1
@@ -236,7 +237,8 @@ def _pot(
     low = np.zeros_like(foot)
     low[bottom - round(pot_px) : bottom] = foot[bottom - round(pot_px) : bottom]
     _, columns = box_of(low if low.any() else shape)
-    wide_px = max(1.1 * (columns.stop - columns.start), SLIMMEST * pot_px)
+    crown_px = np.ptp(np.flatnonzero(shape.any(0))) + 1
+    wide_px = max(1.1 * (columns.stop - columns.start), SLIMMEST * pot_px, OF_CROWN * crown_px)
     wide = wide_px / pot_px
     middle = (columns.start + columns.stop) / 2
     if wide > WIDEST:

@@ -54,8 +54,6 @@ SIZES_M = {
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
-TRIED = 0.0
-"""What plants have to be more like an object: others were kept more often."""
 AS_GOOD = 0.1
 """Props that are not more unlike than the best by this take turns."""
 ANY_SIDE = (0.0, 0.5, 1.0)
@@ -236,7 +234,7 @@ def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside:
     def over(lamp: Lamp, tall_px: float) -> Cutting:
         return planted(name, outline[own], mask[own], scale_m * tall_px, view, lamp, seed)
 
-    unlike = TRIED + 1 - float((outline & mask).sum() / (outline | mask).sum())
+    unlike = 1 - float((outline & mask).sum() / (outline | mask).sum())
     return _Tried(unlike, name, outline, over, None)
 
 

@@ -356,45 +356,50 @@ TURNABLE = frozenset(
 VARIED = TURNABLE | {"apple", "banana", "boat", "bowl", "cake", "cup", "orange", "suitcase"}
 """Categories whose things are of several sizes."""
 
-ANYWHERE = frozenset(
-    {
-        *("bottle", "bowl", "cake", "cat", "couch", "cup", "dog", "potted plant", "sports ball"),
-        *("teddy bear", "vase"),
-    }
-)
-"""Categories that are furniture or sit, hang or stand on it: beside them there is often no
-level ground."""
 _OUTDOORS = ("bush", "haystack", "rose bush")
 INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra", *_WILD_M), _OUTDOORS
     ),
     **dict.fromkeys(
-        ("bicycle", "bus", "car", "motorcycle", "train", "truck"),
-        ("bush", "rose bush"),
+        ("bicycle", "bus", "car", "motorcycle", "train", "truck"), ("bush", "rose bush")
     ),
     **dict.fromkeys(
         (
-            *("bed", "bottle", "bowl", "cake", "cat", "couch", "cup", "laptop", "microwave"),
-            *("oven", "refrigerator", "teddy bear", "tv", "wine glass"),
+            *("bottle", "bowl", "cake", "cat", "couch", "cup", "laptop", "microwave", "oven"),
+            *("refrigerator", "teddy bear", "tv", "wine glass"),
         ),
         ("potted plant",),
     ),
-    **dict.fromkeys(("backpack", "chair", "handbag", "suitcase", "toilet"), ("potted plant", "barrel")),
+    **dict.fromkeys(
+        ("backpack", "chair", "fire hydrant", "suitcase", "toilet"), ("potted plant", "barrel")
+    ),
     "bench": ("bush", "potted plant", "rose bush"),
     "dog": ("potted plant", "leaf pile"),
-    **dict.fromkeys(("fire hydrant", "parking meter"), ("barrel", "potted plant")),
-    "sports ball": ("beach ball", "potted plant"),
+    "sports ball": ("potted plant", "beach ball"),
 }
 """What may be computed in the place of a thing of a category, where nobody says what is wanted.
-Before there were plants reviewers kept, on average, 10 of 14 pumpkins, 5 of 8 barrels, of crates 5
-of 5 in the place of chairs, couches and toilets and 2 of 11 others, 7 of 19 cardboard boxes, 2 of 8
-watermelons, none of 5 tin cans and dustbins, and 19.5 of 59 boulders."""
-BESIDE = dict(INSTEAD)
-"""What may be computed beside a thing of a category."""
+Reviewers kept none of 6 pumpkins and 2 of 10 crates lately, 7 of 19 cardboard boxes, 2 of 8
+watermelons, none of 5 tin cans and dustbins, and 19.5 of 59 boulders: these have to be asked for.
+Beds and parking meters leave what carries them, and what lies in bowls and on plates is seen from
+above."""
+BESIDE: dict[str, tuple[str, ...]] = INSTEAD | {"bed": ("potted plant",)}
+"""What may be computed beside a thing of a category. Beside what is held, hangs or lies on a plate
+plants float: of 29 beside food, toothbrushes, birds, clocks, books, keyboards, handbags and parking
+meters 8 were good by eye, of 50 beside others 38."""
 COMPUTED = (
     *("barrel", "beach ball", "boulder", "bush", "cardboard box", "dustbin", "haystack"),
-    *("leaf pile", "potted plant", "pumpkin", "rose bush", "tin can", "traffic cone", "vase", "watermelon", "wooden crate"),
+    *(
+        "leaf pile",
+        "potted plant",
+        "pumpkin",
+        "rose bush",
+        "tin can",
+        "traffic cone",
+        "vase",
+        "watermelon",
+        "wooden crate",
+    ),
 )
 """All that can be computed."""
 
