@@ -1,6 +1,6 @@
-"""Plants that are computed leaf by leaf, to stand in the place of others: a bush, a plant in a pot
-or in a trough, a stack of hay. They have no outline of their own, so that they are as
-broad and as tall as what they replace, and cover all of it from any side."""
+"""Plants that are computed leaf by leaf, to stand in the place of others: a bush, one with roses, a
+plant in a pot or in a trough, a stack of hay, a pile of leaves. They have no outline of their own,
+so that they are as broad and as tall as what they replace, and cover all of it from any side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import LUMA, extent_px, film, inflate, linear
 from groundfault.editors.procedural.rendering import Lamp, Rendered, in_grass, rendered
 from groundfault.editors.procedural.skins import SKINS
-from groundfault.editors.procedural.solids import View, box, lathe
+from groundfault.editors.procedural.solids import View, box, lathe, picture_size
 from groundfault.editors.procedural.transplants import Cutting, landing
 
 __all__ = ["PLANTS", "POT", "Plant", "Species", "alone", "outline_over", "planted"]
@@ -35,7 +35,9 @@ LONGER = 1.3
 """How many times longer than leaves would be there the straws of a stack are."""
 POT, UNDER = 0.3, 0.6
 """How tall a pot is, as a share of the plant with it, and how much of it leaves leave free."""
-SLIMMEST, OF_CROWN, WIDEST = 0.85, 0.4, 3.4
+MOST_POT = 0.6
+"""How much of the plant's height a pot may take that is seen from above."""
+SLIMMEST, OF_CROWN, WIDEST = 0.85, 0.4, 2.6
 """The width of a pot for its height and for that of its leaves, at least, and the width for its
 height at most: wider ones are troughs."""
 INNER = 0.4
@@ -147,14 +149,15 @@ def alone(name: str, seed: int, tall_px: int = 40) -> Mask:
     wide_px = max(round(tall_px / ratio), 4)
     y, x = np.mgrid[:tall_px, :wide_px].astype(np.float32)
     across, up = (x + 0.5) / wide_px * 2 - 1, 1 - (y + 0.5) / tall_px
-    if not plant.potted:
-        if plant.stacked:
-            return _dome(across, up)
-        lobed = _lobed(_dome(across / INSET, up / INSET), seed)
-        own = lobed[box_of(lobed)].astype(np.uint8)
-        return np.asarray(cv2.resize(own, (wide_px, tall_px), interpolation=cv2.INTER_NEAREST) > 0)
-    crown = np.abs(across) ** 2 + np.abs((up - 0.6) / 0.4) ** 2 < 1
-    return np.asarray(crown | (np.abs(across) < 0.45) & (up < POT))
+    if plant.stacked:
+        return _dome(across, up)
+    if plant.potted:
+        ball = np.abs(across / INSET) ** 2 + np.abs((up - 0.6) / (0.4 * INSET)) ** 2 < 1
+        found = _lobed(np.asarray(ball), seed) | (np.abs(across) < 0.45) & (up < POT)
+    else:
+        found = _lobed(_dome(across / INSET, up / INSET), seed)
+    own = found[box_of(found)].astype(np.uint8)
+    return np.asarray(cv2.resize(own, (wide_px, tall_px), interpolation=cv2.INTER_NEAREST) > 0)
 
 
 def planted(
@@ -163,7 +166,8 @@ def planted(
     """A plant with an outline that fills its box, in one with the same margin on all sides. `foot`
     is what its pot must cover; it is `tall_m` tall."""
     plant = PLANTS[name]
-    species = plant.species[int(np.random.default_rng(seed).integers(len(plant.species)))]
+    turn = int(np.random.default_rng(seed).integers(len(plant.species)))
+    species = plant.species[turn]
     tall = shape.shape[0]
     leaf_px = float(np.clip(species.long_m / tall_m * tall, SHORTEST_PX, LONGEST * tall))
     leaf_px *= LONGER if plant.stacked else 1
@@ -245,7 +249,9 @@ def _pot(
         body, skin = box(wide, 0.8, 1.0, bevel=0.02), SKINS["wooden crate"]
     else:
         body, skin = lathe(_POT, wide, 1.0), SKINS["flower pot"]
-    return rendered(body, skin, view, lamp, pot_px, seed), middle
+    across, up = picture_size(body, view)
+    tall_px = min(wide_px * up / across, MOST_POT * (bottom - box_of(shape)[0].start))
+    return rendered(body, skin, view, lamp, tall_px, seed), middle
 
 
 def _laid(pot: Rendered, middle: float, size: tuple[int, ...], bottom: int) -> Rendered:
