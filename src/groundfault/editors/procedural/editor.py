@@ -107,7 +107,7 @@ EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
 LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.38
 """The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large. A plant that is larger hides what is around."""
+legs is twice as large, and lobes of leaves stand out of it."""
 MOST_PITCH = 0.75
 """The steepest view, in radians, of a plant in the place of a thing: they are seen from the
 side."""

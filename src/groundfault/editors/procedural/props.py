@@ -54,6 +54,9 @@ SIZES_M = {
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
+MOST_UPRIGHT = 2.0
+"""How many times more upright than alone a plant over an object may be; beyond, others go first: a
+pile of leaves is no column."""
 AS_GOOD = 0.1
 """Props that are not more unlike than the best by this take turns."""
 ANY_SIDE = (0.0, 0.5, 1.0)
@@ -234,7 +237,10 @@ def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside:
     def over(lamp: Lamp, tall_px: float) -> Cutting:
         return planted(name, outline[own], mask[own], scale_m * tall_px, view, lamp, seed)
 
+    rows, columns = own
+    too_upright = (rows.stop - rows.start) / (columns.stop - columns.start) / PLANTS[name].upright
     unlike = 1 - float((outline & mask).sum() / (outline | mask).sum())
+    unlike += max(too_upright / MOST_UPRIGHT - 1, 0)
     return _Tried(unlike, name, outline, over, None)
 
 
