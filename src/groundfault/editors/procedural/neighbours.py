@@ -25,7 +25,7 @@ MOST_TOUCHING = {"erase": 0.75, "replace": 0.5, "add": 0.4, "move": 0.4}
 MOST_HIDDEN = {"erase": 0.4, "replace": 0.2, "add": 0.2, "move": 0.2}
 """How much of an object's surroundings others may have, and those in front of it, per kind of
 edit."""
-MOST_HELD = {"erase": 0.3, "replace": 0.03, "add": 0.12, "move": 0.12}
+MOST_HELD = {"erase": 0.3, "replace": 0.06, "add": 0.12, "move": 0.12}
 """How much of them people may have: hands that held it stay behind."""
 MOST_ALIKE = {"erase": 0.3, "replace": 0.3}
 """How much of them others of its own category may have, of which a piece would be drawn anew."""
