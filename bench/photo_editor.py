@@ -25,6 +25,7 @@ import edit_review
 from groundfault.building.proposals.tables import plain_category
 from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.donors import ListedDonors
+from groundfault.editors.procedural.fills import LEFT_BEHIND
 from groundfault.editors.procedural.fitting import fitting_values
 from groundfault.editors.procedural.suited import suited_values
 from groundfault.interfaces import EditRequest, Neighbour, NotEdited
@@ -149,6 +150,8 @@ def request_for(kind: str, number: int, instance: Instance, seed: int) -> EditRe
 def is_proposed(kind: str, category: str) -> bool:
     """Whether an edit of a kind is proposed at all for things of a category: of cups no surface is,
     as CAFE's proposer answers None."""
+    if kind == "erase":  # an empty plate, stand or post would be left, or pipes
+        return category not in repertoire.PLUMBED | LEFT_BEHIND
     known = {"replace": repertoire.INSTEAD, "add": repertoire.BESIDE}
     return category in known[kind] if kind in known else bool(suited_values(kind, category))
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.crowns import crown
 from groundfault.editors.procedural.edges import box_of, core, floats, grown
-from groundfault.editors.procedural.foliage import LEAVES, clumps, coat, drawn
+from groundfault.editors.procedural.foliage import LEAVES, coat, drawn, towards
+from groundfault.editors.procedural.greens import as_green_as
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
@@ -74,15 +76,14 @@ def test_leaves_that_look_to_the_lamp_are_brighter() -> None:
     assert left > 1.3 * right
 
 
-def test_a_bush_has_no_holes_and_its_inside_is_darker_than_its_outside() -> None:
+def test_a_bush_has_no_holes_and_deep_shade_in_it() -> None:
     image, mask = animal()
     lamp = lamp_of(photo_of(image), mask)
     shape = outline_over(mask)
-    spots = clumps(shape, LEAVES["green"], 7, 1)
+    spots = crown(shape, LEAVES["green"], 7, towards(lamp), 1)
     _, share = drawn(spots, LEAVES["green"], 7, SIZE, lamp, 1)
     assert (share[core(shape, 8)] > 0.5).mean() > 0.995
-    outer, inner = (spots.near > np.percentile(spots.near, 80)), spots.near < 7
-    assert np.median(spots.open[outer]) > 1.5 * np.median(spots.open[inner])
+    assert np.percentile(spots.open, 90) > 2.5 * np.percentile(spots.open, 10)
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS))
@@ -96,6 +97,61 @@ def test_a_plant_covers_what_it_replaces_down_to_the_ground(name: str) -> None:
     between = np.zeros_like(mask)
     between[150:160, 135:155] = True  # between its legs
     assert outline[between].all() and not mask[between].any()
+
+
+def test_leaves_shade_those_farther_from_the_light() -> None:
+    image, mask = animal()
+    shape = outline_over(mask)
+    lamp = lamp_of(photo_of(image), mask)._replace(side=-1.0)
+    spots = crown(shape, LEAVES["green"], 6, towards(lamp), 1)
+    rows, columns = box_of(shape)
+    high = spots.y < rows.start + 0.25 * (rows.stop - rows.start)
+    low = spots.y > rows.start + 0.75 * (rows.stop - rows.start)
+    assert np.mean(spots.open[high]) > 1.3 * np.mean(spots.open[low])
+    middle = (columns.start + columns.stop) / 2
+    left, right = spots.x < middle - 30, spots.x > middle + 30
+    assert np.mean(spots.open[left]) > 1.05 * np.mean(spots.open[right])
+
+
+def test_outlines_of_bushes_differ_and_cover_the_object_down_to_its_foot() -> None:
+    _, mask = animal()
+    one, other = outline_over(mask, 1), outline_over(mask, 2)
+    assert (one != other).any() and np.array_equal(one, outline_over(mask, 1))
+    for outline in (one, other):
+        assert not (mask & ~outline).any()
+        assert box_of(outline)[0].stop <= box_of(mask)[0].stop + 1
+
+
+def test_roses_are_red_among_the_leaves_and_plants_in_pots_are_of_several_species() -> None:
+    def reddish(value: str) -> float:
+        found = edited("replace", value)
+        assert found.mask is not None
+        lab = cv2.cvtColor(photo_of(found.image), cv2.COLOR_RGB2LAB)
+        return float((lab[..., 1] > 8)[core(found.mask, 4)].mean())
+
+    assert reddish("bush") < 0.01 < 0.03 < reddish("rose bush") < 0.5
+    pictures = [edited("replace", "potted plant", seed=seed).image for seed in range(3)]
+    assert not np.array_equal(pictures[0], pictures[1])
+
+
+def test_leaves_are_as_green_as_the_plants_of_the_photograph() -> None:
+    meadow = np.zeros((60, 80, 3), np.float32)
+    meadow[:] = (0.36, 0.40, 0.30)
+    leaves = np.zeros((30, 30, 3), np.float32)
+    leaves[:] = (0.18, 0.40, 0.08)
+    leaves[:, 15:] = (0.62, 0.32, 0.22)  # a pot
+
+    def chroma(picture: Any) -> Any:
+        lab = cv2.cvtColor(picture, cv2.COLOR_RGB2LAB)
+        return np.hypot(lab[..., 1], lab[..., 2])
+
+    among = as_green_as(meadow, leaves)
+    indoors = as_green_as(np.full_like(meadow, 0.5), leaves)
+    assert chroma(among)[:, :10].max() < 0.6 * chroma(leaves)[:, :10].min()
+    assert (
+        chroma(among)[:, :10].max() < chroma(indoors)[:, :10].min() < chroma(leaves)[:, :10].min()
+    )
+    assert np.abs(among - leaves)[:, 20:].max() < 0.02
 
 
 def test_leaves_are_as_long_as_the_size_of_the_thing_says() -> None:

@@ -100,10 +100,10 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.5
+LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.38
 """The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large. A plant that is larger hides what is around."""
-MOST_PITCH = 0.65
+legs is twice as large, and lobes of leaves stand out of it."""
+MOST_PITCH = 0.75
 """The steepest view, in radians, of a plant in the place of a thing: they are seen from the
 side."""
 FORGOTTEN = 0.12
@@ -117,7 +117,7 @@ was filled, and with one."""
 LEAST_FOOTING = 0.7
 """How much of what is around a computed thing's foot must be the ground that the object stood
 on."""
-MOST_HIDDEN, MOST_BEHIND_ONE = 0.2, 0.15
+MOST_HIDDEN, MOST_BEHIND_ONE = 0.35, 0.35
 """How much of another thing a computed one may hide that its predecessor did not, and how much of
 that one another may have had."""
 DARK_PAINT = 38.0

@@ -10,11 +10,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from groundfault.editors.procedural.edges import Floats, Mask, depth_inside, floats
-from groundfault.editors.procedural.relief import extent_px, film, linear, normals
+from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.relief import film, linear, normals
 from groundfault.editors.procedural.rendering import Lamp
 
-__all__ = ["LEAVES", "Leaf", "Spots", "clumps", "coat", "drawn"]
+__all__ = ["LEAVES", "Leaf", "Spots", "coat", "drawn", "towards"]
 
 Numbers = NDArray[Any]
 FINER = 2
@@ -33,10 +33,6 @@ SCATTER = 0.45
 """How far leaves are turned from what they grow on."""
 LIT = 2.1
 """How many times brighter than its colour says a leaf in full light is: half of them are not."""
-CLUMP = 0.12
-"""The radius of a clump of leaves, as a share of the extent of a bush."""
-INNER = 0.4
-"""How much light gets to the leaves behind the clumps."""
 SOFT = (0.35, 1.2)
 """How far leaves are blurred, at least and at most: half as much as the photograph, of whose edges
 more blur is measured than there is."""
@@ -64,6 +60,17 @@ _GREENS = ((0.20, 0.30, 0.09), (0.27, 0.38, 0.12), (0.34, 0.43, 0.16), (0.22, 0.
 LEAVES = {
     "green": Leaf(_GREENS),
     "ivy": Leaf(_GREENS, slim=(0.45, 0.65)),
+    "broad": Leaf(
+        ((0.15, 0.26, 0.09), (0.20, 0.32, 0.11), (0.25, 0.36, 0.13), (0.18, 0.28, 0.12)),
+        slim=(0.48, 0.6),
+        gloss=0.22,
+    ),
+    "slender": Leaf(
+        ((0.24, 0.34, 0.12), (0.32, 0.42, 0.16), (0.38, 0.45, 0.20), (0.27, 0.36, 0.14)),
+        slim=(0.10, 0.16),
+        shape=(0.5, 0.9, 1.0, 0.7, 0.0),
+        gloss=0.12,
+    ),
     "autumn": Leaf(
         ((0.72, 0.40, 0.10), (0.66, 0.27, 0.08), (0.78, 0.56, 0.16), (0.50, 0.29, 0.12)),
         slim=(0.5, 0.75),
@@ -105,48 +112,6 @@ class Spots(NamedTuple):
         """The nearest rows and columns of a picture."""
         row = np.clip(self.y.round().astype(int), 0, size[0] - 1)
         return row, np.clip(self.x.round().astype(int), 0, size[1] - 1)
-
-
-def clumps(shape: Mask, leaf: Leaf, leaf_px: float, seed: int) -> Spots:
-    """The leaves of a bush with a silhouette: on balls that fill it, as on the ends of branches,
-    the darker the deeper inside; between them others are seen farther behind."""
-    rng = np.random.default_rng(seed)
-    extent, depth = extent_px(shape), depth_inside(shape)
-    deepest = float(depth.max())
-    radius = max(CLUMP * extent, 2.2 * leaf_px)
-    rows, columns = np.nonzero(shape)
-    picked = rng.integers(len(rows), size=max(int(6 * len(rows) / (np.pi * radius**2)), 8))
-    x, y = columns[picked].astype(float), rows[picked].astype(float)
-    inside = depth[rows[picked], columns[picked]]
-    own = np.minimum(radius * rng.uniform(0.6, 1.15, len(picked)), inside + 0.4 * leaf_px)
-    kept = inside > 0.35 * own
-    x, y, inside, own = x[kept], y[kept], inside[kept], own[kept]
-    height = _height(depth, deepest, 0.03 * extent)
-    near = np.sqrt(np.maximum(inside * (2 * deepest - inside), 0)) * rng.uniform(0.3, 1, len(x))
-    count = np.maximum((2.8 * np.pi * own**2 / leaf.area(leaf_px)).astype(int), 6)
-    ball = np.repeat(np.arange(len(x)), count)
-    out = _directions(rng, len(ball))
-    out[:, 2] = np.abs(out[:, 2])
-    far = own[ball] * rng.uniform(0.75, 1.08, len(ball))
-    spots = Spots(
-        x[ball] + out[:, 0] * far,
-        y[ball] + out[:, 1] * far,
-        near[ball] + out[:, 2] * far,
-        out,
-        np.ones(len(ball)),
-        np.ones(len(ball)),
-    )
-    row, column = spots.pixels(shape.shape)
-    outer = height[row, column] + radius + 0.25 * deepest
-    open_ = np.clip(0.25 + 0.75 * (spots.near + 0.25 * deepest) / outer, 0.08, 1) ** 1.6
-    low = np.clip((shape.shape[0] - spots.y) / (0.25 * shape.shape[0]), 0.35, 1)
-    around = normals(height)[row, column]
-    out = 0.55 * spots.out + 0.45 * around
-    spots = spots._replace(out=out / np.linalg.norm(out, axis=1, keepdims=True), open=open_ * low)
-    return _joined(
-        coat(shape, height, leaf, leaf_px, seed + 2, 1.6, INNER),
-        spots.those(shape[row, column] | (rng.uniform(size=len(row)) < 0.25)),
-    )
 
 
 def coat(
@@ -210,21 +175,26 @@ def drawn(
     return floats(colours + 2 * lamp.grain * noise[..., None]), floats(small[..., 3])
 
 
+def towards(lamp: Lamp) -> Numbers:
+    """Where the light comes from: to the right, down, towards the camera; of length 1."""
+    found = np.array([0.75 * lamp.side, -0.85, 0.55])
+    return np.asarray(found / np.linalg.norm(found))
+
+
 def _light(
     spots: Spots, faces: Numbers, leaf: Leaf, lamp: Lamp, rng: np.random.Generator
 ) -> Numbers:
     """The light that comes from each leaf, (n, 3)."""
-    towards = np.array([0.75 * lamp.side, -0.85, 0.55])
-    towards /= np.linalg.norm(towards)
-    facing = faces @ towards
+    lit_from = towards(lamp)
+    facing = faces @ lit_from
     direct = np.maximum(facing, 0) + THROUGH * np.maximum(-facing, 0)
-    turned_to = np.clip(0.5 + 0.5 * (spots.out @ towards), 0, 1)
+    turned_to = np.clip(0.5 + 0.5 * (spots.out @ lit_from), 0, 1)
     amount = (
         SKY * (0.55 - 0.45 * faces[:, 1]) + KEY * direct * (0.35 + 0.65 * turned_to)
     ) * spots.open
     colours = floats(leaf.colours)[rng.integers(len(leaf.colours), size=len(faces))]
     colours = colours * rng.uniform(0.85, 1.15, (len(faces), 1))
-    half = towards + floats([0, 0, 1])
+    half = lit_from + floats([0, 0, 1])
     half /= np.linalg.norm(half)
     shine = leaf.gloss * np.maximum(faces @ half, 0) ** 18 * spots.open
     tint = lamp.tint * lamp.white
@@ -287,18 +257,3 @@ def _blossoms(angle: Numbers, long: Numbers) -> Numbers:
 
     parts = [turned(petal, angle + turn) for turn in turns] + [turned(heart, angle)]
     return np.stack(parts, 1) * long[:, None, None, None]
-
-
-def _height(depth: Floats, deepest: float, smooth_px: float) -> Floats:
-    """A round relief over a silhouette, by how deep inside its pixels are."""
-    height = floats(np.sqrt(np.maximum(depth * (2 * deepest - depth), 0)))
-    return floats(cv2.GaussianBlur(height, (0, 0), max(smooth_px, 0.5)))
-
-
-def _joined(*parts: Spots) -> Spots:
-    return Spots(*(np.concatenate(values) for values in zip(*parts, strict=True)))
-
-
-def _directions(rng: np.random.Generator, count: int) -> Numbers:
-    found = rng.standard_normal((count, 3))
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))

@@ -63,6 +63,9 @@ DEPTHS = (0.0, -0.07, 0.07, 0.14, 0.24, -0.14, -0.24)
 """How much lower than an object another may stand, as shares of its height; negative is behind.
 What leaves its place and things below `LOW_M` stay within the first five: behind them a table or a
 floor soon ends."""
+BEHIND = -0.05
+"""How far behind an object nothing stands alone: there often is a wall or a cupboard of the colours
+of the ground, before which it would float."""
 LOW_M = 1.0
 LOWEST = 0.12
 """How far up from its foot the ground is looked at beside a thing, as a share of its height."""
@@ -222,6 +225,8 @@ def free_place(
     best: _Tried | None = None
     shallow = leaves or (low and most_overlap <= MOST_OVERLAP)
     for depth in HEIGHTS if lying else DEPTHS[: 5 if shallow else None]:
+        if alone and depth < BEHIND:
+            continue
         foot = rows.stop + round(depth * len(shape))
         scale = 1.0
         if not lying and horizon is not None and horizon < rows.stop - 0.2 * len(shape):

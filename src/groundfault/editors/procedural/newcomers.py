@@ -12,8 +12,10 @@ from groundfault.editors.procedural.changes import grey_as
 from groundfault.editors.procedural.colours import vividness
 from groundfault.editors.procedural.donors import Donors
 from groundfault.editors.procedural.edges import Floats, Mask, floats
+from groundfault.editors.procedural.greens import as_green_as
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.neighbours import Company
+from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.props import best_prop, prop_beside
 from groundfault.editors.procedural.refusals import is_computed
 from groundfault.editors.procedural.relief import luma
@@ -80,7 +82,10 @@ def _prop(photo: Floats, made: tuple[str, Cutting, Place] | None) -> Newcomer | 
     if made is None:
         return None
     name, cutting, place = made
-    return Newcomer(cutting._replace(fore=_dulled(photo, cutting.fore)), place, {"category": name})
+    colours = _dulled(photo, cutting.fore)
+    if name in PLANTS:
+        colours = as_green_as(photo, colours)
+    return Newcomer(cutting._replace(fore=colours), place, {"category": name})
 
 
 def _dulled(photo: Floats, colours: Floats) -> Floats:

@@ -50,12 +50,13 @@ SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
 SIZES_M = {
     **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
-    **{"bush": 1.0, "haystack": 1.6, "potted plant": 0.8},
+    **{"bush": 1.0, "haystack": 1.6, "leaf pile": 0.4, "potted plant": 0.8, "rose bush": 0.9},
     **{"tin can": 0.15, "traffic cone": 0.7, "vase": 0.4, "watermelon": 0.25, "wooden crate": 0.7},
 }
 """How tall props are at most where they stand beside something."""
-TRIED = 0.15
-"""What plants have to be more like an object: others were kept more often."""
+MOST_UPRIGHT = 2.0
+"""How many times more upright than alone a plant over an object may be; beyond, others go first: a
+pile of leaves is no column."""
 AS_GOOD = 0.1
 """Props that are not more unlike than the best by this take turns."""
 ANY_SIDE = (0.0, 0.5, 1.0)
@@ -163,11 +164,9 @@ def best_prop(
 
 
 def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
-    """Whether a prop in the place of an object would be in the picture with all of itself."""
-    if one.fit is not None:
-        return is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
-    inner = one.seen[1:-1, 1:-1]
-    return int(inner.sum()) == int(one.seen.sum())
+    """Whether a prop in the place of an object would be in the picture with all of itself; plants
+    may go on beyond its border."""
+    return one.fit is None or is_inside(photo.shape, one.fit, instead_of(mask, one.fit))
 
 
 def _over(chosen: _Tried, lamp: Lamp) -> tuple[Cutting, Place]:
@@ -232,13 +231,16 @@ def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside:
             return planted(name, shape, shape, scale_m * tall_px, view, lamp, seed)
 
         return _Tried(0.0, name, alone(name, seed), made, None)
-    outline = outline_over(mask)
+    outline = outline_over(mask, seed)
     own = box_of(outline)
 
     def over(lamp: Lamp, tall_px: float) -> Cutting:
         return planted(name, outline[own], mask[own], scale_m * tall_px, view, lamp, seed)
 
-    unlike = TRIED + 1 - float((outline & mask).sum() / (outline | mask).sum())
+    rows, columns = own
+    too_upright = (rows.stop - rows.start) / (columns.stop - columns.start) / PLANTS[name].upright
+    unlike = 1 - float((outline & mask).sum() / (outline | mask).sum())
+    unlike += max(too_upright / MOST_UPRIGHT - 1, 0)
     return _Tried(unlike, name, outline, over, None)
 
 
