@@ -12,7 +12,7 @@ from groundfault.editors.procedural import ProceduralEditor, repertoire
 from groundfault.editors.procedural.crowns import crown
 from groundfault.editors.procedural.edges import box_of, core, floats, grown
 from groundfault.editors.procedural.foliage import LEAVES, coat, drawn, towards
-from groundfault.editors.procedural.greens import as_green_as
+from groundfault.editors.procedural.greens import as_green_as, has_soil
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS, alone, outline_over
 from groundfault.editors.procedural.rendering import lamp_of
@@ -220,3 +220,13 @@ def test_a_black_and_white_photograph_gets_grey_leaves() -> None:
     found = ProceduralEditor(filters=False).perform(grey, mask, request)
     assert isinstance(found, Edited)
     assert int(np.ptp(found.image.astype(int), axis=-1).max()) <= 2
+
+
+def test_bushes_grow_in_earth_or_grass_and_pots_stand_anywhere() -> None:
+    there = np.zeros((120, 160), bool)
+    there[40:90, 60:100] = True
+    grass = np.broadcast_to(np.float32([0.35, 0.45, 0.2]), (120, 160, 3))
+    asphalt = np.broadcast_to(np.float32([0.4, 0.4, 0.42]), (120, 160, 3))
+    assert has_soil(grass, there, "bush") and not has_soil(asphalt, there, "bush")
+    assert has_soil(asphalt, there, "potted plant")
+    assert not has_soil(grass, np.ones((120, 160), bool), "bush")

@@ -101,16 +101,23 @@ def test_water_takes_the_red_light_and_is_brighter_above(place: str) -> None:
     assert light[: SIZE[0] // 6].mean() > light[-SIZE[0] // 6 :].mean() - 25
 
 
-def test_waves_are_seen_above_from_the_open_sea_only() -> None:
-    def unrest(place: str) -> float:
-        found, _, _ = put(place, size=(360, 480))
-        return float(lightness(found)[:60].std())
-
-    assert unrest("open sea") > 2 * max(unrest("tropical sea"), unrest("deep sea"))
+@pytest.mark.parametrize("place", PLACES)
+def test_what_stands_beside_an_object_is_as_far_as_its_foot(place: str) -> None:
+    photo = street((360, 480))
+    person = np.zeros((360, 480), bool)
+    person[60:280, 40:90] = True  # taller than the object, its foot lower
+    photo[person] = (0.6, 0.2, 0.1)
+    edge = standing(photo)
+    known = immersed(photo, edge, place, [person], seed=0)
+    unknown = immersed(photo, edge, place, seed=0)
+    head = np.s_[70:110, 50:80]
+    assert known[head][..., 0].mean() > unknown[head][..., 0].mean() + 0.05  # more of its red
+    away = np.s_[100:340, 120:230]
+    assert np.allclose(known[away], unknown[away], atol=0.02)
 
 
 def test_the_tone_of_a_place_is_what_is_farthest_away() -> None:
-    for place in set(WATERS) - {"open sea"}:  # where waves are above
+    for place in WATERS:
         found, _, _ = put(place, size=(360, 480))
         tone = cv2.cvtColor(tone_of(place)[None, None], cv2.COLOR_RGB2LAB)[0, 0]
         far = cv2.cvtColor(found[:60], cv2.COLOR_RGB2LAB).reshape(-1, 3)

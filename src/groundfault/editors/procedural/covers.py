@@ -87,7 +87,7 @@ HARDER = {
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -0.5, "material": -0.7, "recolour": -1.6, "context": -0.5}
+LEAST_CLEAR = {"surface": -0.5, "material": -0.7, "recolour": -1.6, "context": 0.2}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, how much
 of the outline separates nothing, and the IoU of both masks; and what is harder on vehicles and

@@ -50,6 +50,7 @@ from groundfault.editors.procedural.fills import (
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import sides_of
+from groundfault.editors.procedural.greens import has_soil
 from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
@@ -100,9 +101,9 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.38
+LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.5
 """The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large, and lobes of leaves stand out of it."""
+legs is twice as large. A plant that is larger hides what is around."""
 MOST_PITCH = 0.75
 """The steepest view, in radians, of a plant in the place of a thing: they are seen from the
 side."""
@@ -117,7 +118,7 @@ was filled, and with one."""
 LEAST_FOOTING = 0.7
 """How much of what is around a computed thing's foot must be the ground that the object stood
 on."""
-MOST_HIDDEN, MOST_BEHIND_ONE = 0.35, 0.35
+MOST_HIDDEN, MOST_BEHIND_ONE = 0.2, 0.15
 """How much of another thing a computed one may hide that its predecessor did not, and how much of
 that one another may have had."""
 DARK_PAINT = 38.0
@@ -316,7 +317,8 @@ class ProceduralEditor:
             if cut is None
             else _edge_to_copy(photo, cut, request.category)
         )
-        picture = immersed(photo, edge, request.value, seed=request.seed)
+        others = [other.mask for other in request.others if other.mask.any()]
+        picture = immersed(photo, edge, request.value, others, seed=request.seed)
         if self.filters and changed_by(photo, picture, edge.alpha <= 0) < LEAST_CHANGE:
             return refused("already so")
         return Change(picture, edge.alpha < 1)
@@ -410,6 +412,8 @@ class ProceduralEditor:
                 return refused("hides others")
             if footing(photo, region, there, company) < LEAST_FOOTING:
                 return refused("no footing")
+            if not has_soil(photo, there, found.details["category"]):
+                return refused("no soil")
         filled = self._filled(photo, region, request, company, cut)
         if filled is None:
             return refused("fill does not fit")
@@ -456,6 +460,8 @@ class ProceduralEditor:
         picture, mask, touched = found.put_into(photo, front)
         if self.filters and not is_seen(photo, picture, mask):
             return refused("not seen")
+        if self.filters and not has_soil(photo, mask, found.details["category"]):
+            return refused("no soil")
         return Change(picture, touched, mask, found.details)
 
     def _doubled(

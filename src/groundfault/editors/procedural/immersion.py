@@ -4,13 +4,14 @@ every view and size fits, and what is before a thing stays before it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 import scipy.ndimage as ndi
 
-from groundfault.editors.procedural.edges import Floats, Matte, box_of, floats
+from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, floats
 from groundfault.editors.procedural.noise import Colour, cloud
 from groundfault.editors.procedural.relief import LUMA, film, linear
 
@@ -18,8 +19,11 @@ __all__ = ["WATERS", "Water", "immersed", "tone_of"]
 
 Shape = tuple[int, int]
 NEAR, FAR, HORIZON = 0.65, 1.5, 0.75
-"""How much water is before what is as far away as an object's foot, how much more before what
-is farthest, and how far above the foot that is, as a share of the picture's height."""
+"""How much water colours what is as far away as an object's foot, how much more what is farthest,
+and how far above the foot that is, as a share of the picture's height."""
+HAZE = 0.15
+"""How much of it is seen before what is as far away as an object: more, and what stands before the
+object is a ghost."""
 BRIGHTEST = 0.5
 """What the brighter tenth of the surroundings is dimmed to: snow or lamps would shine through."""
 BRIGHT = 1.9
@@ -30,8 +34,8 @@ REACH = 0.2
 """How far the light beside an object reaches, as a share of the picture's longer side."""
 VEIL, DIMMED = 0.9, 0.45
 """How soon the water's own light is all that is seen, and how much darker things are there."""
-SURFACE = 0.36
-"""How far down waves are seen from below, as a share of the picture's height."""
+STEP_PX = 2.5
+"""How soft steps in depth are: drawn masks are off by some pixels."""
 FIELD_PX = 512
 """The side of the noise that nets of light are made of."""
 
@@ -54,29 +58,25 @@ class Water(NamedTuple):
     """Their colour, and that of specks."""
     net: float
     """How strong the net of light is that waves throw on the ground."""
-    surface: float = 0.0
-    """How well the waves are seen from below."""
 
 
-def immersed(photo: Floats, edge: Matte, place: str, *, seed: int) -> Floats:
+def immersed(
+    photo: Floats, edge: Matte, place: str, others: Sequence[Mask] = (), *, seed: int
+) -> Floats:
     """The photograph with everything but the object under water; pixels that are wholly the
-    object's keep their values."""
+    object's keep their values. `others` stand as far away as their feet."""
     water, shape = WATERS[place], (photo.shape[0], photo.shape[1])
     mask = edge.alpha > 0.5
     behind = np.where((edge.alpha > 0.02)[..., None], edge.back, photo)
-    rows = np.arange(shape[0], dtype=np.float32)[:, None]
-    away = np.clip((box_of(mask)[0].stop - rows) / (HORIZON * shape[0]), 0, 1)
-    away = np.broadcast_to(away, shape)
+    away = _distance(mask, others)
     apart = floats(ndi.distance_transform_edt(~mask)) / max(shape)
     lamp = np.exp(-apart / REACH)
-    path = water.thick * (NEAR + FAR * away) * (1 - water.lamp * lamp)
-    passed = np.exp(-floats(water.absorbed) * path[..., None])
-    veil = (1 - np.exp(-VEIL * path))[..., None]
+    unlit = water.thick * (1 - water.lamp * lamp)
+    passed = np.exp(-floats(water.absorbed) * (unlit * (NEAR + FAR * away))[..., None])
+    veil = (1 - np.exp(-VEIL * unlit * (HAZE + FAR * away)))[..., None]
     light = BRIGHT * _light_of(floats(behind), away) * passed * (1 - DIMMED * veil)
     light *= (1 + water.net * _net(shape, seed) * (1 - 0.6 * lamp))[..., None]
     picture = film(light + _glow(water, shape) * veil)
-    if water.surface:
-        picture = _under_waves(picture, water.surface, seed)
     picture = np.clip(_with_rays(picture, water, seed), 0, 1)
     own = edge.alpha[..., None]
     return floats(np.where(own >= 1, photo, edge.fore * own + picture * (1 - own)))
@@ -85,6 +85,17 @@ def immersed(photo: Floats, edge: Matte, place: str, *, seed: int) -> Floats:
 def tone_of(place: str) -> Floats:
     """The colour that a place mostly has."""
     return film(floats(WATERS[place].glow))
+
+
+def _distance(mask: Mask, others: Sequence[Mask]) -> Floats:
+    """How far each pixel is behind an object's foot, 0 to 1: a ground is the farther the higher in
+    the picture, what stands on it is as far as its foot."""
+    foot, tall = box_of(mask)[0].stop, mask.shape[0]
+    rows = np.arange(tall, dtype=np.float32)[:, None]
+    behind = np.broadcast_to((foot - rows) / (HORIZON * tall), mask.shape).copy()
+    for other in sorted(others, key=lambda one: box_of(one)[0].stop):
+        behind[other] = (foot - box_of(other)[0].stop) / (HORIZON * tall)
+    return floats(cv2.GaussianBlur(np.clip(behind, 0, 1), (0, 0), STEP_PX))
 
 
 def _light_of(behind: Floats, away: Floats) -> Floats:
@@ -177,35 +188,10 @@ def _bubbles(shape: Shape, seed: int) -> Floats:
     return floats(small[..., None] * floats([0.8, 0.97, 1.0]))
 
 
-def _under_waves(picture: Floats, strength: float, seed: int) -> Floats:
-    """The waves seen from below, with the sky through them."""
-    tall, wide = picture.shape[:2]
-    y, x = np.mgrid[:tall, :wide].astype(np.float32)
-    down = y / (SURFACE * tall)
-    away = 1 / (1.08 - np.minimum(down, 1))
-    u = ((x / wide - 0.5) * away * 190 + 256) % (FIELD_PX - 1)
-    v = (away * 75) % (FIELD_PX - 1)
-
-    def above(size: float, number: int) -> Floats:
-        field = cloud((FIELD_PX, FIELD_PX), size, seed + number, 4)
-        return floats(cv2.remap(field, floats(u), floats(v), cv2.INTER_LINEAR))
-
-    windows = np.clip(0.5 + 2.2 * above(70, 11), 0, 1)
-    crests = np.exp(-14 * np.abs(above(55, 12)))
-    waves = floats(windows * (0.62 + 0.2 * np.clip(above(14, 13), -1.5, 1.5)) + 0.35 * crests)
-    near = np.clip((1 - down) / 0.75, 0, 1) ** 1.3
-    light = _soft(floats(waves * near * strength), 0.8)[..., None] * floats([0.5, 0.82, 0.95])
-    return floats(picture * (1 - 0.55 * near[..., None]) + light)
-
-
 WATERS = {
     "tropical sea": Water(
         absorbed=(2.4, 0.5, 0.32), glow=(0.024, 0.32, 0.43), thick=1.15, lamp=0.3, sun=0.5,
         rays=0.16, shine=(0.06, 0.75, 1.0), net=1.5,
-    ),
-    "open sea": Water(
-        absorbed=(2.2, 0.62, 0.36), glow=(0.018, 0.17, 0.27), thick=1.3, lamp=0.3, sun=0.9,
-        rays=0.16, shine=(0.3, 0.75, 1.0), net=0.4, surface=1.0,
     ),
     "deep sea": Water(
         absorbed=(3.0, 1.0, 0.5), glow=(0.006, 0.07, 0.17), thick=1.55, lamp=0.35, sun=0.5,
