@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural.edges import Matte
-from groundfault.editors.procedural.immersion import WATERS, immersed, tone_of
+from groundfault.editors.procedural.immersion import WATERS, immersed, objection, tone_of
 from groundfault.editors.procedural.repertoire import PLACES
 
 SIZE = (180, 240)
@@ -122,3 +122,17 @@ def test_the_tone_of_a_place_is_what_is_farthest_away() -> None:
         tone = cv2.cvtColor(tone_of(place)[None, None], cv2.COLOR_RGB2LAB)[0, 0]
         far = cv2.cvtColor(found[:60], cv2.COLOR_RGB2LAB).reshape(-1, 3)
         assert np.linalg.norm(np.median(far, axis=0) - tone) < 25
+
+
+def test_water_needs_a_distance_and_no_warm_lamp() -> None:
+    photo = street((360, 480))
+    mask = standing(photo).alpha > 0.5
+    assert objection(photo, mask) == ""
+    warm = np.clip(photo * np.float32([1.0, 0.8, 0.7]), 0, 1)
+    assert objection(warm, mask) == "warm light"
+    low = np.zeros_like(mask)
+    low[60:120, 200:280] = True  # everything beside it is nearer
+    assert objection(photo, low) == "too near"
+    behind = np.zeros_like(mask)
+    behind[:330] = True  # what fills the rest stands beside it
+    assert objection(photo, mask, [behind & ~mask]) == "too near"

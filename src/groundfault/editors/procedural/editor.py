@@ -11,6 +11,7 @@ import numpy as np
 
 from groundfault.editors.procedural import (
     covers,
+    immersion,
     materials,
     neighbours,
     refusals,
@@ -61,7 +62,6 @@ from groundfault.editors.procedural.grounds import (
     in_front,
     is_collage,
 )
-from groundfault.editors.procedural.immersion import immersed
 from groundfault.editors.procedural.neighbours import Company, company_of
 from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
 from groundfault.editors.procedural.overgrown import overgrown
@@ -312,13 +312,16 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         if self.filters and apart_from(request.value, photo, region) < LEAST_APART:
             return refused("looks like the place")
+        others = [other.mask for other in request.others if other.mask.any()]
+        problem = immersion.objection(photo, region, others) if self.filters else ""
+        if problem:
+            return refused(problem)
         edge = (
             edge_of(photo, region, cut, steady=True)
             if cut is None
             else _edge_to_copy(photo, cut, request.category)
         )
-        others = [other.mask for other in request.others if other.mask.any()]
-        picture = immersed(photo, edge, request.value, others, seed=request.seed)
+        picture = immersion.immersed(photo, edge, request.value, others, seed=request.seed)
         if self.filters and changed_by(photo, picture, edge.alpha <= 0) < LEAST_CHANGE:
             return refused("already so")
         return Change(picture, edge.alpha < 1)

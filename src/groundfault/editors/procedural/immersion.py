@@ -15,7 +15,7 @@ from groundfault.editors.procedural.edges import Floats, Mask, Matte, box_of, fl
 from groundfault.editors.procedural.noise import Colour, cloud
 from groundfault.editors.procedural.relief import LUMA, film, linear
 
-__all__ = ["WATERS", "Water", "immersed", "tone_of"]
+__all__ = ["WATERS", "Water", "immersed", "objection", "tone_of"]
 
 Shape = tuple[int, int]
 NEAR, FAR, HORIZON = 0.65, 1.5, 0.75
@@ -36,6 +36,13 @@ VEIL, DIMMED = 0.9, 0.45
 """How soon the water's own light is all that is seen, and how much darker things are there."""
 STEP_PX = 2.5
 """How soft steps in depth are: drawn masks are off by some pixels."""
+FAR_AWAY, LEAST_FAR = 0.6, 0.1
+"""How far away is far, and how much of the surroundings must be: a table top seen from near only
+looks tinted."""
+MOST_RED = 4.0
+"""How reddish the surroundings may be in Lab: what has the light of a warm lamp seems to be of
+another colour under water. Of 66 edits two reviewers kept 56 %, of the 43 that both limits leave
+67 %; of 18 others 47 %, and of the 6 that they leave all but one verdict."""
 FIELD_PX = 512
 """The side of the noise that nets of light are made of."""
 
@@ -80,6 +87,15 @@ def immersed(
     picture = np.clip(_with_rays(picture, water, seed), 0, 1)
     own = edge.alpha[..., None]
     return floats(np.where(own >= 1, photo, edge.fore * own + picture * (1 - own)))
+
+
+def objection(photo: Floats, mask: Mask, others: Sequence[Mask] = ()) -> str:
+    """Why the surroundings of an object would not be taken for water; "" where they may."""
+    around = ~mask
+    if float((_distance(mask, others) > FAR_AWAY)[around].mean()) < LEAST_FAR:
+        return "too near"
+    red = cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)[..., 1][around].mean()
+    return "warm light" if float(red) > MOST_RED else ""
 
 
 def tone_of(place: str) -> Floats:
