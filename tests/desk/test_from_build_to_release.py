@@ -37,9 +37,9 @@ def build(run: Any, tmp_path: Path) -> Build:
     def build(name: str, things: dict[str, Any], *options: object) -> list[str]:
         place = tmp_path / "set"
         if not place.exists():
-            write_set(place, 5 if name == "halluseg" else 3, things)
+            write_set(place, 9 if name == "halluseg" else 3, things)
         source = ("--annotations", place / "instances.json", "--images", place / "images")
-        ran = run("build", name, *source, "--out", tmp_path / "out", "--limit", 6, *options)
+        ran = run("build", name, *source, "--out", tmp_path / "out", "--limit", 12, *options)
         assert ran.code == 0, ran.err
         return [item.id for item in read_items(tmp_path / "out")]
 
