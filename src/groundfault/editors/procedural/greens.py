@@ -38,7 +38,7 @@ def has_soil(photo: Floats, there: Mask, name: str) -> bool:
     ground = foot & ~there
     if not ground.any():
         return False
-    lab = np.median(cv2.cvtColor(photo, cv2.COLOR_RGB2LAB)[ground], axis=0)
+    lab = np.median(cv2.cvtColor(photo[ground][None], cv2.COLOR_RGB2LAB)[0], axis=0)
     hue, chroma = np.arctan2(lab[2], lab[1]), np.hypot(lab[1], lab[2])
     return bool(chroma >= LEAST_SOIL and SOIL_HUES[0] < hue < SOIL_HUES[1])
 

@@ -162,8 +162,7 @@ def _specks(shape: Shape, count: int, size_px: float, seed: int) -> Floats:
     radius = np.maximum(rng.lognormal(0, 0.5, count) * size_px, 0.5)
     shine = rng.uniform(0.3, 1, count)
     for k in range(count):
-        size = (2 * radius[k], 2 * radius[k])
-        cv2.ellipse(found, ((x[k], y[k]), size, 0.0), shine[k], -1, cv2.LINE_AA)
+        cv2.ellipse(found, ((x[k], y[k]), (2 * radius[k],) * 2, 0.0), shine[k], -1, cv2.LINE_AA)
     return found
 
 

@@ -400,17 +400,8 @@ BESIDE: dict[str, tuple[str, ...]] = {
 """What may be computed beside a thing of a category."""
 COMPUTED = (
     *("barrel", "beach ball", "boulder", "bush", "cardboard box", "dustbin", "haystack"),
-    *(
-        "leaf pile",
-        "potted plant",
-        "pumpkin",
-        "rose bush",
-        "tin can",
-        "traffic cone",
-        "vase",
-        "watermelon",
-        "wooden crate",
-    ),
+    *("leaf pile", "potted plant", "pumpkin", "rose bush", "tin can", "traffic cone", "vase"),
+    *("watermelon", "wooden crate"),
 )
 """All that can be computed."""
 
