@@ -13,7 +13,7 @@ import argparse
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -60,28 +60,61 @@ WORDS = {
     "add": "{category}: {value} is added beside it",
     "move": "{category}: moved",
 }
-WIDE_PX, BEFORE_PX = 980, 330
-"""Sheets are as wide as is seen without shrinking; the photograph before has a third of it."""
-TALL_PX, HEAD_PX = 488, 22
-ROWS = 2
 
 
-def tile(image: Any, mask: Any, after: Any, text: str) -> Image.Image:
+class Layout(NamedTuple):
+    """How tiles are shown."""
+
+    columns: int
+    rows: int
+    before_px: tuple[int, int]
+    after_px: tuple[int, int]
+    closer: bool
+    """Whether an edit of the target itself is shown with what is around it, not all of the
+    photograph."""
+    font_px: int
+
+
+LAYOUTS = {
+    "large": Layout(1, 2, (326, 488), (646, 488), closer=False, font_px=15),
+    "sheet": Layout(4, 6, (152, 152), (152, 152), closer=True, font_px=11),
+}
+"""`large`: as large as is seen without shrinking. `sheet`: four columns of six, as on the sheets of
+the first sketch of the editor, whose counts by eye are what later ones are compared with."""
+ITSELF = ("surface", "material", "recolour")
+"""Kinds that change the target and nothing else."""
+
+
+def tile(
+    image: Any, mask: Any, after: Any, text: str, layout: Layout, closer: bool = False
+) -> Image.Image:
     """The outlined photograph, the edited one, and what was asked."""
     outlined = image.copy()
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    cv2.drawContours(outlined, contours, -1, (255, 0, 255), max(image.shape[1] // 300, 1))
-    sheet = Image.new("RGB", (WIDE_PX, TALL_PX + HEAD_PX), "white")
+    around = _around(mask) if closer else np.s_[:, :]
+    wide = outlined[around].shape[1]
+    cv2.drawContours(outlined, contours, -1, (255, 0, 255), max(wide // 300, 1))
+    head = layout.font_px + 7
+    size = layout.before_px[0] + layout.after_px[0] + 8, layout.after_px[1] + head
+    drawn = Image.new("RGB", size, "white")
     left = 0
-    for picture, wide in ((outlined, BEFORE_PX), (after, WIDE_PX - BEFORE_PX)):
-        shown = Image.fromarray(picture)
-        scale = min((wide - 4) / shown.width, TALL_PX / shown.height)
-        size = round(shown.width * scale), round(shown.height * scale)
-        sheet.paste(shown.resize(size, Image.Resampling.LANCZOS), (left, HEAD_PX))
-        left += wide
-    font = ImageFont.load_default(15)
-    ImageDraw.Draw(sheet).text((4, 1), text, fill="black", font=font)
-    return sheet
+    for picture, room in ((outlined, layout.before_px), (after, layout.after_px)):
+        shown = Image.fromarray(picture[around])
+        scale = min(room[0] / shown.width, room[1] / shown.height)
+        fitted = round(shown.width * scale), round(shown.height * scale)
+        drawn.paste(shown.resize(fitted, Image.Resampling.LANCZOS), (left, head))
+        left += room[0] + 4
+    font = ImageFont.load_default(layout.font_px)
+    ImageDraw.Draw(drawn).text((4, 1), text, fill="black", font=font)
+    return drawn
+
+
+def _around(mask: Any) -> tuple[slice, slice]:
+    """The target's box with a third of its extent around it."""
+    rows, columns = np.nonzero(mask)
+    margin = round(max(np.ptp(rows), np.ptp(columns)) / 3)
+    top, left = max(rows.min() - margin, 0), max(columns.min() - margin, 0)
+    return slice(top, rows.max() + margin), slice(left, columns.max() + margin)
 
 
 def words_of(entry: dict[str, Any]) -> str:
@@ -90,7 +123,12 @@ def words_of(entry: dict[str, Any]) -> str:
 
 
 def write_sheets(
-    made: list[dict[str, Any]], kind: str, untouched: int, seed: int, out: Path
+    made: list[dict[str, Any]],
+    kind: str,
+    untouched: int,
+    seed: int,
+    out: Path,
+    layout: Layout = LAYOUTS["large"],
 ) -> None:
     """Edits and untouched photographs in one random order, with their key.
 
@@ -114,14 +152,18 @@ def write_sheets(
         }
         after = entry["edited"].image if is_edited else entry["image"]
         text = f"{kind} {number}    {words_of(told)}"
-        tiles.append(tile(entry["image"], instance.mask(), after, text))
+        closer = layout.closer and kind in ITSELF
+        tiles.append(tile(entry["image"], instance.mask(), after, text, layout, closer))
         key.append(told)
-    for first in range(0, len(tiles), ROWS):
-        part = tiles[first : first + ROWS]
-        sheet = Image.new("RGB", (WIDE_PX, (TALL_PX + HEAD_PX) * len(part)), "white")
-        for row, one in enumerate(part):
-            sheet.paste(one, (0, row * (TALL_PX + HEAD_PX)))
-        sheet.save(out / f"{kind}-{first // ROWS:02d}.png")
+    each = layout.columns * layout.rows
+    wide, tall = tiles[0].size
+    for first in range(0, len(tiles), each):
+        part = tiles[first : first + each]
+        rows = -(-len(part) // layout.columns)
+        sheet = Image.new("RGB", (wide * layout.columns, tall * rows), "white")
+        for index, one in enumerate(part):
+            sheet.paste(one, (index % layout.columns * wide, index // layout.columns * tall))
+        sheet.save(out / f"{kind}-{first // each:02d}.png")
     (out / f"{kind}-key.json").write_text(json.dumps(key, indent=1))
     (out / "RUBRIC.txt").write_text(RUBRIC)
 

@@ -2,11 +2,11 @@
 
     python bench/photo_editor.py --annotations A.json --images DIR --kind surface --out sheets/
 
-Every eligible instance (3 to 35 % of the picture, one polygon, not at the border, neither person
-nor table) gets one request. Sheets show before, after and what was asked, edits shuffled among
-untouched photographs; `bench/edit_review.py` has the rubric and counts verdicts. With --picture
-FILE one sheet takes edits in turn by kind, from photographs that show no people and whose licence
-allows edited copies.
+Every eligible instance (one polygon, not at the border, neither person nor table, and as large as
+--shares says: 3 to 35 % of the picture, as a target of CAFE is well seen, by default) gets one
+request. Sheets show before, after and what was asked, edits shuffled among untouched photographs;
+`bench/edit_review.py` has the rubric and counts verdicts. With --picture FILE one sheet takes edits
+in turn by kind, from photographs that show no people and whose licence allows edited copies.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ class Instance(NamedTuple):
         )
 
 
-def eligible(annotations: Path, images: Path) -> list[Instance]:
-    """The instances that an edit is tried on, in the file's order."""
+def eligible(annotations: Path, images: Path, shares: tuple[float, float]) -> list[Instance]:
+    """The instances that an edit is tried on, which have a share of the picture between two, in
+    the file's order."""
     data = json.loads(annotations.read_text())
     pictures = {image["id"]: image for image in data["images"]}
     names = {category["id"]: category["name"] for category in data["categories"]}
@@ -93,7 +94,7 @@ def eligible(annotations: Path, images: Path) -> list[Instance]:
         share = annotation["area"] / (image["width"] * image["height"])
         inside = min(x, y, image["width"] - x - wide, image["height"] - y - tall) >= 2
         one = isinstance(annotation["segmentation"], list) and len(annotation["segmentation"]) == 1
-        if annotation["iscrowd"] or not (0.03 <= share <= 0.35 and inside and one):
+        if annotation["iscrowd"] or not (shares[0] <= share <= shares[1] and inside and one):
             continue
         if category not in NOT_EDITED and (images / image["file_name"]).exists():
             size = (image["height"], image["width"])
@@ -246,18 +247,24 @@ def main() -> None:
     parser.add_argument("--migan", default="", help="migan_pipeline_v2.onnx")
     parser.add_argument("--sam2", default="", help="folder with SAM 2's ONNX files")
     parser.add_argument("--care", type=float, default=0.0, help="how good odds must be")
+    parser.add_argument(
+        "--shares", type=float, nargs=2, default=(0.03, 0.35), help="of the picture, from and to"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=None)
     parser.add_argument("--each", type=int, default=None, help="of a category, at most")
     parser.add_argument("--untouched", type=float, default=0.15, help="per edit")
+    parser.add_argument(
+        "--layout", nargs="+", choices=edit_review.LAYOUTS, default=["large"], help="of sheets"
+    )
     parser.add_argument("--picture", type=Path, help="one sheet of what may be shown to others")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     instances = [
         instance
         for annotations, images in zip(arguments.annotations, arguments.images, strict=True)
-        for instance in eligible(annotations, images)
+        for instance in eligible(annotations, images, tuple(arguments.shares))
         if instance.image_id not in arguments.without
         and (arguments.picture is None or may_be_shown(instance))
     ]
@@ -289,7 +296,11 @@ def main() -> None:
             shown[kind] = made
             continue
         untouched = round(arguments.untouched * len(made))
-        edit_review.write_sheets(made, kind, untouched, arguments.seed, arguments.out)
+        for layout in arguments.layout:
+            out = arguments.out / layout
+            out.mkdir(exist_ok=True)
+            shape = edit_review.LAYOUTS[layout]
+            edit_review.write_sheets(made, kind, untouched, arguments.seed, out, shape)
     if arguments.picture is not None:
         picture_of(shown, arguments.picture)
 
