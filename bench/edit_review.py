@@ -149,6 +149,7 @@ def write_sheets(
             "category": instance.category,
             "image_id": instance.image_id,
             "annotation_id": instance.annotation_id,
+            "refused": entry["refused"],
         }
         after = entry["edited"].image if is_edited else entry["image"]
         text = f"{kind} {number}    {words_of(told)}"
@@ -186,7 +187,8 @@ def count(sheets: Path, verdicts: dict[str, dict[tuple[str, int], str]]) -> None
     for path in sorted(sheets.glob("*-key.json")):
         key = json.loads(path.read_text())
         kind = key[0]["kind"]
-        edits = [(kind, one["tile"]) for one in key if one["edited"]]
+        through = [one for one in key if one["edited"] and not one["refused"]]
+        edits = [(kind, one["tile"]) for one in through]
         rest = [(kind, one["tile"]) for one in key if not one["edited"]]
         told = []
         for name, found in verdicts.items():
@@ -199,6 +201,10 @@ def count(sheets: Path, verdicts: dict[str, dict[tuple[str, int], str]]) -> None
         agreed = sum(len({f[tile] == "accept" for f in verdicts.values()}) == 1 for tile in edits)
         both = sum(all(f[tile] == "accept" for f in verdicts.values()) for tile in edits)
         print(f"{kind}: {'; '.join(told)}; all accept {both}, agree about {agreed}")
+        for reason in sorted({one["refused"] for one in key if one["edited"]} - {""}):
+            tiles = [(kind, one["tile"]) for one in key if one["refused"] == reason]
+            kept = (sum(f[tile] == "accept" for tile in tiles) for f in verdicts.values())
+            print(f"  refused, {reason}: {', '.join(map(str, kept))} of {len(tiles)}")
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ VALUES = {
     "context": repertoire.PLACES,
     "recolour": repertoire.COLOURS,
 }
-FIRST = {"surface": 3, "material": 2, "recolour": 6}
+FIRST = {"surface": 4, "material": 4, "recolour": 6}
 """How many of the values that fit best take turns; of other kinds all do."""
 FREE = frozenset({"Attribution License", "No known copyright restrictions"})
 """Licences of COCO's photographs that allow edited copies under any terms."""
@@ -158,20 +158,32 @@ def is_proposed(kind: str, category: str) -> bool:
 
 
 def run(
-    editor: ProceduralEditor, kind: str, instances: list[Instance], seed: int
+    editor: ProceduralEditor,
+    kind: str,
+    instances: list[Instance],
+    seed: int,
+    unfiltered: ProceduralEditor | None = None,
 ) -> tuple[list[dict[str, Any]], Counter[str], list[float]]:
-    """All instances tried once: what came out, why others did not, and CPU seconds of each."""
+    """All instances tried once: what came out, why others did not, and CPU seconds of each. Given
+    another editor without filters, it makes those that are proposed and refused, too."""
     made, reasons, seconds = [], Counter[str](), []
     for number, instance in enumerate(instances):
         image, mask = instance.image(), instance.mask()
         request = request_for(kind, number, instance, seed)
         started = time.process_time()
         found = editor.perform(image, mask, request)
+        entry = {"instance": instance, "request": request, "image": image, "refused": ""}
         if isinstance(found, NotEdited):
             reasons[found.reason] += 1
-            continue
-        seconds.append(time.process_time() - started)
-        made.append({"instance": instance, "request": request, "edited": found, "image": image})
+            if unfiltered is None or not is_proposed(kind, instance.category):
+                continue
+            entry["refused"] = found.reason
+            found = unfiltered.perform(image, mask, request)
+            if isinstance(found, NotEdited):
+                continue
+        else:
+            seconds.append(time.process_time() - started)
+        made.append(entry | {"edited": found})
     return made, reasons, seconds
 
 
@@ -256,6 +268,9 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=None, help="of a category, at most")
     parser.add_argument("--untouched", type=float, default=0.15, help="per edit")
     parser.add_argument(
+        "--unfiltered", action="store_true", help="show what the filters refuse, too"
+    )
+    parser.add_argument(
         "--layout", nargs="+", choices=edit_review.LAYOUTS, default=["large"], help="of sheets"
     )
     parser.add_argument("--picture", type=Path, help="one sheet of what may be shown to others")
@@ -271,20 +286,23 @@ def main() -> None:
     order = np.random.default_rng(arguments.seed).permutation(len(instances))
     instances = _some_of_each([instances[index] for index in order], arguments.each)
     instances = instances[: arguments.limit]
-    editor = ProceduralEditor(
-        migan=arguments.migan,
-        sam2=arguments.sam2,
-        care=arguments.care,
-        donors=donors_of(arguments),
-    )
+    options = {
+        "migan": arguments.migan,
+        "sam2": arguments.sam2,
+        "care": arguments.care,
+        "donors": donors_of(arguments),
+    }
+    editor = ProceduralEditor(**options)
+    unfiltered = ProceduralEditor(**options, filters=False) if arguments.unfiltered else None
     shown: dict[str, list[dict[str, Any]]] = {}
     for kind in arguments.kind:
-        made, reasons, seconds = run(editor, kind, instances, arguments.seed)
-        share = len(made) / max(len(instances), 1)
+        made, reasons, seconds = run(editor, kind, instances, arguments.seed, unfiltered)
+        through = sum(not one["refused"] for one in made)
+        share = through / max(len(instances), 1)
         proposed = sum(is_proposed(kind, one.category) for one in instances)
         print(
-            f"{kind}: {len(made)} of {len(instances)} let through ({share:.0%}; "
-            f"{len(made) / max(proposed, 1):.0%} of the {proposed} that one is proposed for)",
+            f"{kind}: {through} of {len(instances)} let through ({share:.0%}; "
+            f"{through / max(proposed, 1):.0%} of the {proposed} that one is proposed for)",
             end="",
         )
         if seconds:

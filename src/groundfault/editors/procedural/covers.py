@@ -77,7 +77,7 @@ MOST_BEFORE = {"surface": 0.03, "material": 0.03, "recolour": 0.13}
 """How much of the outline of what a network cut out things may have that stand before it: they are
 painted with it, or bitten out. Of 37 surfaces, substances and colours with more a reviewer kept 9,
 of 119 others 60."""
-MOST_DOUBT = {"surface": 0.17, "material": -0.22, "recolour": 0.15}
+MOST_DOUBT = {"surface": 0.5, "material": 0.2, "recolour": 0.15}
 """The largest `doubt` that is let through."""
 CLEAR = {"sure": 12.5, "added": -5.4, "missed": -1.4, "more": -6.0, "weak": -0.7, "agreed": 12.0}
 USUALLY_CLEAR = -21.7
@@ -184,8 +184,9 @@ def measures_of(thing: Thing) -> dict[str, float]:
     }
 
 
-def objection(kind: str, value: str, thing: Thing) -> str:
-    """Why an object doesn't suit a new surface or substance; "" where it does."""
+def objection(kind: str, value: str, thing: Thing, care: float = 0.0) -> str:
+    """Why an object doesn't suit a new surface or substance; "" where it does. The more `care`, the
+    better the odds have to be."""
     problem = _impossible(thing)
     if problem:
         return problem
@@ -193,7 +194,7 @@ def objection(kind: str, value: str, thing: Thing) -> str:
     doubtful = doubt(kind, thing.category, value, measures_of(thing))
     if problem and not (problem in OVERRULED and doubtful < LITTLE_DOUBT):
         return problem
-    return "doubtful" if doubtful > MOST_DOUBT[kind] else ""
+    return "doubtful" if doubtful > MOST_DOUBT[kind] - care else ""
 
 
 def objection_to_cutout(kind: str, value: str, thing: Thing, cut: Cutout, care: float = 0.0) -> str:
@@ -304,10 +305,11 @@ def _most_pattern(kind: str, category: str) -> float:
     return MOST_PATTERN_OF_FUR if category in ("giraffe", "zebra") else 0.3
 
 
-def objection_to_colour(value: str, thing: Thing) -> str:
-    """Why an object doesn't suit a new colour, besides what its looks say; "" where it does."""
+def objection_to_colour(value: str, thing: Thing, care: float = 0.0) -> str:
+    """Why an object doesn't suit a new colour, besides what its looks say; "" where it does. The
+    more `care`, the better the odds have to be."""
     doubtful = doubt("recolour", thing.category, value, measures_of(thing))
-    return "doubtful" if doubtful > MOST_DOUBT["recolour"] else ""
+    return "doubtful" if doubtful > MOST_DOUBT["recolour"] - care else ""
 
 
 def _impossible(thing: Thing) -> str:

@@ -101,9 +101,9 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP, LEAST_OVERLAP_OF_PLANTS = 0.4, 0.5
+LEAST_OVERLAP = 0.38
 """The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large. A plant that is larger hides what is around."""
+legs is twice as large."""
 MOST_PITCH = 0.75
 """The steepest view, in radians, of a plant in the place of a thing: they are seen from the
 side."""
@@ -115,10 +115,10 @@ LEAST_CHANGE = 20.0
 COVERED, MOST_BARE = 0.02, 0.06
 """The share of an object that may be seen beside what replaces it without a look at how the rest
 was filled, and with one."""
-LEAST_FOOTING = 0.7
+LEAST_FOOTING = 0.6
 """How much of what is around a computed thing's foot must be the ground that the object stood
 on."""
-MOST_HIDDEN, MOST_BEHIND_ONE = 0.2, 0.15
+MOST_HIDDEN, MOST_BEHIND_ONE = 0.5, 0.15
 """How much of another thing a computed one may hide that its predecessor did not, and how much of
 that one another may have had."""
 DARK_PAINT = 38.0
@@ -401,8 +401,7 @@ class ProceduralEditor:
             return refused("no donor")
         there = mask_at(photo.shape, found.cutting, found.place)
         planted = found.details["category"] in PLANTS
-        least = LEAST_OVERLAP_OF_PLANTS if planted else LEAST_OVERLAP
-        if self.filters and (there & region).sum() < least * (there | region).sum():
+        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
             return refused("no donor")
         if self.filters and planted and eyes_above(region, request.category)[0] > MOST_PITCH:
             return refused("seen from above")

@@ -27,6 +27,8 @@ from groundfault.editors.procedural.repertoire import (
 )
 
 __all__ = [
+    "LARGEST_SHARE",
+    "LOOSER",
     "Measures",
     "can_be_cut_out",
     "is_whole",
@@ -288,7 +290,7 @@ def _to_replace(found: Measures) -> str:
     """The new thing hides most of the hole."""
     if found.brightness < 0.08:
         return "too dark"
-    if found.share > 0.22:
+    if found.share > 0.3:
         return "too large"
     if found.blur_px > 2.2:
         return "blurred"

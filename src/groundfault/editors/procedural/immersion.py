@@ -39,10 +39,9 @@ STEP_PX = 2.5
 FAR_AWAY, LEAST_FAR = 0.6, 0.1
 """How far away is far, and how much of the surroundings must be: a table top seen from near only
 looks tinted."""
-MOST_RED = 4.0
+MOST_RED = 14.0
 """How reddish the surroundings may be in Lab: what has the light of a warm lamp seems to be of
-another colour under water. Of 66 edits two reviewers kept 56 %, of the 43 that both limits leave
-67 %; of 18 others 47 %, and of the 6 that they leave all but one verdict."""
+another colour under water."""
 FIELD_PX = 512
 """The side of the noise that nets of light are made of."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from groundfault.editors.procedural.covering import Figure, Fit, covering, figure_of
 from groundfault.editors.procedural.edges import Floats, Mask, box_of
+from groundfault.editors.procedural.greens import has_soil
 from groundfault.editors.procedural.grounds import USUAL_M, Place, eyes_above, free_place
 from groundfault.editors.procedural.neighbours import Company
 from groundfault.editors.procedural.plants import PLANTS, POT, alone, outline_over, planted
@@ -148,6 +149,7 @@ def best_prop(
     """A computed thing for an object's place, as the photograph's light would show it, and where it
     goes; None if none fits. `wanted` names one; "" takes one that suits the category."""
     names = (wanted,) if wanted else INSTEAD.get(category, ())
+    names = tuple(name for name in names if wanted or has_soil(photo, mask, name))
     tried = [one for one in _suited(mask, names, category, seed) if _has_room(photo, mask, one)]
     if not tried:
         return None

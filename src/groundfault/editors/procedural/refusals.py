@@ -203,6 +203,6 @@ def _unsightly(
             return problem
     thing = covers.seen(request, photo, region, drawn, found, touched)
     if request.kind == "recolour":
-        return covers.objection_to_colour(request.value, thing)
-    problem = covers.objection(request.kind, request.value, thing)
+        return covers.objection_to_colour(request.value, thing, care)
+    problem = covers.objection(request.kind, request.value, thing, care)
     return problem or ("" if thing.novelty >= LEAST_NEW else "already so")
