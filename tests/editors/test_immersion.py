@@ -128,7 +128,7 @@ def test_water_needs_a_distance_and_no_warm_lamp() -> None:
     photo = street((360, 480))
     mask = standing(photo).alpha > 0.5
     assert objection(photo, mask) == ""
-    warm = np.clip(photo * np.float32([1.0, 0.7, 0.5]), 0, 1)
+    warm = np.clip(photo * np.float32([1.0, 0.6, 0.4]), 0, 1)
     assert objection(warm, mask) == "warm light"
     low = np.zeros_like(mask)
     low[60:120, 200:280] = True  # everything beside it is nearer
