@@ -15,11 +15,12 @@ from groundfault.editors.procedural.filling import (
     reconciled,
 )
 from groundfault.editors.procedural.fills import (
+    MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
     detail_of,
     doubt,
     doubt_of_drawing,
-    is_patchy,
+    doubt_of_patches,
     measure_fill,
 )
 from groundfault.editors.procedural.neighbours import company_of, troubles
@@ -102,11 +103,15 @@ def test_a_fill_is_doubted_that_is_busier_along_its_edge_than_what_is_beyond() -
     assert doubt(rimmed, 0.1, 0) > doubt(plain, 0.1, 0) + 1
 
 
-def test_a_fill_of_foreign_colours_or_without_grain_is_known() -> None:
+def test_patches_are_doubted_that_are_foreign_or_calmer_than_what_is_around() -> None:
     grainy = measure_fill(meadow(1), HOLE)
     flat = np.where(HOLE[..., None], floats([0.35, 0.5, 0.25]), meadow())
     assert measure_fill(with_blot(HOLE), HOLE).foreign > MOST_FOREIGN > grainy.foreign
-    assert is_patchy(measure_fill(flat, HOLE)) and not is_patchy(grainy)
+    clouded = measure_fill(flat, HOLE)
+    assert doubt_of_patches(clouded, 0.1) > MOST_DOUBT_OF_PATCHES > doubt_of_patches(grainy, 0.1)
+    assert doubt_of_patches(grainy, 0.2) > doubt_of_patches(grainy, 0.1)
+    blotted = measure_fill(with_blot(HOLE), HOLE)
+    assert doubt_of_patches(blotted, 0.1) > doubt_of_patches(grainy, 0.1)
 
 
 def test_who_holds_a_thing_is_a_trouble_and_who_stands_apart_is_none() -> None:

@@ -365,10 +365,11 @@ def reason(image: Any, mask: Any, wanted: EditRequest, **settings: Any) -> str:
 
 def test_what_does_not_suit_is_refused() -> None:
     image, mask = photograph()
-    dark = reason(image // 12, mask, request("surface", "zebra", category="cow"))
+    dark = reason(image // 20, mask, request("surface", "ladybug", category="cow"))
     assert dark == "too dark"
     assert reason(image, mask, request("surface", "cow", category="cow")) == "already so"
-    assert reason(image, mask, request("recolour", "red", category="car")) == "seldom kept"
+    assert reason(image, mask, request("recolour", "red", category="cup")) == "many colours"
+    assert reason(image, mask, request("surface", "ladybug", category="tv")) == "seldom kept"
     assert reason(image, mask, request("surface", "zebra", category="bicycle")) == (
         "defined by its parts"
     )
@@ -382,13 +383,13 @@ def test_what_does_not_suit_is_refused() -> None:
     pieces[:, 88:104] = False
     assert reason(image, pieces, request("material", "gold")) == "occluded"
     flat = np.full_like(image, 128)
-    unseen = reason(flat, mask, request("surface", "zebra", category="cow"))
+    unseen = reason(flat, mask, request("surface", "ladybug", category="cow"))
     assert unseen in ("outline unclear", "blurred")
     small = np.zeros_like(mask)
     small[80:120, 75:115] = True
     parted = image.copy()
     parted[:, :95], parted[:, 95:] = (220, 40, 30), (20, 60, 200)
-    assert reason(parted, small, request("erase")) == "surroundings too busy"
+    assert reason(parted, small, request("erase")) == "fill does not fit"
     grey = np.repeat(image[..., :1], 3, -1)
     sepia = (grey * np.array([1, 0.8, 0.55])).astype(np.uint8)
     assert reason(grey, mask, request("recolour", "red")) == "no colours"

@@ -47,7 +47,7 @@ from groundfault.editors.procedural.fills import (
     MOST_FOREIGN,
     doubt,
     doubt_of_drawing,
-    is_patchy,
+    doubt_of_patches,
     measure_fill,
 )
 from groundfault.editors.procedural.fitness import sides_of
@@ -187,7 +187,6 @@ class ProceduralEditor:
                 request,
                 region,
                 found.shape,
-                patches=not self.migan,
                 cut=found.cut,
                 care=self.care,
             )
@@ -384,12 +383,14 @@ class ProceduralEditor:
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
         found = measure_fill(filled, hole, hidden)
-        if found.foreign > MOST_FOREIGN or (not self.migan and is_patchy(found)):
+        if found.foreign > MOST_FOREIGN:
             return True
-        if self.migan and request.kind != "replace":  # what was drawn was looked at before
+        share = float(hole.mean())
+        if not self.migan:
+            return doubt_of_patches(found, share) > MOST_DOUBT_OF_PATCHES
+        if request.kind != "replace":  # what was drawn was looked at before
             return False
-        most = MOST_DOUBT if self.migan else MOST_DOUBT_OF_PATCHES[request.kind]
-        return doubt(found, float(hole.mean()), _troubles(request, company)) > most
+        return doubt(found, share, _troubles(request, company)) > MOST_DOUBT
 
     # ---- other things, other places
 

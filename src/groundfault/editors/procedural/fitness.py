@@ -35,7 +35,6 @@ __all__ = [
     "lit_of",
     "measure",
     "objection",
-    "objection_to_patches",
     "sides_of",
     "solidity_of",
     "tallness_of",
@@ -48,8 +47,6 @@ LARGEST_SHARE = 0.6
 MOST_AT_BORDER = 0.1
 """The share of its width or height that may lie at the picture's border of what is put elsewhere:
 there it would end in a straight line."""
-MOST_APART, MOST_MIXED = 27.0, 23.0
-"""How different the surroundings may be that patches continue, left from right and altogether."""
 
 
 class Measures(NamedTuple):
@@ -295,14 +292,6 @@ def _to_replace(found: Measures) -> str:
     if found.blur_px > 2.2:
         return "blurred"
     return "cut off" if found.cut > 0.05 else ""
-
-
-def objection_to_patches(kind: str, found: Measures) -> str:
-    """Why patches can't fill a hole: they continue one ground, not several."""
-    if kind not in ("erase", "move"):
-        return ""
-    busy = found.sides > MOST_APART or found.mixture > MOST_MIXED
-    return "surroundings too busy" if busy else ""
 
 
 def _to_add(found: Measures) -> str:

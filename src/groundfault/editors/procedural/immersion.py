@@ -18,12 +18,14 @@ from groundfault.editors.procedural.relief import LUMA, film, linear
 __all__ = ["WATERS", "Water", "immersed", "objection", "tone_of"]
 
 Shape = tuple[int, int]
-NEAR, FAR, HORIZON = 0.65, 1.5, 0.75
+NEAR, FAR, HORIZON = 1.2, 1.5, 0.75
 """How much water colours what is as far away as an object's foot, how much more what is farthest,
 and how far above the foot that is, as a share of the picture's height."""
-HAZE = 0.15
+HAZE = 0.25
 """How much of it is seen before what is as far away as an object: more, and what stands before the
 object is a ghost."""
+FADED = 0.6
+"""How much of their own colours the surroundings lose: a green lawn is a green lawn otherwise."""
 BRIGHTEST = 0.5
 """What the brighter tenth of the surroundings is dimmed to: snow or lamps would shine through."""
 BRIGHT = 1.9
@@ -114,11 +116,13 @@ def _distance(mask: Mask, others: Sequence[Mask]) -> Floats:
 
 
 def _light_of(behind: Floats, away: Floats) -> Floats:
-    """The light of the surroundings, blurred where they are far away, and not too bright."""
+    """The light of the surroundings, blurred where they are far away, faded and not too bright."""
     far = cv2.GaussianBlur(behind, (0, 0), SOFT * max(away.shape))
     share = (away**1.2)[..., None]
     light = linear(cv2.GaussianBlur(behind, (0, 0), SHARP_PX) * (1 - share) + far * share)
-    return floats(light * min(1.0, BRIGHTEST / max(float(np.percentile(light @ LUMA, 90)), 1e-3)))
+    grey = light @ LUMA
+    dimmed = min(1.0, BRIGHTEST / max(float(np.percentile(grey, 90)), 1e-3))
+    return floats(dimmed * (light + FADED * (grey[..., None] - light)))
 
 
 def _net(shape: Shape, seed: int) -> Floats:

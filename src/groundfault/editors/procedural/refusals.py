@@ -111,13 +111,12 @@ def objection(
     drawn: Mask,
     shape: Silhouette | None,
     *,
-    patches: bool,
     cut: Cutout | None = None,
     care: float = 0.0,
 ) -> str:
     """Why an edit of this object, whose outline was `drawn` elsewhere, would not look right; ""
     where it may. What lives has a `shape` by its colours, or was `cut` out by a network, whose
-    outline is looked at with `care`; holes are filled with `patches` or by a network."""
+    outline is looked at with `care`."""
     small = _is_small_hole(region, request)
     if request.kind == "add" and is_computed(request):
         return ""
@@ -139,9 +138,7 @@ def objection(
     problem = fitness.objection(request.kind, request.category, found)
     if request.kind == "add" and request.category in AIRBORNE and found.mixture > MOST_MIXED_AIR:
         problem = problem or "not in the air"
-    if problem or small or not patches:
-        return problem
-    return fitness.objection_to_patches(request.kind, found)
+    return problem
 
 
 def _unsuited(request: EditRequest, colourless: bool) -> str:

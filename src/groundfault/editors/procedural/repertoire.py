@@ -372,8 +372,8 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         (
-            *("bottle", "bowl", "cake", "cat", "couch", "cup", "laptop", "refrigerator"),
-            *("teddy bear", "wine glass"),
+            *("bottle", "bowl", "cake", "cat", "couch", "cup", "handbag", "laptop", "microwave"),
+            *("oven", "refrigerator", "teddy bear", "tv", "vase", "wine glass"),
         ),
         ("potted plant",),
     ),
@@ -381,6 +381,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
         ("backpack", "chair", "fire hydrant", "suitcase", "toilet"), ("potted plant", "barrel")
     ),
     "bench": ("bush", "potted plant"),
+    "potted plant": ("barrel", "bush"),
     "dog": ("potted plant", "leaf pile"),
     "sports ball": ("potted plant", "beach ball"),
 }
