@@ -46,6 +46,7 @@ import msgspec
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.io.inputs import Input, Outline
+from groundfault.io.restoring import way_to_restore
 from groundfault.io.store import is_there, new_folder, read_table, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
@@ -98,7 +99,6 @@ FORMAT = "groundfault exam"
 FORMAT_VERSION = 1
 HEADER, SAMPLES, QUESTIONS, IMAGES = "exam.json", "samples.parquet", "questions.parquet", "images"
 _EXPECTED = "the exam.json of a groundfault exam folder"
-_RESTORE = "make its pictures again: groundfault build restore FOLDER --images PHOTOGRAPHS"
 _AGAIN = "get or write the folder again; to change an exam, read it and write a new one"
 
 LETTERS = "ABCDEFGH"
@@ -342,7 +342,7 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
                     folder / SAMPLES,
                     f"its picture {IMAGES}/{name} is missing",
                     record=record,
-                    remedy=_RESTORE if (folder / "restore.json").is_file() else _AGAIN,
+                    remedy=way_to_restore(folder) or _AGAIN,
                 )
     found = _content_hash(samples, questions, folder / IMAGES)
     if found != header.content_hash or header.counts != _counts(samples, questions):
