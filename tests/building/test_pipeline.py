@@ -151,7 +151,9 @@ def test_where_every_concept_pair_is_from_goes_along(recipe: Recipe, tmp_path: P
         for row in rows:
             assert files[row["source_image_id"]] == row["source_file"]
             assert (row["source_image_id"], row["source_annotation_id"]) in things
-            assert row["licence"].startswith("CC BY 4.0") and row["instruction"] and row["rationale"]
+            assert (
+                row["licence"].startswith("CC BY 4.0") and row["instruction"] and row["rationale"]
+            )
 
 
 def test_pictures_of_a_release_are_no_files_of_the_build(recipe: Recipe, tmp_path: Path) -> None:
