@@ -168,6 +168,21 @@ def test_an_exam_without_pictures_has_its_datasheet_and_is_restored(
     assert run("eval", release, "--model", "oracle", "--out", tmp_path / "runs").code == 0
 
 
+def test_who_looks_at_a_release_without_pictures_is_told_how_to_make_them(
+    recipe: Path, run: Run, tmp_path: Path
+) -> None:
+    recipe.write_text(recipe.read_text() + "[release]\npictures = false\n")
+    assert run("build", recipe, "--workers", 1, "--out", tmp_path / "out").code == 0
+    release, photographs = tmp_path / "out" / "release", tmp_path / "set" / "images"
+    asked = ("eval", release, "--model", "nano-base", "--out", tmp_path / "runs")
+    way = f"groundfault build restore {release} --images PHOTOGRAPHS"
+    for images in ((), ("--images", photographs)):  # the unedited ones are not those of the release
+        early = run(*asked, *images)
+        assert early.code == 2 and way in early.err and early.err.count("\n") == 1
+    assert run("build", "restore", release, "--images", photographs).code == 0
+    assert run(*asked).code == 0
+
+
 def test_what_mining_dropped_is_explained_one_by_one(
     recipe: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from groundfault.building.review import Decision, write_decisions
 from groundfault.building.reviewing import ReviewStage
 from groundfault.io.masks import encode
 from groundfault.io.photographs import Photograph, Thing
+from groundfault.models.text_only import TextOnly
 
 SIZE = (240, 320)
 COLOURS = {"red": (200, 30, 35), "blue": (40, 70, 190), "green": (40, 140, 60),
@@ -105,10 +106,36 @@ def test_twins_have_the_same_words_and_other_answers(tmp_path: Path, task: str) 
     exam = reactbench.write_exam(tmp_path / "exam", samples, questions, files)
     assert [case.id for case in exam.cases] == ["c", "c-twin"]
     assert list(pictures.values()) == ["c-after.png", "c-before.png"]
+    edited, twin = (
+        {i.answer.number: i for i in exam.items if i.case_id == name and i.answer}
+        for name in ("c", "c-twin")
+    )
+    assert len(edited) == len(twin) == 12
+    for number, item in edited.items():
+        one, other = item.answer, twin[number].answer
+        assert one and other and item.query == twin[number].query
+        assert one.options == other.options and one.reference != other.reference
     texts = " ".join(question.text for question in questions)
     assert "brown" in texts  # as measured, whatever dogs usually are
     paper = kept(asked(tmp_path, made(tmp_path, task), layout="paper")[0])
     assert len(paper.questions) == 12 and not any(q.twin for q in paper.questions)
+
+
+def test_words_alone_give_no_edit_away(tmp_path: Path) -> None:
+    """A solver that learnt an exam's own words is right about no more than every other picture."""
+    several = [made(tmp_path, ("erasure", "attribute")[k % 2], f"c{k}") for k in range(8)]
+    samples, questions, pictures = exam_rows([kept(r) for r in asked(tmp_path, *several)])
+    files: dict[str, bytes | Path] = {name: tmp_path / file for name, file in pictures.items()}
+    items = reactbench.write_exam(tmp_path / "exam", samples, questions, files).items
+    solver = TextOnly()
+    solver.fit(items)
+    said = {answer.item_id: answer.text or "" for answer in solver.predict(items)}
+    right = [
+        said[item.id].rstrip(".").casefold() == item.answer.reference.casefold()
+        for item in items
+        if item.answer and item.answer.type != "SA"
+    ]
+    assert len(right) > 100 and sum(right) / len(right) <= 0.5
 
 
 def test_what_is_debatable_is_dropped_by_the_id_of_its_check(tmp_path: Path) -> None:

@@ -95,6 +95,82 @@ def test_a_build_ends_in_a_benchmark_that_the_oracle_solves(recipe: Recipe, tmp_
     assert "CC BY 4.0" in licences
 
 
+EDIT_TYPES = {
+    "SM": "Superficial Mimicry",
+    "CC": "Context Conflict",
+    "OC": "Ontological Conflict",
+}
+
+
+def test_the_authors_code_reads_the_native_files(recipe: Recipe, tmp_path: Path) -> None:
+    """As scripts of T-S-Liang/CAFE@8b2cda7 and SAM 3's evaluator do: pairs by fp_source_id or by
+    ids 1,000,000,000 apart, one mask of each p⁺, types in full, a category."""
+    build(recipe, tmp_path / "out")
+    native = tmp_path / "out" / "native"
+    whole = json.loads((native / "annotations.json").read_text())
+    positives = {i["id"]: i for i in whole["images"] if "fp_source_id" not in i}
+    negatives = {i["id"]: i for i in whole["images"] if "fp_source_id" in i}
+    assert {n: i["fp_source_id"] for n, i in negatives.items()} == {
+        n + 1_000_000_000: n for n in positives
+    }
+    shared = ("file_name", "height", "width", "edit_type", "is_instance_exhaustive")
+    for number, image in positives.items():
+        other = negatives[number + 1_000_000_000]
+        assert all(image[name] == other[name] for name in shared)
+        assert 0 < number < 1_000_000_000 and image["is_instance_exhaustive"] == 1
+        assert image["text_input"] and other["text_input"] not in ("", image["text_input"])
+        picture = read_image(native / "images" / image["file_name"])
+        assert picture.shape[:2] == (image["height"], image["width"])
+    assert sorted(a["image_id"] for a in whole["annotations"]) == sorted(positives)
+    assert all(isinstance(a["segmentation"]["counts"], str) for a in whole["annotations"])
+    assert {a["category_id"] for a in whole["annotations"]} == {
+        c["id"] for c in whole["categories"]
+    }
+    for short, name in EDIT_TYPES.items():
+        part = json.loads((native / f"annotations_{short}.json").read_text())
+        of_type = [i for i in whole["images"] if i["edit_type"] == name]
+        ids = {image["id"] for image in of_type}
+        assert part["images"] == of_type and part["categories"] == whole["categories"]
+        wanted = [a for a in whole["annotations"] if a["image_id"] in ids]
+        assert [a["segmentation"] for a in part["annotations"]] == [
+            a["segmentation"] for a in wanted
+        ]
+
+
+def test_where_every_concept_pair_is_from_goes_along(recipe: Recipe, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    build(recipe, tmp_path / "out")
+    told = json.loads(Path(str(recipe.source.annotations)).read_text())
+    files = {str(image["id"]): image["file_name"] for image in told["images"]}
+    things = {(str(a["image_id"]), str(a["id"])) for a in told["annotations"]}
+    for part in ("release", "native"):
+        rows = pq.read_table(tmp_path / "out" / part / "provenance.parquet").to_pylist()
+        cases = gf.load(tmp_path / "out" / "release").cases
+        assert [row["case_id"] for row in rows] == [case.id for case in cases]
+        for row in rows:
+            assert files[row["source_image_id"]] == row["source_file"]
+            assert (row["source_image_id"], row["source_annotation_id"]) in things
+            assert (
+                row["licence"].startswith("CC BY 4.0") and row["instruction"] and row["rationale"]
+            )
+
+
+def test_pictures_of_a_release_are_no_files_of_the_build(recipe: Recipe, tmp_path: Path) -> None:
+    """Who spoils a released picture spoils nothing that a build goes on from: it is made again."""
+    out = tmp_path / "out"
+    build(recipe, out)
+    kept = {path.stat().st_ino for path in (out / "pictures").iterdir()}
+    released = sorted((out / "release" / "images").iterdir())
+    native = [out / "native" / "images" / path.name for path in released]
+    assert not kept & {path.stat().st_ino for path in released}
+    assert all(map(os.path.samefile, released, native))  # which are there once
+    before = contents(out)
+    released[0].write_bytes(b"spoiled")
+    build(recipe, out)
+    assert before.items() <= contents(out).items()
+
+
 def test_no_pixel_changes_that_must_not(recipe: Recipe, tmp_path: Path) -> None:
     build(recipe, tmp_path / "out", until="verify")
     found = list(kept_candidates(tmp_path / "out", "verify"))

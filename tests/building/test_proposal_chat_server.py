@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,9 +18,10 @@ from tests.llm.chat_server import ChatServer, Request, Response, completion, err
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer, criteria
 from groundfault.building.proposals.plans import ERASED, PROMPTS, TRACING_FIELDS
-from groundfault.building.proposals.prompts import load_prompt
+from groundfault.building.proposals.prompts import load_prompt, prompts_hash
 from groundfault.building.proposals.rules import RulesProposer
 from groundfault.building.proposals.showing import SHOWINGS, show_target
+from groundfault.building.proposing import ProposeStage
 from groundfault.building.records import Candidate, Dropped, EditedPicture, Proposal
 from groundfault.interfaces import ChatModel
 from groundfault.io.masks import encode
@@ -97,6 +99,20 @@ def test_a_good_reply_is_a_proposal_and_is_paid_for_once(images: Path) -> None:
     assert (found.kind, found.value, found.positive, found.negative, found.by) == (
         "surface", "bark", "cat", "tree", "openai:tiny",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("task", "rules"), [("SM", 12), ("OC", 10), ("CC", 9)])
+def test_a_request_has_the_rules_of_its_type_alone_and_six_examples(
+    images: Path, task: Any, rules: int
+) -> None:
+    with ChatServer(answering(lambda words: "None")) as server:
+        one(proposer(server, images), candidate(task))
+        words = server.requests[0].words
+    listed = re.findall(r"^([A-Z]{2}-\d+) ", words, re.MULTILINE)
+    assert listed == [f"{task}-{number}" for number in range(1, rules + 1)]
+    good, bad = (re.search(rf"^{kind}: (.*)$", words, re.MULTILINE) for kind in ("Good", "Bad"))
+    assert good and len(re.findall(r"\(.+? / .+?\)", good[1])) == 3
+    assert bad and len(re.findall(rf"\([^)]*{task}-\d+\)", bad[1])) == 3
 
 
 def test_none_is_an_answer_and_not_asked_again(images: Path) -> None:
@@ -403,6 +419,11 @@ def test_identities_hold_settings_and_prompts(images: Path) -> None:
     plain = ChatProposer(BatchedChatModel(_Local()), images, model="m")
     boxed = ChatProposer(BatchedChatModel(_Local()), images, ChatSettings(show="box"), model="m")
     assert plain.identity != boxed.identity
+    for asking, shown in ((plain, "outline"), (boxed, "box")):
+        assert asking.identity.startswith("m {") and f'"show":"{shown}"' in asking.identity
+        assert asking.identity.endswith(f"prompts {prompts_hash(PROMPTS)}")
+        stage = ProposeStage(asking, by="m")
+        assert stage.identity()["proposer"] == asking.identity  # what made_by.json has
 
 
 def criticised(verdict: str) -> Callable[[str], str]:

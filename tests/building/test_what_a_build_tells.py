@@ -113,6 +113,21 @@ def test_the_mosaic_shows_every_edited_picture(recipe: Path, tmp_path: Path) -> 
     built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
     with Image.open(tmp_path / "out" / "mosaic.jpg") as picture:
         assert built.released <= 6 and picture.width > 300 * built.released
+    figure = (tmp_path / "out" / "composition.svg").read_text()
+    assert "elephant / ladybug" in figure
+
+
+def test_words_of_a_proposal_are_no_names_of_files(recipe: Path, tmp_path: Path) -> None:
+    script = tmp_path / "proposals.jsonl"
+    script.write_text(script.read_text().replace('"ladybug"', '"../../ladybug; touch x"'))
+    before = {*tmp_path.rglob("*")}
+    built = gf.build(read_recipe(recipe), tmp_path / "out", workers=1)
+    assert built.released
+    made = {*tmp_path.rglob("*")} - before
+    assert all(path.is_relative_to(tmp_path / "out") for path in made)
+    assert not [path for path in made if "ladybug" in path.name or path.name == "x"]
+    asked = {item.query for item in gf.load(tmp_path / "out" / "release").items}
+    assert "../../ladybug; touch x" in asked
 
 
 @pytest.mark.parametrize("file", ["decisions.jsonl", "decisions.parquet"])

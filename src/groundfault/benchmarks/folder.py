@@ -87,11 +87,17 @@ class _Version(msgspec.Struct):
     version: int = 0
 
 
-def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None = None) -> Card:
+def write(
+    benchmark: Benchmark,
+    folder: AnyPath,
+    *,
+    images_from: AnyPath | None = None,
+    copy: Callable[[Path, Path], object] = shutil.copyfile,
+) -> Card:
     """Write a folder that must not exist yet; it appears whole or not at all.
 
-    With `images_from`, the pictures that items name are copied from there. Returns the card with
-    its content hash.
+    With `images_from`, the pictures that items name are copied from there; `copy` does that.
+    Returns the card with its content hash.
     """
     _check_names(benchmark)
     for item in benchmark.items:
@@ -102,7 +108,7 @@ def write(benchmark: Benchmark, folder: AnyPath, *, images_from: AnyPath | None 
         _write_rows(temporary / CASES, _case_schema(version), benchmark.cases, _case_batch, digest)
         _write_rows(temporary / ITEMS, _item_schema(version), benchmark.items, _item_batch, digest)
         if images_from is not None:
-            _copy_images(benchmark, Path(images_from), temporary / IMAGES)
+            _copy_images(benchmark, Path(images_from), temporary / IMAGES, copy)
         card = msgspec.structs.replace(benchmark.card, content_hash=digest.hexdigest())
         header = Header(
             format=FORMAT,
@@ -328,7 +334,9 @@ def _unsound(answer: Answer) -> str:
     return ""
 
 
-def _copy_images(benchmark: Benchmark, source: Path, target: Path) -> None:
+def _copy_images(
+    benchmark: Benchmark, source: Path, target: Path, copy: Callable[[Path, Path], object]
+) -> None:
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder; give the one that the images are in")
     first_use = {name: item.id for item in reversed(benchmark.items) for name in item.images}
@@ -342,9 +350,9 @@ def _copy_images(benchmark: Benchmark, source: Path, target: Path) -> None:
                 record=record,
                 remedy=f"add it to {source}, or write the folder without images",
             )
-        copy = target / PurePosixPath(name)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+        place = target / PurePosixPath(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        copy(path, place)
 
 
 def _changed(folder: Path, detail: str) -> DataError:

@@ -36,7 +36,7 @@ import hashlib
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
@@ -46,6 +46,7 @@ import msgspec
 from groundfault.errors import DataError, GroundfaultError, UsageError
 from groundfault.io.foreign import read_json_object, sha256, stream_json_list, within
 from groundfault.io.inputs import Input, Outline
+from groundfault.io.restoring import way_to_restore
 from groundfault.io.store import is_there, new_folder, read_table, write_json
 from groundfault.records import Answer, Benchmark, Card, Case, Item, Role
 
@@ -98,7 +99,6 @@ FORMAT = "groundfault exam"
 FORMAT_VERSION = 1
 HEADER, SAMPLES, QUESTIONS, IMAGES = "exam.json", "samples.parquet", "questions.parquet", "images"
 _EXPECTED = "the exam.json of a groundfault exam folder"
-_RESTORE = "make its pictures again: groundfault build restore FOLDER --images PHOTOGRAPHS"
 _AGAIN = "get or write the folder again; to change an exam, read it and write a new one"
 
 LETTERS = "ABCDEFGH"
@@ -292,10 +292,12 @@ def write_exam(
     notes: Sequence[str] = (),
     title: str = "",
     about: str = "",
+    copy: Callable[[Path, Path], object] = shutil.copyfile,
 ) -> Benchmark:
     """Write a folder that must not exist yet; it appears whole or not at all.
 
-    `pictures` gives each image's bytes, or the file that holds them. Returns what `read` gives.
+    `pictures` gives each image's bytes, or the file that holds them, which `copy` copies. Returns
+    what `read` gives.
     """
     _check(samples, questions, Path(SAMPLES), Path(QUESTIONS))
     names = [name for sample in samples for name in sample.images]
@@ -305,7 +307,7 @@ def write_exam(
     with new_folder(folder) as temporary:
         (temporary / IMAGES).mkdir()
         for name in names:
-            _put_picture(temporary / IMAGES / name, pictures[name])
+            _put_picture(temporary / IMAGES / name, pictures[name], copy)
         _write_rows(temporary / SAMPLES, _sample_schema(), samples)
         _write_rows(temporary / QUESTIONS, _question_schema(), questions)
         header = Header(
@@ -340,7 +342,7 @@ def read(data: AnyPath, images: AnyPath | None = None) -> Benchmark:
                     folder / SAMPLES,
                     f"its picture {IMAGES}/{name} is missing",
                     record=record,
-                    remedy=_RESTORE if (folder / "restore.json").is_file() else _AGAIN,
+                    remedy=way_to_restore(folder) or _AGAIN,
                 )
     found = _content_hash(samples, questions, folder / IMAGES)
     if found != header.content_hash or header.counts != _counts(samples, questions):
@@ -615,11 +617,11 @@ def _content_hash(samples: Sequence[Sample], questions: Sequence[Question], imag
     return digest.hexdigest()
 
 
-def _put_picture(path: Path, content: bytes | Path) -> None:
+def _put_picture(path: Path, content: bytes | Path, copy: Callable[[Path, Path], object]) -> None:
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif content.is_file():
-        shutil.copyfile(content, path)
+        copy(content, path)
     else:
         raise UsageError(f"{content}: no such picture")
 

@@ -86,6 +86,7 @@ class Denied(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Words or names that are let through all the same."""
 
 
+@lru_cache(1 << 14)
 def denied_word(text: str, denied: Denied) -> str:
     """The first denied word of a text; "" where there is none.
 
@@ -105,12 +106,7 @@ def denied_word(text: str, denied: Denied) -> str:
 def denied_word_of(thing: Thing, denied: Denied) -> str:
     """The first denied word of a thing's category, expressions and questions."""
     texts = (thing.category, *thing.phrases, *thing.questions)
-    return next((word for text in texts if (word := _known(text, denied))), "")
-
-
-@lru_cache(1 << 14)
-def _known(text: str, denied: Denied) -> str:
-    return denied_word(text, denied)
+    return next((word for text in texts if (word := denied_word(text, denied))), "")
 
 
 @lru_cache(64)

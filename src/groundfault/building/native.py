@@ -16,7 +16,7 @@ import numpy as np
 from groundfault.benchmarks import cafe
 from groundfault.building.records import Candidate
 from groundfault.io.masks import decode
-from groundfault.io.store import write_json
+from groundfault.io.store import link, write_json
 from groundfault.records import Benchmark, Rle
 
 __all__ = ["write_cafe", "write_halluseg"]
@@ -26,7 +26,7 @@ def write_cafe(made: Benchmark, place: Path, pictures: Path) -> None:
     """CAFE's four JSON files and the edited pictures."""
     place.mkdir()
     cafe.write(made, place / "annotations.json", split=True)
-    shutil.copytree(pictures, place / "images")
+    shutil.copytree(pictures, place / "images", copy_function=link)
 
 
 FOLDERS = ("factual_images", "factual_masks", "counterfactual_images", "counterfactual_masks")

@@ -23,11 +23,11 @@ from groundfault.errors import DataError, UsageError
 from groundfault.io.colours import differing
 from groundfault.io.foreign import within
 from groundfault.io.pictures import read_image
+from groundfault.io.restoring import RESTORE
 from groundfault.io.store import new_folder, read_json, write_bytes, write_json
 
-__all__ = ["RESTORE", "Restorable", "restore", "write_patches"]
+__all__ = ["Restorable", "restore", "write_patches"]
 
-RESTORE = "restore.json"
 PATCHES = "patches"
 
 

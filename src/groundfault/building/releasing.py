@@ -11,7 +11,6 @@ its content under DIR/release-HASH and DIR/native-HASH.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from groundfault.building.pictures import AMONG_OTHERS, EDITED, png_content, rea
 from groundfault.building.provenance import write_provenance
 from groundfault.building.records import Candidate
 from groundfault.io.foreign import sha256
-from groundfault.io.store import new_folder, write_bytes, write_json
+from groundfault.io.store import link, new_folder, write_bytes, write_json
 from groundfault.records import Benchmark, Card, Case, Item, Region, Role
 
 __all__ = ["NATIVE", "RELEASE", "ReleaseSettings", "benchmark_of", "release"]
@@ -86,7 +85,7 @@ def release(
         if benchmark == "reactbench":
             written = _exam(made, together / RELEASE, staged)
         else:
-            folder.write(made, together / RELEASE, images_from=staged)
+            folder.write(made, together / RELEASE, images_from=staged, copy=link)
             written = folder.read(together / RELEASE)
         write_provenance(together / RELEASE / "provenance.parquet", shown)
         write_json(together / RELEASE / MADE_BY, made_by or {})
@@ -111,17 +110,18 @@ def release(
 def _stage_pictures(
     pictures: Mapping[str, str], build: Path, staged: Path, comment: str
 ) -> dict[str, Path]:
-    """Put the pictures of a release in one folder; of each kept file, the one that it became. Where
-    edited and unedited ones are shown, all are written alike: a file's type or metadata would give
-    the answer away."""
+    """Put the pictures of a release in one folder, as files that release and native share
+    with each other and not with the build; of each kept file, the one that it became. Where edited
+    and unedited ones are shown, all are written alike: a file's type or metadata would give the
+    answer away."""
     staged.mkdir()
     written: dict[str, Path] = {}
     for name, kept in pictures.items():
         if kept in written:
-            _link(written[kept], staged / name)
+            link(written[kept], staged / name)
             continue
         if comment == EDITED:  # which is how they are kept
-            _link(build / kept, staged / name)
+            shutil.copyfile(build / kept, staged / name)
         else:
             content = png_content(read_kept(build, kept), comment)
             write_bytes(staged / name, content, durable=False)
@@ -140,6 +140,7 @@ def _exam(made: Benchmark, place: Path, pictures: Path) -> Benchmark:
         notes=made.notes,
         title=made.card.title,
         about=made.card.about,
+        copy=link,
     )
 
 
@@ -158,15 +159,7 @@ def _write_native(
         write_halluseg(candidates, place, build)
     else:
         reactbench.write_native(made, place)
-        shutil.copytree(pictures, place / "images")
-
-
-def _link(kept: Path, place: Path) -> None:
-    """The same file under another name, without its bytes twice where the system can do that."""
-    try:
-        os.link(kept, place)
-    except OSError:
-        shutil.copyfile(kept, place)
+        shutil.copytree(pictures, place / "images", copy_function=link)
 
 
 def _take_place(made: Path, build: Path) -> None:

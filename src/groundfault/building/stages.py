@@ -11,7 +11,7 @@ changes a setting redoes what depends on it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -165,19 +165,19 @@ class Ledger:
         self._note(key, self._size + HEAD_BYTES + length, length, record)
         return failed_before
 
-    def has(self, candidate: Candidate, *, retry: bool = False) -> bool:
-        """Whether it is known what became of it; with `retry` a failure is not known."""
-        key = self.key(candidate)
+    def has(self, key: bytes, *, retry: bool = False) -> bool:
+        """Whether it is known what became of a candidate; with `retry` a failure is not known."""
         return key in self._places and not (retry and key in self._failed)
 
-    def records(self, candidates: Iterable[Candidate]) -> Iterator[Record | None]:
-        """What became of each candidate, in order; None where that is not known yet."""
+    def records(self, keys: Sequence[bytes]) -> Iterator[Record | None]:
+        """What became of candidates, in the order of their keys; None where that is not known
+        yet."""
         if not self._places:
-            yield from (None for _ in candidates)
+            yield from (None for _ in keys)
             return
         with self._journal.path.open("rb") as file:
-            for candidate in candidates:
-                place = self._places.get(self.key(candidate))
+            for key in keys:
+                place = self._places.get(key)
                 if place is None:
                     yield None
                     continue
@@ -201,13 +201,14 @@ def run_stage(
     """Do what is left of a stage and write its NAME.jsonl. Returns how many went where, and why it
     ended before all were done, if it did."""
     ledger = Ledger(folder, stage)
-    tally = _Tally(stage.name, ledger, candidates(), on_progress)
+    keys = [ledger.key(each) for each in candidates()]
+    tally = _Tally(stage.name, ledger, keys, on_progress)
     try:
-        pending = (each for each in candidates() if not ledger.has(each, retry=retry))
-        stopped = stage.run(pending, tally.keep)
+        keyed = zip(keys, candidates(), strict=True)
+        stopped = stage.run((c for key, c in keyed if not ledger.has(key, retry=retry)), tally.keep)
     finally:
         ledger.close()
-    return _write(stage_file(folder, stage.name), stage.name, ledger, candidates()), stopped
+    return _write(stage_file(folder, stage.name), stage.name, ledger, keys), stopped
 
 
 class _Tally:
@@ -217,13 +218,13 @@ class _Tally:
         self,
         name: str,
         ledger: Ledger,
-        candidates: Iterator[Candidate],
+        keys: Sequence[bytes],
         on_progress: Callable[[Count], None] | None,
     ) -> None:
         self.name, self.ledger, self.on_progress = name, ledger, on_progress
         self.entered = self.kept = 0
         self.dropped: dict[str, int] = {}
-        for record in ledger.records(candidates):
+        for record in ledger.records(keys):
             self.add(record)
 
     def add(self, record: Record | None) -> None:
@@ -251,11 +252,11 @@ class _Tally:
             self.on_progress(self.count())
 
 
-def _write(path: Path, name: str, ledger: Ledger, candidates: Iterator[Candidate]) -> Count:
+def _write(path: Path, name: str, ledger: Ledger, keys: Sequence[bytes]) -> Count:
     """Write what became of each candidate, in order, and count it."""
     with atomic_file(path) as temporary, temporary.open("wb") as file:
-        tally = _Tally(name, ledger, iter(()), None)
-        for record in ledger.records(candidates):
+        tally = _Tally(name, ledger, (), None)
+        for record in ledger.records(keys):
             tally.add(record)
             if record is not None:
                 file.write(msgspec.json.encode(record) + b"\n")

@@ -20,11 +20,12 @@ VISIBLE = 5.0
 def colour_difference(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> Floats:
     """CIE76 ΔE of each pixel, (height, width)."""
     apart = differing(before, after)
-    found = np.zeros(apart.shape)
-    pairs = zip(_roots(before[apart]), _roots(after[apart]), strict=True)
-    x, y, z = (one - other for one, other in pairs)
-    found[apart] = np.sqrt((116 * y) ** 2 + (500 * (x - y)) ** 2 + (200 * (y - z)) ** 2)
-    return found
+    places = np.flatnonzero(apart)
+    both = (_roots(image.reshape(-1, 3).take(places, axis=0)) for image in (before, after))
+    x, y, z = (one - other for one, other in zip(*both, strict=True))
+    found = np.zeros(apart.size)
+    found[places] = np.sqrt((116 * y) ** 2 + (500 * (x - y)) ** 2 + (200 * (y - z)) ** 2)
+    return found.reshape(apart.shape)
 
 
 def differing(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -64,13 +65,11 @@ _PARTS = _TO_XYZ[:, :, None] * _LINEAR
 
 def _roots(image: NDArray[np.uint8]) -> tuple[Floats, Floats, Floats]:
     """X, Y and Z by the white point, each through the cube root that L*a*b* is made of."""
-    red, green, blue = (image[..., channel] for channel in range(3))
-    x, y, z = (_root(parts[0][red] + parts[1][green] + parts[2][blue]) for parts in _PARTS)
+    red, green, blue = (image[..., channel].astype(np.intp) for channel in range(3))
+    x, y, z = (_root(r.take(red) + g.take(green) + b.take(blue)) for r, g, b in _PARTS)
     return x, y, z
 
 
 def _root(value: Floats) -> Floats:
-    found = np.cbrt(value)
-    dark = value <= (6 / 29) ** 3
-    found[dark] = value[dark] / (3 * (6 / 29) ** 2) + 4 / 29
-    return np.asarray(found)
+    dark = value / (3 * (6 / 29) ** 2) + 4 / 29
+    return np.where(value <= (6 / 29) ** 3, dark, np.cbrt(value))

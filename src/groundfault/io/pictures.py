@@ -76,10 +76,11 @@ def open_picture(
             _check_size(picture, size_px, as_stored)
         if draft_px is not None:
             picture.draft("RGB", (draft_px, draft_px))
-        shown = picture if as_stored else ImageOps.exif_transpose(picture)
-        if shown.mode[0] in "IF":
-            return Image.fromarray(_deep_grey(np.asarray(shown), shown.mode))
-        return shown.convert("RGB")
+        if not as_stored:
+            ImageOps.exif_transpose(picture, in_place=True)
+        if picture.mode[0] in "IF":
+            return Image.fromarray(_deep_grey(np.asarray(picture), picture.mode))
+        return picture.convert("RGB")
 
 
 def picture_size(source: Source) -> tuple[int, int]:

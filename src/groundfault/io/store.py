@@ -32,6 +32,7 @@ __all__ = [
     "check_vacant",
     "is_held",
     "is_there",
+    "link",
     "locked",
     "new_folder",
     "note_of",
@@ -65,14 +66,15 @@ def cache_folder() -> Path:
 @contextlib.contextmanager
 def atomic_file(path: AnyPath, *, durable: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well, and is on the
-    disk then if it is to be `durable`. `-` and /dev/stdout are written to; what is neither a file
-    nor new is refused."""
+    disk then if it is to be `durable`; in a new folder, with that folder. `-` and /dev/stdout are
+    written to; what is neither a file nor new is refused."""
     path = Path(path)
     if str(path) in STDOUT:
         with _for_stdout() as temporary:
             yield temporary
         return
     _check_place(path)
+    durable = durable and not _in_the_making(path)
     temporary = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,16 +117,21 @@ def new_folder(path: AnyPath) -> Iterator[Path]:
     try:
         _hold(place)
         yield temporary
-        for folder, _, files in os.walk(temporary):
-            for name in files:
-                _to_disk(Path(folder) / name)
-            _to_disk(Path(folder))
         temporary.chmod(0o777 & ~_umask())
+        if _in_the_making(path):
+            temporary.replace(path)
+            return
+        _folder_to_disk(temporary)
         temporary.replace(path)
         _to_disk(path.parent)
     finally:
         os.close(place)
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _in_the_making(path: Path) -> bool:
+    """Whether a path is in a folder that `new_folder` still makes, and syncs as a whole."""
+    return any(name.startswith(".") and name.endswith(TEMPORARY) for name in path.parts[:-1])
 
 
 def _check_place(path: Path) -> None:
@@ -171,6 +178,18 @@ def _to_disk(path: Path) -> None:
         os.close(place)
 
 
+def _folder_to_disk(folder: Path) -> None:
+    """Wait for everything in a folder, and once for a file that has several names in it."""
+    seen = set[int]()
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            number = path.lstat().st_ino
+            if number not in seen:
+                _to_disk(path)
+            seen.add(number)
+        _to_disk(Path(place))
+
+
 def _hold(place: int) -> None:
     """Show others that a temporary file is being written; the system lets go of it however the
     process ends."""
@@ -215,6 +234,16 @@ def _remove_if_left(path: Path, fcntl: Any) -> None:
             path.unlink()
     finally:
         os.close(place)
+
+
+def link(file: AnyPath, name: AnyPath) -> None:
+    """Give a file another name, without its bytes twice where the system can do that."""
+    try:
+        os.link(file, name)
+    except OSError:
+        import shutil
+
+        shutil.copyfile(file, name)
 
 
 def is_there(path: AnyPath) -> bool:

@@ -37,6 +37,7 @@ from groundfault.interfaces import (
 from groundfault.io.answers import QUADS, Broken, answers_of, prediction_of
 from groundfault.io.foreign import within
 from groundfault.io.pictures import picture_size, read_image
+from groundfault.io.restoring import way_to_restore
 from groundfault.records import Item, Outcome, Prediction
 from groundfault.runner.work import Batch, Task
 
@@ -111,8 +112,7 @@ class Predictor:
         if self.baseline is not None:
             return
         if self.images is None or not self.images.is_dir():
-            there = f"{self.images}: no such folder; give" if self.images else "give"
-            raise UsageError(f"{there} the pictures with --images: this model looks at them")
+            raise UsageError(_no_pictures(self.images))
         self.decoders = ThreadPoolExecutor(DECODERS, "decode")
 
     def prepare(self, batch: Batch) -> Prepared:
@@ -253,6 +253,13 @@ def _from_baseline(model: Baseline, batch: Iterable[Task]) -> list[Prediction]:
         except RAISED as problem:
             answers += _failed(task.items, _reason(problem))
     return answers
+
+
+def _no_pictures(images: Path | None) -> str:
+    """What is said where a model looks at pictures and there are none."""
+    way = way_to_restore(images.parent) if images else ""
+    way = way or "give the pictures with --images: this model looks at them"
+    return f"{images}: no such folder; {way}" if images else way
 
 
 def _reason(problem: BaseException) -> str:

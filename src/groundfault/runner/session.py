@@ -24,6 +24,7 @@ from groundfault.errors import GroundfaultError, UsageError
 from groundfault.interfaces import RunNamed
 from groundfault.io.addresses import refuse_credentials
 from groundfault.io.interrupts import Interrupted
+from groundfault.io.restoring import way_to_restore
 from groundfault.io.store import locked, write_bytes
 from groundfault.records import Benchmark, Item, Mode, Outcome, Prediction
 from groundfault.runner.probe import ProbeFailed
@@ -383,7 +384,9 @@ class Session:
             return
         near = [folder.parent, *sorted(each for each in folder.iterdir() if each.is_dir())]
         found = next((each for each in near if (each / names[0]).is_file()), None)
-        hint = f"did you mean --images {found}?" if found else "give their folder with --images"
+        restored = way_to_restore(self.run.benchmark_folder)
+        hint = f"did you mean --images {found}?" if found else restored
+        hint = hint or "give their folder with --images"
         several = (
             f"none of the {len(names)} pictures is" if len(names) > 1 else "the picture is not"
         )

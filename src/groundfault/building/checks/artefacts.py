@@ -40,20 +40,21 @@ def _compared(
     measure: Callable[[Floats], Callable[[BinaryMask], float | None]], seen: Seen
 ) -> tuple[float, float] | None:
     """A measure of the edited part and of the rest; None where one of them is too small."""
-    edited, rest = seen.once("edited and rest", lambda: _parts(seen))
-    if edited.sum() < FEWEST_PX or rest.sum() < FEWEST_PX:
+    parts = seen.once("edited and rest", lambda: _parts(seen))
+    if parts is None:
         return None
     level = measure(seen.once("light", lambda: brightness(seen.after)))
-    one, other = level(edited), level(rest)
+    one, other = map(level, parts)
     return None if one is None or other is None else (one, other)
 
 
-def _parts(seen: Seen) -> tuple[BinaryMask, BinaryMask]:
-    """What changed visibly, and what could not change."""
+def _parts(seen: Seen) -> tuple[BinaryMask, BinaryMask] | None:
+    """What changed visibly, and what could not change; None where one of them is too small."""
     edited = shrunk(seen.touched & (seen.difference > VISIBLE), 2)
-    if edited.sum() < FEWEST_PX:  # a scattered change has no inside
+    if np.count_nonzero(edited) < FEWEST_PX:  # a scattered change has no inside
         edited = seen.touched & seen.meant
-    return edited, shrunk(~seen.touched, 2)
+    rest = shrunk(~seen.touched, 2)
+    return (edited, rest) if min(map(np.count_nonzero, (edited, rest))) >= FEWEST_PX else None
 
 
 def _noise_level(light: Floats) -> Callable[[BinaryMask], float]:
@@ -67,24 +68,25 @@ def _noise_level(light: Floats) -> Callable[[BinaryMask], float]:
 def _fine_share(light: Floats) -> Callable[[BinaryMask], float | None]:
     from scipy.ndimage import gaussian_filter
 
-    soft, softer = gaussian_filter(light, 1.0), gaussian_filter(light, 3.0)
+    soft = gaussian_filter(light, 1.0)
+    finest, finer = light - soft, soft - gaussian_filter(light, 3.0)
 
     def level(where: BinaryMask) -> float | None:
-        fine, coarse = (light - soft)[where].std(), (soft - softer)[where].std()
+        fine, coarse = finest[where].std(), finer[where].std()
         return float((fine + QUIET) / (coarse + QUIET)) if coarse > QUIET else None
 
     return level
 
 
 def _steps(light: Floats) -> Callable[[BinaryMask], float | None]:
-    return partial(_largest_step, light)
+    down, across = (np.abs(np.diff(lines, axis=0)) for lines in (light, light.T))
+    return partial(_largest_step, down, across)
 
 
-def _largest_step(light: Floats, where: BinaryMask) -> float | None:
+def _largest_step(down: Floats, across: Floats, where: BinaryMask) -> float | None:
     """Steps at the eighth of the columns and rows where they are largest, by those elsewhere."""
     found = []
-    for across, inside in ((light, where), (light.T, where.T)):
-        step = np.abs(np.diff(across, axis=0))
+    for step, inside in ((down, where), (across, where.T)):
         place = np.arange(len(step)) % 8
         sums = np.bincount(place, (step * inside[1:]).sum(axis=1), minlength=8)
         counts = np.bincount(place, inside[1:].sum(axis=1), minlength=8)

@@ -154,6 +154,8 @@ def threshold(check: Check, settings: VerifySettings, kind: str) -> float | None
 
 def share(values: Floats | BinaryMask) -> float:
     """The mean; 0 of nothing."""
+    if values.dtype == bool:
+        return int(np.count_nonzero(values)) / max(values.size, 1)
     return float(np.mean(values)) if values.size else 0.0
 
 

@@ -7,7 +7,7 @@ but takes 10 MB and more of data, and calls a hot dog a dog's cousin.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import Literal
@@ -83,6 +83,7 @@ def _synonyms() -> dict[str, frozenset[str]]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _known(name: str) -> str:
     """The name under which the tables have a phrase: all of it, or its last words; "" if none."""
     words = plain(name).split()
@@ -175,6 +176,7 @@ def wider_kind(name: str) -> str:
     return min(parents - names - {"thing"}, default="")
 
 
+@lru_cache(maxsize=1 << 14)  # what is drawn is compared with the same few things
 def kin(first: str, second: str) -> Kinship:
     """How what a phrase names is related to what another names: `hypernym` if the first is what
     the second is a kind of; "" if they are different things, or nothing is known of them.

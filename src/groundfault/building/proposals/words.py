@@ -103,6 +103,7 @@ def head(phrase: str) -> str:
     return " ".join(kept)
 
 
+@lru_cache(maxsize=4096)
 def with_article(phrase: str) -> str:
     """A phrase with "a" or "an" before it.
 
