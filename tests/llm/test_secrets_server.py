@@ -194,8 +194,8 @@ def test_a_server_that_never_answers_is_not_waited_for(
             server.requests.clear()
             ran = run(
                 "eval", exam_folder, "--model", "openai:m", "--base-url", server.url, "--yes",
-                "--out", tmp_path / limit, "--mode", "std", "--concurrency", 1, "--timeout", 0.3,
-                limit, 0.6,
+                "--out", tmp_path / limit, "--mode", "std", "--concurrency", 1, "--timeout", 0.2,
+                limit, 0.3,
             )  # fmt: skip
             assert ran.code == 2 and words in ran.err, ran.err
             assert len(server.requests) < 12
