@@ -1,5 +1,5 @@
-"""Damaged files end in a result or in one error message, never in a traceback: some of it here, hours
-by `make fuzz`."""
+"""Damaged files end in a result or in one error message, never in a traceback: some of it here,
+hours by `make fuzz`."""
 
 from __future__ import annotations
 
