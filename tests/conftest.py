@@ -50,12 +50,43 @@ class Ran:
         return json.loads(self.out)
 
 
+LONG = (
+    "transformers",
+    "ray",
+    *(
+        f"tests/{name}.py"
+        for name in (
+            "llm/test_client_server", "test_tutorials", "explore/test_browser",
+            "editors/test_procedural", "test_report_page", "desk/test_review_browser",
+            "desk/test_from_build_to_release", "exports/test_inspect", "editors/test_props",
+            "llm/test_killed_server", "test_nano", "test_nano_training", "test_docs", "test_fuzz",
+            "workers/test_scripts", "llm/test_eval_exam_server", "test_plugin", "test_cli",
+            "test_demo", "building/test_pipeline", "desk/test_review_server", "test_world_presets",
+            "test_world_exam_rules", "test_panels", "models/test_worker", "test_api",
+        )
+    ),
+)  # fmt: skip
+"""The groups that take longest, 10 s and more: begun first, none keeps one process at work while
+the others have ended."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """xdist would begin with the groups of most tests, and end with long ones of few."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests run in one process, so that what they share is made once."""
+    """A file's tests run in one process, so that what they share is made once; long files first."""
+    places: dict[pytest.Item, int] = {}
     for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+        marker = item.get_closest_marker("xdist_group")
+        group = marker.args[0] if marker else item.location[0]
+        if marker is None:
+            item.add_marker(pytest.mark.xdist_group(group))
+        places[item] = LONG.index(group) if group in LONG else len(LONG)
+    items.sort(key=places.__getitem__)
 
 
 @pytest.fixture

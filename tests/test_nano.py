@@ -149,7 +149,7 @@ def test_a_missing_model_is_named(run: Any, tmp_path: Path) -> None:
 def test_fine_tuning_cures_what_habit_has_spoilt(run: Any, tmp_path: Path) -> None:
     """The whole circle on a small held-out world; bench/nano.py is the study with intervals."""
     world, runs = tmp_path / "world", tmp_path / "runs"
-    built = run("world", "build", "--preset", "cafe", "--n", 120, "--seed", 60_001, "--out", world)
+    built = run("world", "build", "--preset", "cafe", "--n", 60, "--seed", 60_001, "--out", world)
     assert built.code == 0, built.err
     asked = run("eval", world, "--model", NAMES[0], "--model", NAMES[1], "--out", runs)
     assert asked.code == 0, asked.err

@@ -51,7 +51,7 @@ def test_wheel_and_archive_hold_what_they_must_and_no_more(built: dict[str, Path
 
 def installed(archive: Path, place: Path) -> dict[str, str]:
     """The environment in which that archive's package is the one that is imported."""
-    offline = ("--no-deps", "--no-index", "--no-build-isolation")
+    offline = ("--no-deps", "--no-index", "--no-build-isolation", "--no-compile")
     call("-m", "pip", "install", "-q", *offline, "--target", place, archive, cwd=place.parent)
     alone = {"PYTHONPATH": str(place)}
     where = call("-c", "import groundfault; print(groundfault.__file__)", cwd=place.parent, **alone)

@@ -21,12 +21,16 @@ from groundfault.models.agent.loading import load
 from groundfault.models.transformers_vlm import hf
 from groundfault.records import Outcome
 
-pytestmark = pytest.mark.skipif(
-    any(
-        importlib.util.find_spec(name) is None for name in ("torch", "torchvision", "transformers")
+pytestmark = [
+    pytest.mark.skipif(
+        any(
+            importlib.util.find_spec(name) is None
+            for name in ("torch", "torchvision", "transformers")
+        ),
+        reason="transformers or torchvision is not installed: the extra 'transformers' brings them",
     ),
-    reason="transformers or torchvision is not installed: the extra 'transformers' brings them",
-)
+    pytest.mark.xdist_group("transformers"),
+]
 IMAGES = [picture(seed) for seed in range(3)]
 
 

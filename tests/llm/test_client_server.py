@@ -252,7 +252,7 @@ TROUBLE = {
 
 def test_every_trouble_at_once(ask: Ask, exam_folder: Path, tmp_path: Path) -> None:
     with ChatServer(some_faults(TROUBLE)) as server:
-        patience = msgspec.structs.replace(QUICK, timeout_s=10.0)
+        patience = msgspec.structs.replace(QUICK, timeout_s=5.0)
         run = ask(server, modes=("std", "cot"), patience=patience)
     assert_right_answers(tmp_path / "run", exam_folder, modes=("std", "cot"))
     assert run.outcomes["ok"] == 2 * N, run.failures
@@ -267,13 +267,14 @@ def test_a_fault_that_stays_fails_its_question_with_the_reason(
         return FAULTS[fault](request) if "s00003, question 2" in request.words else sound(request)
 
     slow = fault in ("hang", "drip")
-    patience = msgspec.structs.replace(QUICK, timeout_s=2.0 if slow else 120.0, attempts=3)
+    timeout_s, attempts = (2.0, 2) if slow else (120.0, 3)
+    patience = msgspec.structs.replace(QUICK, timeout_s=timeout_s, attempts=attempts)
     with ChatServer(behave) as server:
         run = ask(server, patience=patience, limit=6, concurrency=4)
         failed = [a for a in read_predictions(tmp_path / "run") if a.outcome is Outcome.FAILED]
         assert [answer.item_id for answer in failed] == ["s00003:Q2"]
         assert run.outcomes["ok"] == 47 and run.state == "finished"
-        assert "3 times" in failed[0].reason
+        assert f"{attempts} times" in failed[0].reason
         words = {
             "500": "HTTP 500: oops",
             "hang": "no whole response within 2 s",
@@ -364,7 +365,7 @@ def test_a_server_that_dies_for_a_while(
                 time.sleep(0.005)
             server.die()
             noticed.wait(60)
-            time.sleep(1.5)
+            time.sleep(0.5)
             server.start()
 
         thread = threading.Thread(target=outage)

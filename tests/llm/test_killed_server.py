@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+from tests.conftest import ALL
 from tests.llm.chat_server import ChatServer, answer_to
 from tests.llm.exams import counting_exam
 
@@ -25,6 +26,7 @@ SCRIPT = ("-m", "tests.llm.ask_once")
 ROOT = Path(__file__).parents[2]
 CONCURRENCY = 16
 LONGEST_S = 600.0
+KILLS = 10 if ALL else 5
 
 
 def begin(exam: Path, server: ChatServer, out: Path, store: Path) -> subprocess.Popen[bytes]:
@@ -38,15 +40,15 @@ def stored(store: Path) -> int:
         return int(database.execute("SELECT count(*) FROM responses").fetchone()[0])
 
 
-def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
+def test_kills_at_random_moments(tmp_path: Path) -> None:
     exam, out, store = tmp_path / "exam", tmp_path / "run", tmp_path / "responses.sqlite"
     n = 2 * len(counting_exam(exam, 100).items)
     rng, wasted = random.Random(5), 0
     moment = 0
     with ChatServer(delay_s=0.01) as server:
         server.ready = lambda request: request.number - wasted < moment + 50
-        for kill in range(10):
-            moment = (n - 100) * kill // 10 + rng.randrange(20, (n - 100) // 10)
+        for kill in range(KILLS):
+            moment = (n - 100) * kill // KILLS + rng.randrange(20, (n - 100) // KILLS)
             process = begin(exam, server, out, store)
             while stored_so_far(store) < moment and process.poll() is None:
                 time.sleep(0.002)

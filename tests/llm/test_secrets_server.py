@@ -55,7 +55,7 @@ def noting(status: int, location: str = "") -> Iterator[tuple[str, list[dict[str
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", seen
@@ -194,8 +194,8 @@ def test_a_server_that_never_answers_is_not_waited_for(
             server.requests.clear()
             ran = run(
                 "eval", exam_folder, "--model", "openai:m", "--base-url", server.url, "--yes",
-                "--out", tmp_path / limit, "--mode", "std", "--concurrency", 1, "--timeout", 0.3,
-                limit, 0.6,
+                "--out", tmp_path / limit, "--mode", "std", "--concurrency", 1, "--timeout", 0.2,
+                limit, 0.3,
             )  # fmt: skip
             assert ran.code == 2 and words in ran.err, ran.err
             assert len(server.requests) < 12

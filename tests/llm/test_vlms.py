@@ -20,12 +20,16 @@ from groundfault.models.transformers_vlm import hf
 from groundfault.records import Conversation, Message
 from groundfault.runs.recorder import read_predictions
 
-pytestmark = pytest.mark.skipif(
-    any(
-        importlib.util.find_spec(name) is None for name in ("torch", "torchvision", "transformers")
+pytestmark = [
+    pytest.mark.skipif(
+        any(
+            importlib.util.find_spec(name) is None
+            for name in ("torch", "torchvision", "transformers")
+        ),
+        reason="transformers or torchvision is not installed: the extra 'transformers' brings them",
     ),
-    reason="transformers or torchvision is not installed: the extra 'transformers' brings them",
-)
+    pytest.mark.xdist_group("transformers"),
+]
 MAX_TOKENS = 6
 
 

@@ -20,7 +20,7 @@ pytest.importorskip("skia", reason="the benchmark is rendered")
 if not hasattr(signal, "SIGKILL"):
     pytest.skip("needs SIGKILL", allow_module_level=True)
 
-POINTS = 10_000 if ALL else 7
+POINTS = 10_000 if ALL else 5
 """How many of the points are tried, spread evenly."""
 KILLED_AT = Path(__file__).with_name("killed_at.py")
 

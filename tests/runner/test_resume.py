@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from tests.conftest import Ran
+from tests.conftest import ALL, Ran
 from tests.runner.conftest import painted_set
 from tests.runner.runs import run_masks
 
@@ -33,7 +33,7 @@ from groundfault.runs.run import Run, read_run, write_run
 from groundfault.runs.shards import shards
 
 Made = Callable[[int], tuple[Benchmark, Path]]
-KILLS = 8
+KILLS = 8 if ALL else 5
 
 
 class Counting:
@@ -272,7 +272,7 @@ def test_kill_9_at_any_moment(
 ) -> None:
     """Killed many times, the run ends with the results of one that was not, and each picture was
     asked once, but for the one in flight at each kill."""
-    n = 240
+    n = 120
     folder, out, log = benchmark_folder(n), tmp_path / "runs", tmp_path / "asked.log"
     monkeypatch.setenv("ENGINE_LOG", str(log))
     monkeypatch.setenv("ENGINE_MOST", str(n // KILLS - 1))

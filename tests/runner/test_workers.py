@@ -144,8 +144,8 @@ def ray_environment() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def ray_cluster() -> Iterator[RayCluster]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
     """Ray with the plug-in's models; drivers of this process and those it starts may join."""
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     with short_folder() as folder:
@@ -154,12 +154,6 @@ def ray_cluster() -> Iterator[RayCluster]:
             yield cluster
         finally:
             cluster.close()
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with ray_cluster() as started:
-        yield started
 
 
 @pytest.fixture(params=["processes", "ray"])
@@ -292,32 +286,6 @@ def test_ray_that_does_not_start_is_said_in_one_message() -> None:
         ray_pool._start(SimpleNamespace(init=init), "")
 
 
-@pytest.mark.usefixtures("plugin")
-def test_a_machine_that_goes_away_loses_nothing(painted: Made, tmp_path: Path) -> None:
-    """Half of the workers die with their node in mid-run: the rest answer everything, alike."""
-    made = painted(40)
-    ask(made, "finder", tmp_path / "alone")
-    with ray_cluster() as cluster:
-        plan = Plan(engine="ray", workers=2, ray_address=cluster.address)
-        gone = threading.Event()
-
-        def progress(now: Progress) -> None:
-            if now.done >= 16 and not gone.is_set():
-                cluster.remove_node()
-                gone.set()
-
-        ended = run_masks(
-            made[0],
-            load("finder:0.05"),
-            tmp_path / "run",
-            name="finder",
-            plan=plan,
-            progress=progress,
-        )
-    assert gone.is_set() and ended.outcomes["failed"] == 0
-    assert stored(tmp_path / "run") == stored(tmp_path / "alone")
-
-
 def test_ray_of_this_machine_listens_on_the_loopback_only(
     benchmark_folder: Callable[[int], Path], tmp_path: Path
 ) -> None:
@@ -325,7 +293,7 @@ def test_ray_of_this_machine_listens_on_the_loopback_only(
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     psutil = import_module("psutil")  # Ray brings it
     script = Path(__file__).with_name("ray_deadlines.py")
-    command = [sys.executable, str(script), "eval", str(benchmark_folder(8)), "--model"]
+    command = [sys.executable, str(script), "eval", str(benchmark_folder(4)), "--model"]
     command += ["finder:0.3", "--engine", "ray", "--workers", "1", "--bootstrap", "0"]
     environment = {name: value for name, value in os.environ.items() if name not in LOOPBACK}
     addresses: set[str] = set()
@@ -344,3 +312,31 @@ def test_ray_of_this_machine_listens_on_the_loopback_only(
     assert process.returncode == 0, logs_of(tmp_path) + logs_of(Path(os.environ["RAY_TMPDIR"]))
     assert read_run(tmp_path / "runs" / "finder-0.3").outcomes["ok"]
     assert {ip.removeprefix("::ffff:") for ip in addresses} == {"127.0.0.1"}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_machine_that_goes_away_loses_nothing(
+    cluster: RayCluster, painted: Made, tmp_path: Path
+) -> None:
+    """Half of the workers die with their node in mid-run: the rest answer everything, alike. The
+    last to use the cluster, as it has one node from then on."""
+    made = painted(40)
+    ask(made, "finder", tmp_path / "alone")
+    plan = Plan(engine="ray", workers=2, ray_address=cluster.address)
+    gone = threading.Event()
+
+    def progress(now: Progress) -> None:
+        if now.done >= 16 and not gone.is_set():
+            cluster.remove_node()
+            gone.set()
+
+    ended = run_masks(
+        made[0],
+        load("finder:0.05"),
+        tmp_path / "run",
+        name="finder",
+        plan=plan,
+        progress=progress,
+    )
+    assert gone.is_set() and ended.outcomes["failed"] == 0
+    assert stored(tmp_path / "run") == stored(tmp_path / "alone")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import shutil
 import subprocess
@@ -75,6 +76,7 @@ def test_the_runtime_needs_the_standard_library_only() -> None:
     assert imported <= set(sys.stdlib_module_names)
 
 
+@functools.cache
 def other_pythons() -> list[str]:
     """Interpreters of other versions on this machine, as named in the environment or by PATH or
     pyenv."""

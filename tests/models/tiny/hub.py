@@ -34,7 +34,7 @@ class Hub(ThreadingHTTPServer):
 def running_hub() -> Iterator[Hub]:
     """A hub in a thread, until the block ends."""
     hub = Hub()
-    thread = threading.Thread(target=hub.serve_forever, daemon=True)
+    thread = threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hub
