@@ -360,7 +360,7 @@ def _is_hidden(thing: Thing) -> bool:
     """Whether an object is a piece of one, by its silhouette and by what touches it."""
     category, found, touched = thing.category, thing.found, thing.touched
     varies = category != "toilet" and category in KNOWN_BY_PIECES | SHAPES_VARY
-    if not varies and not is_whole(category, found.solidity, found.tallness):
+    if not varies and not is_whole(category, found.solidity, found.tallness, LOOSER):
         return True
     if category in IN_BOWLS:
         return False

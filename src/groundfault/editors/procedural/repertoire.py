@@ -430,9 +430,11 @@ LEAVING_TRACES = frozenset(
     {
         "bed",
         "boat",
+        "chair",
         "clock",
         "couch",
-        "parking meter",
+        "keyboard",
+        "oven",
         "refrigerator",
         "toilet",
         "toothbrush",
