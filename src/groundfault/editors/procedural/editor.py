@@ -364,11 +364,11 @@ class ProceduralEditor:
             photo, hole, migan=self.migan, seed=request.seed, others=others, unseen=unseen
         )
         if self.filters and region.mean() >= SMALL_HOLE:
-            share, sides = float(hole.mean()), sides_of(photo, region)
+            share, sides = float(drawing.hole.mean()), sides_of(photo, region)
             doubted = doubt_of_drawing(drawing.unlike, share, sides, _troubles(request, company))
             if doubted > MOST_DOUBT_OF_DRAWINGS:
                 return None
-        return finished(photo, hole, drawing), hole
+        return finished(photo, drawing), drawing.hole
 
     def _is_badly_filled(
         self,

@@ -3,6 +3,7 @@ fine), or MI-GAN where its ONNX file is given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import cv2
@@ -15,7 +16,7 @@ from groundfault.editors.procedural.networks import session
 from groundfault.editors.procedural.patches import patched, unlikeness
 from groundfault.editors.procedural.strangeness import invented, strangeness
 
-__all__ = ["Drawing", "draw", "fill", "finished", "mirrored_fill", "reconciled"]
+__all__ = ["Drawing", "draw", "fill", "finished", "reconciled"]
 
 MOST_UNSEEN = 0.3
 """The share of a picture that a network may not see; beyond, it sees what is only to be hidden."""
@@ -26,6 +27,11 @@ MOST_UNLIKE_PATCHES = 0.19
 """How unlike its surroundings what a network draws may be for patches to take its place: of 6 such
 fills 4 by patches were accepted by eye and 2 by the network; of 9 good fills beyond it 7 were the
 network's."""
+WIDER, LEAST_WIDER_PX = 0.03, 4
+"""How much wider the second hole is that a network fills, as a share of the first one's extent."""
+LITTLE_UNLIKE, LESS_UNLIKE = 0.1, 0.85
+"""How unlike its surroundings the first drawing is that needs no second one, and how unlike that
+may be, as a share of the first."""
 USUAL_DETAIL = (0.7, 1.2)
 """How much fine detail patches have, as a share of what is around the hole: less is a cloud, more
 is another thing."""
@@ -57,12 +63,15 @@ class Drawing(NamedTuple):
     """What a network drew in a hole."""
 
     picture: Floats
+    hole: Mask
     unlike: float
     """How unlike its surroundings it is (`patches.unlikeness`)."""
-    migan: str
+    other: Floats
+    """What it drew there when it looked a second time, or the same."""
+    gap: Mask
+    """What it did not see."""
     seed: int
     others: Mask | None
-    unseen: Mask | None
 
 
 def draw(
@@ -74,28 +83,44 @@ def draw(
     others: Mask | None = None,
     unseen: Mask | None = None,
 ) -> Drawing:
-    """What a network draws in a hole; `fill` says what `others` and `unseen` are."""
+    """What a network draws in a hole. Unless that is like what is around, it looks a second time,
+    in a mirror and at a wider hole: a strip of the thing that was forgotten makes it go on with the
+    thing. `fill` says what `others` and `unseen` are."""
     if not hole.any() or hole.all():
-        return Drawing(photo, 0.0, migan, seed, others, unseen)
-    found = np.where(hole[..., None], _by_network(photo, _gap(hole, unseen), migan), photo)
-    unlike = unlikeness(photo, hole, found, seed=seed, others=others)
-    return Drawing(found, unlike, migan, seed, others, unseen)
+        return Drawing(photo, hole, 0.0, photo, hole, seed, others)
+
+    def drawn(where: Mask, look: Callable[[Floats, Mask, str], Floats]) -> Drawing:
+        gap = _gap(where, unseen)
+        found = floats(np.where(where[..., None], look(photo, gap, migan), photo))
+        unlike = unlikeness(photo, where, found, seed=seed, others=others)
+        return Drawing(found, where, unlike, found, gap, seed, others)
+
+    first = drawn(hole, _by_network)
+    if first.unlike <= LITTLE_UNLIKE:
+        return first
+    wider = grown(hole, max(round(WIDER * np.sqrt(int(hole.sum()))), LEAST_WIDER_PX))
+    second = drawn(wider if others is None else hole | wider & ~others, _in_a_mirror)
+    if second.unlike < LESS_UNLIKE * first.unlike:
+        return second
+    return first._replace(other=floats(np.where(hole[..., None], second.picture, photo)))
 
 
-def finished(photo: Floats, hole: Mask, drawing: Drawing) -> Floats:
+def finished(photo: Floats, drawing: Drawing) -> Floats:
     """The photograph with a hole filled as a network drew it: with patches that look like it, so
-    that grass, water and leaves have the photograph's grain. Where there are no such patches the
-    network looks a second time, in a mirror, and small things that it invents are left out."""
+    that grass, water and leaves have the photograph's grain. Where there are no such patches, what
+    it drew when it looked a second time is taken where that is less strange, and small things that
+    it invents are left out."""
+    one, hole, unlike, other, gap, seed, others = drawing
     if not hole.any() or hole.all():
         return photo
-    one, _, migan, seed, others, unseen = drawing
-    if drawing.unlike <= MOST_UNLIKE_PATCHES:
+    if unlike <= MOST_UNLIKE_PATCHES:
         found = patched(photo, hole, seed=seed, others=others, drawn=one)
         low, high = USUAL_DETAIL
-        if low <= detail_of(found, hole) <= high:
+        usual = low <= detail_of(found, hole) <= high
+        if usual and unlikeness(photo, hole, found, seed=seed, others=others) <= unlike:
             return _joined(photo, found, hole)
-    both = reconciled(one, mirrored_fill(photo, hole, migan, unseen), hole)
-    found = _without_inventions(photo, both, hole, _gap(hole, unseen), seed, others)
+    both = reconciled(one, other, hole)
+    found = _without_inventions(photo, both, hole, gap, seed, others)
     return _joined(photo, found, hole)
 
 
@@ -114,14 +139,6 @@ def _joined(photo: Floats, found: Floats, hole: Mask) -> Floats:
     soft = cv2.GaussianBlur(hole.astype(np.float32), (0, 0), 1.5)
     soft = np.clip((soft - 0.35) / 0.5, 0, 1)[..., None] * hole[..., None]
     return np.asarray(photo + soft * (found - photo), np.float32)
-
-
-def mirrored_fill(photo: Floats, hole: Mask, migan: str, unseen: Mask | None = None) -> Floats:
-    """The network's fill of the mirrored photograph, mirrored back: a second opinion. Where the
-    surroundings say what goes on behind an object, both are alike; else both are invented."""
-    gap = _gap(hole, unseen)[:, ::-1]
-    found = _by_network(np.ascontiguousarray(photo[:, ::-1]), np.ascontiguousarray(gap), migan)
-    return np.where(hole[..., None], found[:, ::-1], photo)
 
 
 def reconciled(one: Floats, other: Floats, hole: Mask) -> Floats:
@@ -167,3 +184,10 @@ def _by_network(photo: Floats, hole: Mask, path: str) -> Floats:
     network = session(path, "MI-GAN", "migan_pipeline_v2.onnx")
     found = network.run(None, {"image": np.ascontiguousarray(image), "mask": stays})[0]
     return np.asarray(found[0].transpose(1, 2, 0), np.float32) / 255
+
+
+def _in_a_mirror(photo: Floats, hole: Mask, path: str) -> Floats:
+    """The network's fill of the mirrored photograph, mirrored back: a second opinion. Where the
+    surroundings say what goes on behind an object, both are alike; else both are invented."""
+    mirrored = np.ascontiguousarray(photo[:, ::-1]), np.ascontiguousarray(hole[:, ::-1])
+    return _by_network(*mirrored, path)[:, ::-1]
