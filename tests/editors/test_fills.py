@@ -164,6 +164,7 @@ def test_what_is_drawn_is_unlike_its_surroundings_where_it_is_a_thing() -> None:
     assert usual < doubt_of_drawing(grass, 0.2, 5, 0)
     assert usual < doubt_of_drawing(grass, 0.1, 40, 0)
     assert usual < doubt_of_drawing(grass, 0.1, 5, 1)
+    assert usual < doubt_of_drawing(grass, 0.1, 5, 0, more=0.1)
 
 
 def test_patches_follow_what_is_drawn_and_have_the_grain_of_the_photograph() -> None:

@@ -365,7 +365,8 @@ class ProceduralEditor:
         )
         if self.filters and region.mean() >= SMALL_HOLE:
             share, sides = float(drawing.hole.mean()), sides_of(photo, region)
-            doubted = doubt_of_drawing(drawing.unlike, share, sides, _troubles(request, company))
+            troubles, more = _troubles(request, company), cut.more if cut else 0.0
+            doubted = doubt_of_drawing(drawing.unlike, share, sides, troubles, more)
             if doubted > MOST_DOUBT_OF_DRAWINGS:
                 return None
         return finished(photo, drawing), drawing.hole

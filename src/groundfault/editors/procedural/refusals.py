@@ -186,10 +186,11 @@ def _unsightly(
         thing = covers.seen(request, photo, region, drawn, found, touched)
         return covers.objection_to_cutout(request.kind, request.value, thing, cut, care)
     if request.kind == "context":
-        skin = looks.skin_of(photo, region)
-        problem = looks.objection_to_place(request.category, found, skin, cut_out=cut is not None)
+        cut_out = cut is not None
+        problem = looks.objection_to_place(request.category, found, touched, cut_out=cut_out)
         if problem or cut is None:
             return problem
+        skin = looks.skin_of(photo, region)
         return covers.objection_to_outline(
             "context", request.category, cut, found, skin, touched, care
         )
