@@ -181,12 +181,15 @@ def read_verdicts(path: Path) -> dict[tuple[str, int], str]:
     return found
 
 
-def count(sheets: Path, verdicts: dict[str, dict[tuple[str, int], str]]) -> None:
-    """How many edits each reviewer accepts, how many untouched tiles were known, and how often
-    reviewers agree whether to accept."""
+def count(sheets: Path, given: dict[str, dict[tuple[str, int], str]]) -> None:
+    """How many edits each reviewer of a kind accepts, how many untouched tiles were known, and how
+    often reviewers agree whether to accept."""
     for path in sorted(sheets.glob("*-key.json")):
         key = json.loads(path.read_text())
         kind = key[0]["kind"]
+        verdicts = {name: found for name, found in given.items() if (kind, 0) in found}
+        if not verdicts:
+            continue
         through = [one for one in key if one["edited"] and not one["refused"]]
         edits = [(kind, one["tile"]) for one in through]
         rest = [(kind, one["tile"]) for one in key if not one["edited"]]

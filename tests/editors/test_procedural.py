@@ -556,3 +556,14 @@ def test_a_collage_is_known_by_its_seam() -> None:
     photo = (image / 255).astype(np.float32)
     both = np.concatenate([photo[80:], 0.3 * photo[80:, ::-1]], 1)
     assert is_collage(both) and not is_collage(photo[80:])
+
+
+def test_without_a_network_what_has_others_of_its_kind_beside_it_gets_no_other_place() -> None:
+    image, mask = photograph()
+    beside = np.zeros_like(mask)
+    beside[60:100, 200:230] = True
+    for name, alone in (("bear", False), ("bench", True)):
+        wanted = request("context", "deep sea", others=(Neighbour(category=name, mask=beside),))
+        found = ProceduralEditor().perform(image, mask, wanted)
+        assert isinstance(found, Edited) == alone
+        assert alone or found.reason == "several of its category"

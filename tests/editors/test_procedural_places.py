@@ -31,10 +31,16 @@ def body_on(ground: tuple[int, int, int] = GRASS, grain: float = 16) -> tuple[An
 
 
 def put(
-    image: Any, mask: Any, place: str, category: str = "dog", **fields: Any
+    image: Any,
+    mask: Any,
+    place: str,
+    category: str = "dog",
+    *,
+    filters: bool = True,
+    **fields: Any,
 ) -> Edited | NotEdited:
     wanted = EditRequest(instruction="", kind="context", value=place, category=category, **fields)
-    return ProceduralEditor().perform(image, mask, wanted)
+    return ProceduralEditor(filters=filters).perform(image, mask, wanted)
 
 
 def reason(image: Any, mask: Any, place: str, category: str = "dog") -> str:
@@ -82,7 +88,9 @@ def test_what_is_before_an_object_stays_before_it() -> None:
     front = (y > 100) & (abs(x - 96) < 12)
     image[front] = (40, 60, 160)
     hand = Neighbour(category="person", mask=front)
-    found = put(image, mask & ~front, "deep sea", others=(hand,))
+    doubted = put(image, mask & ~front, "deep sea", others=(hand,))  # which SAM 2 would cut out
+    assert isinstance(doubted, NotEdited) and doubted.reason == "touches others"
+    found = put(image, mask & ~front, "deep sea", filters=False, others=(hand,))
     assert isinstance(found, Edited), found
     inner = core(mask & ~front, 6)
     assert np.array_equal(found.image[inner], image[inner])
