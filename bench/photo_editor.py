@@ -153,8 +153,9 @@ def is_proposed(kind: str, category: str) -> bool:
     as CAFE's proposer answers None."""
     if kind == "erase":  # an empty plate, stand or post would be left, or pipes
         return category not in repertoire.PLUMBED | LEFT_BEHIND
-    known = {"replace": repertoire.INSTEAD, "add": repertoire.BESIDE}
-    return category in known[kind] if kind in known else bool(suited_values(kind, category))
+    if kind in ("replace", "add"):
+        return category in repertoire.INSTEAD
+    return bool(suited_values(kind, category))
 
 
 def run(

@@ -41,7 +41,7 @@ def asked(kind: str, value: str = "", category: str = "dog", **fields: Any) -> E
 
 def test_whatever_is_computed_has_a_body_and_a_skin() -> None:
     assert set(PROPS) | {"flower pot"} == set(SKINS)
-    assert set(PROPS) | set(PLANTS) == set(repertoire.COMPUTED)
+    assert {*PROPS, *PLANTS, repertoire.BALLOONS} == set(repertoire.COMPUTED)
 
 
 def test_a_box_is_a_rectangle_from_its_sides_and_from_above() -> None:
@@ -142,9 +142,56 @@ def test_a_prop_stands_beside_an_object_and_leaves_it_as_it_is() -> None:
     assert isinstance(found, Edited) and found.mask is not None, found
     assert not (found.mask & mask).any() and 0.3 < found.mask.sum() / mask.sum() < 1
     assert np.array_equal(found.image[core(mask, 4)], image[core(mask, 4)])
-    taken = Neighbour(category="bear", mask=~grown(mask, 9) & (np.arange(SIZE[0]) > 60)[:, None])
+    taken = Neighbour(category="bear", mask=~grown(mask, 9))
     refused = ProceduralEditor().perform(image, mask, asked("add", category="cow", others=(taken,)))
     assert isinstance(refused, NotEdited) and refused.reason == "no room"
+
+
+def test_where_only_the_air_is_free_balloons_float_there() -> None:
+    image, mask = meadow()
+    below = Neighbour(category="bear", mask=~grown(mask, 9) & (np.arange(SIZE[0]) > 110)[:, None])
+    for seed in range(5):
+        wanted = asked("add", category="cow", seed=seed, others=(below,))
+        found = ProceduralEditor().perform(image, mask, wanted)
+        assert isinstance(found, Edited) and found.mask is not None, found
+        assert found.details["category"] == repertoire.BALLOONS
+        assert not (found.mask & (mask | below.mask)).any()
+        assert found.mask.sum() > 500
+
+
+def test_what_stands_takes_turns_with_balloons() -> None:
+    image, mask = meadow()
+    for kind in ("add", "replace"):
+        names = []
+        for seed in range(8):
+            wanted = asked(kind, category="suitcase", seed=seed)
+            found = ProceduralEditor().perform(image, mask, wanted)
+            assert isinstance(found, Edited), found
+            names.append(found.details["category"])
+        assert 0 < sum(name != repertoire.BALLOONS for name in names) <= 4, (kind, names)
+
+
+def test_balloons_cover_an_object_and_hardly_more() -> None:
+    image, mask = meadow()
+    found = ProceduralEditor().perform(image, mask, asked("replace", repertoire.BALLOONS))
+    assert isinstance(found, Edited) and found.mask is not None, found
+    assert not (mask & ~found.mask).any()
+    assert (found.mask & mask).sum() > 0.6 * found.mask.sum()
+    # nothing of the object is seen between them
+    apart = np.abs(found.image.astype(int) - image).max(-1)
+    assert (apart[mask] > 6).mean() > 0.97
+
+
+def test_balloons_have_the_light_of_the_photograph() -> None:
+    image, mask = meadow()
+
+    def light_of(photograph: Any) -> float:
+        wanted = asked("replace", repertoire.BALLOONS)
+        found = ProceduralEditor(filters=False).perform(photograph, mask, wanted)
+        assert isinstance(found, Edited) and found.mask is not None
+        return float(found.image[core(found.mask, 3)].mean())
+
+    assert light_of(image // 2) < 0.7 * light_of(image)
 
 
 def test_what_is_proposed_can_be_computed_and_nothing_that_is_seldom_kept_is() -> None:
@@ -152,8 +199,9 @@ def test_what_is_proposed_can_be_computed_and_nothing_that_is_seldom_kept_is() -
         names = {name for values in table.values() for name in values}
         assert names <= set(repertoire.COMPUTED)
         assert not names & {"pumpkin", "wooden crate", "boulder", "cardboard box", "tin can"}
-    assert set(repertoire.BESIDE) - set(repertoire.INSTEAD) == {"bed"}
-    assert "cup" in repertoire.INSTEAD and "cup" not in repertoire.BESIDE
+    assert set(repertoire.BESIDE) == set(repertoire.INSTEAD)
+    assert "potted plant" in repertoire.INSTEAD["cup"]
+    assert repertoire.BESIDE["cup"] == (repertoire.BALLOONS,)  # beside it plants float
 
 
 def test_a_prop_stands_beside_an_object_or_before_it() -> None:
@@ -162,12 +210,13 @@ def test_a_prop_stands_beside_an_object_or_before_it() -> None:
         found = ProceduralEditor().perform(image, mask, asked("add", category=category))
         assert isinstance(found, Edited) and found.mask is not None, found
         tall = box_of(mask)[0].stop - box_of(mask)[0].start
+        assert found.details["category"] != repertoire.BALLOONS
         assert box_of(found.mask)[0].stop >= box_of(mask)[0].stop - 0.1 * tall
 
 
-def test_nothing_is_computed_for_what_hangs_or_is_unknown() -> None:
+def test_nothing_is_computed_for_what_is_held_or_unknown() -> None:
     image, mask = meadow()
-    for category in ("kite", "quasar"):
+    for category in ("toothbrush", "quasar"):
         found = ProceduralEditor().perform(image, mask, asked("replace", category=category))
         assert isinstance(found, NotEdited) and found.reason == "no donor"
 

@@ -63,7 +63,7 @@ from groundfault.editors.procedural.grounds import (
     is_collage,
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.newcomers import Newcomer, newcomer, prop_among
+from groundfault.editors.procedural.newcomers import Newcomer, newcomers, prop_among
 from groundfault.editors.procedural.overgrown import overgrown
 from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
@@ -75,6 +75,7 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
+    BALLOONS,
     FLAT,
     GROWN,
     KINDS,
@@ -398,30 +399,35 @@ class ProceduralEditor:
     def _replace(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
-        found = newcomer(photo, region, request, self.donors, self.sam2)
-        if found is None:
-            return refused("no donor")
-        there = mask_at(photo.shape, found.cutting, found.place)
-        planted = found.details["category"] in PLANTS
-        if self.filters and (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
-            return refused("no donor")
-        if self.filters and planted and eyes_above(region, request.category)[0] > MOST_PITCH:
-            return refused("seen from above")
         company = company_of(region, request.category, request.others)
+        problems = []
+        for found in newcomers(photo, region, request, self.donors, self.sam2):
+            there = mask_at(photo.shape, found.cutting, found.place)
+            problem = ""
+            if self.filters:
+                problem = _objection_to_newcomer(photo, region, request, found, there, company)
+            if not problem:
+                return self._replaced(photo, region, request, company, cut, found, there)
+            problems.append(problem)
+        return refused(problems[0] if problems else "no donor")
+
+    def _replaced(
+        self,
+        photo: Floats,
+        region: Mask,
+        request: EditRequest,
+        company: Company,
+        cut: Cutout | None,
+        found: Newcomer,
+        there: Mask,
+    ) -> Change | NotEdited:
         bare = float((region & ~there).sum() / region.sum())
-        if self.filters and is_computed(request):
-            if bare > MOST_BARE:
-                return refused("not covered")
-            if _hides(there & ~region, region, company):
-                return refused("hides others")
-            if footing(photo, region, there, company) < LEAST_FOOTING:
-                return refused("no footing")
-            if not has_soil(photo, there, found.details["category"]):
-                return refused("no soil")
-        filled = self._filled(photo, region, request, company, cut)
-        if filled is None:
-            return refused("fill does not fit")
-        clean, hole = filled
+        clean, hole = photo, np.zeros_like(region)
+        if bare or found.details["category"] != BALLOONS:  # which cover the outline, too
+            filled = self._filled(photo, region, request, company, cut)
+            if filled is None:
+                return refused("fill does not fit")
+            clean, hole = filled
         picture, mask, touched = found.put_into(clean, in_front(found.place, company))
         if bare > COVERED and self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
@@ -450,12 +456,12 @@ class ProceduralEditor:
             return refused("no room")
         if request.value == request.category:
             return self._doubled(photo, region, request, company, place, cut)
-        found = newcomer(photo, region, request, self.donors, self.sam2)
-        if found is None:
+        newcomer = next(newcomers(photo, region, request, self.donors, self.sam2), None)
+        if newcomer is None:
             return refused("no donor")
-        own = found.place
+        own = newcomer.place
         there = place._replace(tall_px=own.tall_px, flipped=own.flipped)
-        return self._put_beside(photo, region, company, found._replace(place=there))
+        return self._put_beside(photo, region, company, newcomer._replace(place=there))
 
     def _put_beside(
         self, photo: Floats, region: Mask, company: Company, found: Newcomer
@@ -519,6 +525,33 @@ class ProceduralEditor:
         if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
+
+
+def _objection_to_newcomer(
+    photo: Floats,
+    region: Mask,
+    request: EditRequest,
+    found: Newcomer,
+    there: Mask,
+    company: Company,
+) -> str:
+    """Why a thing does not go in an object's place, where it would be `there`; "" where it may."""
+    name = found.details["category"]
+    if (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
+        return "no donor"
+    if name in PLANTS and eyes_above(region, request.category)[0] > MOST_PITCH:
+        return "seen from above"
+    if not is_computed(request):
+        return ""
+    if (region & ~there).sum() > MOST_BARE * region.sum():
+        return "not covered"
+    if _hides(there & ~region, region, company):
+        return "hides others"
+    if name == BALLOONS:  # they float
+        return ""
+    if footing(photo, region, there, company) < LEAST_FOOTING:
+        return "no footing"
+    return "" if has_soil(photo, there, name) else "no soil"
 
 
 def _hides(new: Mask, region: Mask, company: Company) -> bool:

@@ -3,6 +3,7 @@ donor's where its category is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import cv2
@@ -16,13 +17,13 @@ from groundfault.editors.procedural.greens import as_green_as
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.neighbours import Company
 from groundfault.editors.procedural.plants import PLANTS
-from groundfault.editors.procedural.props import best_prop, prop_beside
+from groundfault.editors.procedural.props import prop_beside, props_over
 from groundfault.editors.procedural.refusals import is_computed
 from groundfault.editors.procedural.relief import luma
 from groundfault.editors.procedural.transplants import Cutting, best_donor, pasted
 from groundfault.interfaces import EditRequest
 
-__all__ = ["Newcomer", "newcomer", "prop_among"]
+__all__ = ["Newcomer", "newcomers", "prop_among"]
 
 COLOURLESS = 3.5
 """The chroma that the strongest colours of a photograph without colours have, in Lab."""
@@ -51,23 +52,25 @@ class Newcomer(NamedTuple):
         )
 
 
-def newcomer(
+def newcomers(
     photo: Floats,
     region: Mask,
     request: EditRequest,
     donors: Donors | None,
     sam2: str,
-) -> Newcomer | None:
-    """A thing for an object's place; None if there is none that fits."""
+) -> Iterator[Newcomer]:
+    """Things for an object's place, those first that fit best: one of a donor's, or computed
+    ones."""
     if is_computed(request):
-        made = best_prop(photo, region, request.category, request.value, request.seed)
-        return _prop(photo, made)
+        for made in props_over(photo, region, request.category, request.value, request.seed):
+            yield _prop(photo, made)
+        return
     found = donors and best_donor(photo, region, request.category, request.value, donors, sam2)
     if not found:
-        return None
+        return
     donor, cutting, place = found
     details = {"donor": donor.name, "licence": donor.licence, "category": donor.category}
-    return Newcomer(cutting._replace(fore=grey_as(photo, cutting.fore)), place, details)
+    yield Newcomer(cutting._replace(fore=grey_as(photo, cutting.fore)), place, details)
 
 
 def prop_among(
@@ -75,12 +78,10 @@ def prop_among(
 ) -> Newcomer | None:
     """A computed thing beside an object, among its company; None where there is no room."""
     made = prop_beside(photo, region, request.category, request.value, request.seed, company)
-    return _prop(photo, made)
+    return None if made is None else _prop(photo, made)
 
 
-def _prop(photo: Floats, made: tuple[str, Cutting, Place] | None) -> Newcomer | None:
-    if made is None:
-        return None
+def _prop(photo: Floats, made: tuple[str, Cutting, Place]) -> Newcomer:
     name, cutting, place = made
     colours = _dulled(photo, cutting.fore)
     if name in PLANTS:

@@ -1,23 +1,30 @@
-"""Things that are computed, to stand in the place of others: boxes, barrels, boulders, pumpkins. A
+"""Things that are computed, to stand in the place of others: boxes, barrels, plants, balloons. A
 donor's thing has the light, the view and the cut of another photograph; these have none of their
 own, and cover what they replace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 
+from groundfault.editors.procedural.balloons import (
+    bunch_alone,
+    bunch_over,
+    inflated,
+    place_in_air,
+    silhouette,
+)
 from groundfault.editors.procedural.covering import Figure, Fit, covering, figure_of
-from groundfault.editors.procedural.edges import Floats, Mask, box_of
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, grown
 from groundfault.editors.procedural.greens import has_soil
 from groundfault.editors.procedural.grounds import USUAL_M, Place, eyes_above, free_place
 from groundfault.editors.procedural.neighbours import Company
 from groundfault.editors.procedural.plants import PLANTS, POT, alone, outline_over, planted
 from groundfault.editors.procedural.rendering import IN_GRASS, Lamp, lamp_of, rendered
-from groundfault.editors.procedural.repertoire import BESIDE, HEIGHTS_M, INSTEAD
+from groundfault.editors.procedural.repertoire import BALLOONS, BESIDE, HEIGHTS_M, INSTEAD
 from groundfault.editors.procedural.skins import SKINS
 from groundfault.editors.procedural.solids import (
     Body,
@@ -30,7 +37,7 @@ from groundfault.editors.procedural.solids import (
 )
 from groundfault.editors.procedural.transplants import Cutting, instead_of, is_inside
 
-__all__ = ["PROPS", "best_prop", "prop_beside"]
+__all__ = ["PROPS", "prop_beside", "props_over"]
 
 SILHOUETTE_PX = 40
 """The height at which props are tried on."""
@@ -49,6 +56,10 @@ LOWER = 0.03
 line below the object, too."""
 SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
+IN_AIR, SMALLER_IN_AIR, CLEARANCE_PX = (0.25, 0.5), (1.0, 0.8, 0.65), 4
+"""How tall balloons on strings are beside the shorter side of the picture, at least and at most,
+how much smaller ones are tried, and how far away from other things they stay: what floats is as far
+away as its size says."""
 SIZES_M = {
     **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
     **{"bush": 1.0, "haystack": 1.6, "leaf pile": 0.4, "potted plant": 0.8, "rose bush": 0.9},
@@ -58,8 +69,8 @@ SIZES_M = {
 MOST_UPRIGHT = 2.0
 """How many times more upright than alone a plant over an object may be; beyond, others go first: a
 pile of leaves is no column."""
-AS_GOOD = 0.1
-"""Props that are not more unlike than the best by this take turns."""
+STANDING_TURN, STANDING_FITS = 4, 0.3
+"""Every so many times what stands goes before what floats, if it is no more unlike than this."""
 ANY_SIDE = (0.0, 0.5, 1.0)
 """The turns of what looks alike from all sides."""
 Profile = tuple[tuple[float, float], ...]
@@ -143,26 +154,31 @@ class _Tried(NamedTuple):
     """How it is laid over the object; None for what has the object's own outline."""
 
 
-def best_prop(
+def props_over(
     photo: Floats, mask: Mask, category: str, wanted: str, seed: int
-) -> tuple[str, Cutting, Place] | None:
-    """A computed thing for an object's place, as the photograph's light would show it, and where it
-    goes; None if none fits. `wanted` names one; "" takes one that suits the category."""
+) -> Iterator[tuple[str, Cutting, Place]]:
+    """Computed things for an object's place, as the photograph's light would show them, and where
+    they go, those first that suit best. `wanted` names one; "" takes what suits the category, and
+    what stands there in turn with what floats."""
     names = (wanted,) if wanted else INSTEAD.get(category, ())
     names = tuple(name for name in names if wanted or has_soil(photo, mask, name))
     tried = [one for one in _suited(mask, names, category, seed) if _has_room(photo, mask, one)]
-    if not tried:
-        return None
-    least = min(one.unlike for one in tried)
-    good = [one for one in tried if one.unlike <= least + AS_GOOD]
-    chosen = good[seed % len(good)]
     lamp = lamp_of(photo, mask)
-    if chosen.fit is None:
-        return chosen.name, *_over(chosen, lamp)
-    place = instead_of(mask, chosen.fit)
-    lower = LOWER + (IN_GRASS / 2 if lamp.grassy else 0)
-    foot_px = min(place.foot_px + lower * place.tall_px, photo.shape[0] - 1)
-    return chosen.name, chosen.made(lamp, place.tall_px), place._replace(foot_px=foot_px)
+    for one in sorted(tried, key=lambda one: _rank(one, seed)):
+        if one.fit is None:
+            yield one.name, *_over(one, lamp)
+            continue
+        place = instead_of(mask, one.fit)
+        lower = LOWER + (IN_GRASS / 2 if lamp.grassy else 0)
+        foot_px = min(place.foot_px + lower * place.tall_px, photo.shape[0] - 1)
+        yield one.name, one.made(lamp, place.tall_px), place._replace(foot_px=foot_px)
+
+
+def _rank(one: _Tried, seed: int) -> float:
+    """How late a prop is tried: balloons last where it is the turn of others."""
+    if one.name == BALLOONS:
+        return STANDING_FITS if seed % STANDING_TURN == 0 else -1.0
+    return one.unlike
 
 
 def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
@@ -185,10 +201,28 @@ def _over(chosen: _Tried, lamp: Lamp) -> tuple[Cutting, Place]:
 def prop_beside(
     photo: Floats, mask: Mask, category: str, wanted: str, seed: int, company: Company
 ) -> tuple[str, Cutting, Place] | None:
-    """A computed thing that stands beside an object, somewhat smaller than it; None where no room
-    is."""
-    target = figure_of(mask)
+    """A computed thing beside an object, `wanted` or one that suits its category; None where no
+    room is. What stands takes turns with what floats, if there is room for it."""
     names = (wanted,) if wanted else BESIDE.get(category, ())
+    found = None
+    if wanted or seed % STANDING_TURN == 0:
+        standing = [name for name in names if name != BALLOONS]
+        found = _standing_beside(photo, mask, category, standing, seed, company)
+    if found is None and BALLOONS in names:
+        found = _balloons_beside(photo, mask, seed, company)
+    return found
+
+
+def _standing_beside(
+    photo: Floats,
+    mask: Mask,
+    category: str,
+    names: Sequence[str],
+    seed: int,
+    company: Company,
+) -> tuple[str, Cutting, Place] | None:
+    """One of some props on the ground beside an object, somewhat smaller than it."""
+    target = figure_of(mask)
     tried = _suited(mask, names, category, seed, beside=True)
     first = seed % max(len(tried), 1)
     for chosen in tried[first:] + tried[:first]:
@@ -205,6 +239,23 @@ def prop_beside(
     return None
 
 
+def _balloons_beside(
+    photo: Floats, mask: Mask, seed: int, company: Company
+) -> tuple[str, Cutting, Place] | None:
+    """Balloons on strings that float beside an object, before all that is there."""
+    taken = grown(mask if company.blocked is None else mask | company.blocked, CLEARANCE_PX)
+    rows, _ = box_of(mask)
+    low, high = (share * min(mask.shape) for share in IN_AIR)
+    tall = float(np.clip(rows.stop - rows.start, low, high))
+    for smaller in SMALLER_IN_AIR:
+        balloons, size = bunch_alone(round(tall * smaller), seed)
+        place = place_in_air(size, taken, mask, seed)
+        if place is not None:
+            made = inflated(balloons, size, lamp_of(photo, mask), seed)
+            return BALLOONS, made, place
+    return None
+
+
 def _suited(
     mask: Mask, names: Sequence[str], category: str, seed: int, *, beside: bool = False
 ) -> list[_Tried]:
@@ -214,14 +265,34 @@ def _suited(
     pitch, away = min(pitch, MOST_PITCH), max(FARTHER * away, LEAST_AWAY)
     found = []
     for name in names:
+        scale_m = HEIGHTS_M.get(category, USUAL_M) / target.tall_px
+        if name == BALLOONS:
+            found.append(_balloons(mask, scale_m, seed))
+            continue
         if name in PLANTS:
-            scale_m = HEIGHTS_M.get(category, USUAL_M) / target.tall_px
             found.append(_plant(name, mask, View(pitch, 0.0, away / POT), scale_m, seed, beside))
             continue
         views = [View(pitch, side * turn, away) for turn in PROPS[name].turns for side in (1, -1)]
         tried = [_tried_on(name, target, view, seed) for view in dict.fromkeys(views)]
         found.append(min(tried, key=lambda one: one.unlike))
     return found
+
+
+def _balloons(mask: Mask, scale_m: float, seed: int) -> _Tried:
+    """Balloons over an object; a pixel there is `scale_m` long."""
+    balloons = bunch_over(mask, scale_m, seed)
+    seen = silhouette(balloons, mask.shape) | mask
+
+    def over(lamp: Lamp, tall_px: float) -> Cutting:
+        rows, columns = box_of(seen)
+        margin = round(max(one.radius for one in balloons))
+        corner = columns.start - margin, rows.start - margin
+        moved = [one._replace(x=one.x - corner[0], y=one.y - corner[1]) for one in balloons]
+        behind = np.pad(mask[rows, columns], margin)
+        return inflated(moved, behind.shape, lamp, seed, behind=behind)
+
+    unlike = 1 - float((seen & mask).sum() / seen.sum())
+    return _Tried(unlike, BALLOONS, seen, over, None)
 
 
 def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside: bool) -> _Tried:

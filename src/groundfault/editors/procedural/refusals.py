@@ -16,7 +16,6 @@ from groundfault.editors.procedural.occlusion import contact_with
 from groundfault.editors.procedural.relief import greyness, is_toned
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
-    BESIDE,
     BUILT_IN,
     COLOURS,
     COMPUTED,
@@ -153,8 +152,7 @@ def _unsuited(request: EditRequest, colourless: bool) -> str:
         return "too fine for ice"
     held = FIXED | ONE_OF_A_KIND | (NOT_STANDING - AIRBORNE - FLAT)
     if is_computed(request):
-        known = INSTEAD if request.kind == "replace" else BESIDE
-        return "" if request.category in known or request.value else "no donor"
+        return "" if request.category in INSTEAD or request.value else "no donor"
     if request.kind in ("add", "move") and request.category in held:
         return "fixed in its place"
     if request.kind in ("add", "move") and request.category in BUILT_IN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 __all__ = [
     "AIRBORNE",
+    "BALLOONS",
     "BESIDE",
     "BUILT_IN",
     "COLOURS",
@@ -362,7 +363,17 @@ FEET_HIDDEN = frozenset(
 )
 """What stands in grass or is let into something that hides a part of it: on other ground leaves and
 twigs are left on it."""
-INSTEAD: dict[str, tuple[str, ...]] = {
+BALLOONS = "bunch of balloons"
+"""What floats: it needs no ground and no view, and covers whatever was there."""
+_UPHELD = (
+    *("airplane", "apple", "banana", "bed", "bird", "boat", "book", "broccoli", "carrot", "clock"),
+    *("donut", "frisbee", "hot dog", "keyboard", "kite", "microwave", "mouse", "orange", "oven"),
+    *("parking meter", "pizza", "sandwich", "sink", "skateboard", "snowboard", "stop sign"),
+    *("surfboard", "toaster", "traffic light", "umbrella"),
+)
+"""Categories of things that fly, hang, lie or carry others: what stands on a ground floats in their
+place."""
+_STANDING: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("bear", "cow", "elephant", "giraffe", "horse", "sheep", "zebra", *_WILD_M),
         ("bush", "haystack"),
@@ -385,12 +396,15 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     "dog": ("potted plant", "leaf pile"),
     "sports ball": ("potted plant", "beach ball"),
 }
+INSTEAD: dict[str, tuple[str, ...]] = {
+    **{category: (BALLOONS, *names) for category, names in _STANDING.items()},
+    **dict.fromkeys(_UPHELD, (BALLOONS,)),
+}
 """What may be computed in the place of a thing of a category, where nobody says what is wanted.
 Reviewers kept none of 6 pumpkins and 2 of 10 crates lately, 7 of 19 cardboard boxes, 2 of 8
 watermelons, none of 5 tin cans and dustbins, none of 5 rose bushes and 19.5 of 59 boulders: these
-have to be asked for. Beds, parking meters and microwaves leave what carries them, pots hang before
-the cupboards that ovens stand between (2 of 8 were kept), and what lies in bowls and on plates is
-seen from above."""
+have to be asked for. Plants float in the place of what hangs, is held, or lies in bowls and on
+plates, which is seen from above; balloons may."""
 _ANYWHERE = frozenset(
     {
         *("bottle", "bowl", "cake", "cat", "couch", "cup", "dog", "laptop", "sports ball"),
@@ -399,10 +413,11 @@ _ANYWHERE = frozenset(
 )
 """Categories that are furniture or sit, hang or stand on it: beside them plants float."""
 BESIDE: dict[str, tuple[str, ...]] = {
-    category: names for category, names in INSTEAD.items() if category not in _ANYWHERE
-} | {"bed": ("potted plant",)}
+    category: (BALLOONS,) if category in _ANYWHERE else names for category, names in INSTEAD.items()
+} | {"bed": (BALLOONS, "potted plant")}
 """What may be computed beside a thing of a category."""
 COMPUTED = (
+    BALLOONS,
     *("barrel", "beach ball", "boulder", "bush", "cardboard box", "dustbin", "haystack"),
     *("leaf pile", "potted plant", "pumpkin", "rose bush", "tin can", "traffic cone", "vase"),
     *("watermelon", "wooden crate"),

@@ -1,0 +1,285 @@
+"""A bunch of balloons, computed one by one. Balloons float: they need no ground and no view, are of
+any size, and have no outline as a bunch, so that they cover whatever was there, and only that."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_inside, floats, grown
+from groundfault.editors.procedural.grounds import Place
+from groundfault.editors.procedural.relief import extent_px, film, linear
+from groundfault.editors.procedural.rendering import Lamp
+from groundfault.editors.procedural.transplants import Cutting
+
+__all__ = ["Balloon", "bunch_alone", "bunch_over", "inflated", "place_in_air", "silhouette"]
+
+WIDER = 0.025
+"""How far beyond an object's outline balloons cover, as a share of its extent: outlines are drawn
+some pixels off."""
+RADIUS_M, RADIUS, LEAST_RADIUS_PX = 0.14, (0.12, 0.2), 5.0
+"""The half width of a balloon, and what it is in shares of the object's extent, at least and at
+most."""
+SMALLEST = 0.72
+"""How much smaller than the largest a balloon of a bunch may be."""
+COVERED, MOST_INWARD = 0.9, 0.65
+"""How much of its radius a balloon covers for sure, and how far it is moved inwards at the rim, in
+radii."""
+MOST_BALLOONS = 160
+TILTED = 0.35
+"""The deviation of how far balloons are turned, in radians."""
+BUNCH, PLACES = (6.1, 4.1), ((-0.95, 1.85, -0.22), (0.95, 1.95, 0.24), (0.0, 1.25, 0.02))
+"""How tall and wide a bunch on strings is, in radii, and where in it balloons are, and how far each
+is turned."""
+BETWEEN = 0.12
+"""How bright the inside of a bunch is."""
+BLURS = (0.3, 1.2)
+"""Of what has few edges more blur is measured than there is."""
+OTHER_SIDE = 0.75
+"""How much farther away a bunch may be to be on the other side of an object, in widths."""
+TALL, TIP = 1.12, 1.32
+"""How far a balloon goes above and below its widest place, in half widths."""
+ROOM_PX = 6
+FINER = 2
+"""How many times finer than the photograph balloons are drawn."""
+AMBIENT, KEY, WRAPPED = 0.52, 0.72, 0.25
+"""The light of the sky and of the lamp on rubber, and how far the lamp's goes around it, through
+the balloon."""
+DEEPER = 0.35
+"""How much stronger a balloon's colour is where one looks through it aslant."""
+SHINES = ((90.0, 0.85), (9.0, 0.1))
+"""How narrow the lamp's image is on a balloon, and how bright."""
+BACK = (30.0, 0.10)
+"""The same of the lamp's image on its far side, inside."""
+MIRROR = 0.35
+"""How much of its surroundings the rim of a balloon mirrors."""
+OF_KNOT = 0.7
+"""How bright a knot is."""
+SHADES, DARKER = ((0.12, 0.30), (0.45, 0.30)), 0.6
+"""How far a balloon shades those behind it, in radii, and how much."""
+STRING, STRING_PX = (0.80, 0.79, 0.76), 0.011
+"""The colour of a string, and how thick it is, as a share of the height of balloons on strings."""
+PALETTES: tuple[tuple[tuple[float, float, float], ...], ...] = (
+    ((0.80, 0.10, 0.12), (0.93, 0.72, 0.08), (0.10, 0.36, 0.75), (0.16, 0.56, 0.24)),
+    ((0.85, 0.22, 0.46), (0.92, 0.62, 0.70), (0.55, 0.24, 0.60), (0.93, 0.91, 0.90)),
+    ((0.90, 0.44, 0.08), (0.93, 0.76, 0.14), (0.80, 0.16, 0.12), (0.93, 0.91, 0.88)),
+    ((0.10, 0.36, 0.72), (0.45, 0.70, 0.88), (0.92, 0.92, 0.93), (0.10, 0.55, 0.58)),
+)
+"""Colours that go together."""
+
+
+class Balloon(NamedTuple):
+    """A balloon of a bunch, in pixels."""
+
+    x: float
+    y: float
+    radius: float
+    tilt: float
+    """How far it is turned from upright, in radians."""
+
+
+def bunch_over(mask: Mask, scale_m: float, seed: int) -> list[Balloon]:
+    """Balloons that cover an object whose pixels are `scale_m` long, those behind first."""
+    extent = extent_px(mask)
+    least, most = (max(share * extent, LEAST_RADIUS_PX) for share in RADIUS)
+    largest = float(np.clip(RADIUS_M / scale_m, least, most))
+    margin = max(round(WIDER * extent), 1)
+    rows, columns = box_of(mask)
+    wanted = grown(np.pad(mask[rows, columns], margin + 1), margin)
+    corner = floats([columns.start, rows.start]) - (margin + 1)
+    inside = depth_inside(wanted)
+    smooth = cv2.GaussianBlur(inside, (0, 0), max(0.3 * largest, 1.0))
+    inward = np.stack([cv2.Sobel(smooth, cv2.CV_32F, *axis) for axis in ((1, 0), (0, 1))], -1)
+    rng = np.random.default_rng(seed)
+    left = wanted.astype(np.uint8)
+    found: list[Balloon] = []
+    while left.any() and len(found) < MOST_BALLOONS:
+        free = cv2.distanceTransform(left, cv2.DIST_L2, 3)
+        row, column = np.unravel_index(int(free.argmax()), free.shape)
+        depth, way = float(inside[row, column]), inward[row, column]
+        radius = float(np.clip(depth * rng.uniform(0.95, 1.1), SMALLEST * largest, largest))
+        step = float(np.clip(0.9 * radius - depth, 0, MOST_INWARD * radius))
+        x, y = floats([column, row]) + step * way / max(float(np.linalg.norm(way)), 1e-6)
+        tilt = float(rng.normal(0, TILTED))
+        found.append(Balloon(float(x + corner[0]), float(y + corner[1]), radius, tilt))
+        cv2.circle(left, (round(float(x)), round(float(y))), round(COVERED * radius), 0, -1)
+    return found[::-1]
+
+
+def silhouette(balloons: list[Balloon], size: tuple[int, int]) -> Mask:
+    """Where balloons are, but for their tips."""
+    found = np.zeros(size, np.uint8)
+    for one in balloons:
+        cv2.circle(found, (round(one.x), round(one.y)), round(one.radius), 1, -1)
+    return np.asarray(found > 0)
+
+
+def bunch_alone(tall_px: int, seed: int) -> tuple[list[Balloon], tuple[int, int]]:
+    """Three balloons on strings, and the height and width of their box with the strings."""
+    rng = np.random.default_rng(seed)
+    radius = tall_px / BUNCH[0]
+    size = tall_px, round(BUNCH[1] * radius)
+    found = []
+    for index in rng.permutation(len(PLACES)):
+        x, y, tilt = PLACES[index] + 0.05 * rng.standard_normal(3)
+        own = radius * float(rng.uniform(0.93, 1.0))
+        found.append(Balloon(size[1] / 2 + float(x) * radius, float(y) * radius, own, float(tilt)))
+    return found, size
+
+
+def inflated(
+    balloons: list[Balloon],
+    size: tuple[int, int],
+    lamp: Lamp,
+    seed: int,
+    *,
+    behind: Mask | None = None,
+) -> Cutting:
+    """Balloons in a photograph's light. Between them what is `behind` is dark; without, strings go
+    down to where they are held together."""
+    shape = size[0] * FINER, size[1] * FINER
+    light, share = np.zeros((*shape, 3), np.float32), np.zeros(shape, np.float32)
+    palette = PALETTES[seed % len(PALETTES)]
+    if behind is None:
+        _draw_strings(light, share, balloons, lamp)
+    else:
+        dark = cv2.resize(behind.astype(np.uint8), shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+        light[dark] = BETWEEN * linear(floats(palette)).mean(0) * lamp.white
+        share[dark] = 1
+    turn = seed
+    rng = np.random.default_rng(seed + 1)
+    for one in balloons:
+        turn += int(rng.integers(1, len(palette)))  # never the colour of the one before
+        finer = Balloon(one.x * FINER, one.y * FINER, one.radius * FINER, one.tilt)
+        _draw(light, share, finer, palette[turn % len(palette)], lamp)
+    blur = float(np.clip(0.5 * lamp.blur_px, *BLURS)) * FINER
+    share = cv2.GaussianBlur(share, (0, 0), 0.6 * blur)
+    colours = cv2.GaussianBlur(film(light), (0, 0), 0.7 * blur)
+    colours = cv2.resize(colours, size[::-1], interpolation=cv2.INTER_AREA)
+    share = cv2.resize(share, size[::-1], interpolation=cv2.INTER_AREA)
+    noise = floats(np.random.default_rng(seed + 3).standard_normal(size))
+    noise = cv2.GaussianBlur(noise, (0, 0), 0.6)[..., None]
+    colours = np.clip(colours + 2 * lamp.grain * noise, 0, 1)
+    lit = np.ones(size, np.float32)
+    return Cutting(floats(colours), floats(share), np.zeros(3, np.float32), 1.0, lit)
+
+
+def place_in_air(size: tuple[int, int], taken: Mask, mask: Mask, seed: int) -> Place | None:
+    """Where something of a height and width floats beside an object and hides nothing that is
+    `taken`: as near to its upper half as there is room."""
+    tall, wide = size
+    room = np.pad(taken, 1, constant_values=True).astype(np.uint8)  # beyond the border is none
+    if tall + 2 >= room.shape[0] or wide + 2 >= room.shape[1]:
+        return None
+    sums = cv2.integral(room)
+    free = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
+    top, left = np.nonzero(free == 0)
+    if not len(top):
+        return None
+    rows, columns = box_of(mask)
+    side = -1 if seed % 2 else 1
+    across = (left - 1 + wide / 2) - (columns.start + columns.stop) / 2
+    down = (top - 1 + tall / 2) - (0.7 * rows.start + 0.3 * rows.stop)
+    away = np.hypot(across, down) + OTHER_SIDE * wide * (across * side < 0)
+    best = int(away.argmin())
+    return Place(float(left[best] - 1 + wide / 2), float(top[best] - 1 + tall), float(tall), False)
+
+
+def _draw(
+    light: Floats,
+    share: Floats,
+    one: Balloon,
+    colour: tuple[float, float, float],
+    lamp: Lamp,
+) -> None:
+    """One balloon over those that are there, which it shades."""
+    reach = round((TIP + 0.5) * one.radius) + ROOM_PX
+    rows = slice(max(round(one.y) - reach, 0), max(round(one.y) + reach, 0))
+    columns = slice(max(round(one.x) - reach, 0), max(round(one.x) + reach, 0))
+    part, own = light[rows, columns], share[rows, columns]
+    if not part.size:
+        return
+    y, x = np.mgrid[rows, columns][:, : part.shape[0], : part.shape[1]].astype(np.float32)
+    x, y = (x - one.x) / one.radius, (y - one.y) / one.radius
+    sine, cosine = np.sin(one.tilt), np.cos(one.tilt)
+    across, down = cosine * x + sine * y, cosine * y - sine * x
+    half = _half_width(down)
+    edge = (half - np.abs(across)) * one.radius
+    knot = _knot(across, down, one.radius)
+    inside = np.clip(np.maximum(edge, knot) + 0.5, 0, 1)
+    dark = np.zeros(part.shape[:2], np.float32)
+    for far, depth in SHADES:
+        dark += depth * cv2.GaussianBlur(floats(inside), (0, 0), max(far * one.radius, 0.8))
+    part *= (1 - np.minimum(DARKER, dark))[..., None]
+    front = np.sqrt(np.maximum(half**2 - across**2, 1e-4))
+    slope = np.gradient(_half_width(np.linspace(-TALL, TIP, 257, dtype=np.float32)))
+    lean = np.interp(down, np.linspace(-TALL, TIP, 257), slope / ((TALL + TIP) / 256))
+    n = np.stack([across, -half * np.clip(lean, -4, 4), front], -1)
+    n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-4)
+    n = np.stack(
+        [cosine * n[..., 0] - sine * n[..., 1], sine * n[..., 0] + cosine * n[..., 1], n[..., 2]],
+        -1,
+    )
+    new = _rubber(floats(n), colour, lamp)
+    new[knot > edge] *= OF_KNOT
+    covered = inside[..., None]
+    part[:] = new * covered + part * (1 - covered)
+    own[:] = np.maximum(own, inside)
+
+
+def _half_width(down: Floats) -> Floats:
+    """How far a balloon goes to either side, by how far below its widest place: an egg."""
+    above = 1 - np.clip(-down / TALL, 0, 1) ** 2
+    below = 1 - np.clip(down / TIP, 0, 1) ** 2.1
+    return floats(np.sqrt(np.maximum(above * below, 0)) * np.where(down > 0, below**0.18, 1))
+
+
+def _knot(across: Floats, down: Floats, radius: float) -> Floats:
+    """The knot at a balloon's tip: how far inside it pixels are."""
+    half = 0.03 + 0.09 * np.clip((down - TIP + 0.04) / 0.16, 0, 1)
+    inside = (down > TIP - 0.06) & (down < TIP + 0.12)
+    return floats(np.where(inside, (half - np.abs(across)) * radius, -9))
+
+
+def _rubber(n: Floats, colour: tuple[float, float, float], lamp: Lamp) -> Floats:
+    """The light that comes from rubber that faces to the right, down and towards the camera."""
+    front = n[..., 2:]
+    own = linear(floats(colour)) ** (1 + DEEPER * (1 - front))
+    to_lamp = floats([0.75 * lamp.side, -0.85, 0.6])
+    to_lamp /= np.linalg.norm(to_lamp)
+    facing = (n @ to_lamp + WRAPPED) / (1 + WRAPPED)
+    up = -n[..., 1]
+    shade = AMBIENT * (0.7 + 0.3 * up) + KEY * np.maximum(facing, 0)
+    tint = lamp.tint * lamp.white
+    found = own * (shade[..., None] * tint + 0.25 * np.clip(-up, 0, 1)[..., None] * lamp.ground)
+    between = to_lamp + floats([0, 0, 1])
+    between /= np.linalg.norm(between)
+    for narrow, bright in SHINES:
+        found += (bright * np.maximum(n @ between, 0) ** narrow)[..., None] * tint
+    narrow, bright = BACK
+    far = floats([-between[0], -between[1], between[2]])
+    found += (bright * np.maximum(n @ far, 0) ** narrow)[..., None] * tint * own / own.max()
+    rim = MIRROR * np.clip(1 - front, 0, 1) ** 4
+    around = np.where(up[..., None] > 0, 0.8 * tint, 0.8 * lamp.ground)
+    return floats(found + rim * (around - found))
+
+
+def _draw_strings(light: Floats, share: Floats, balloons: list[Balloon], lamp: Lamp) -> None:
+    """Strings from the tips of balloons to the middle of the lower border."""
+    tall, wide = share.shape
+    own = linear(floats(STRING)) * (0.8 * lamp.tint * lamp.white)
+    lines = np.zeros_like(share)
+    for one in balloons:
+        down = floats([-np.sin(one.tilt), np.cos(one.tilt)]) * (TIP + 0.1) * one.radius
+        start = (floats([one.x, one.y]) + down) * FINER
+        end = floats([wide / 2, tall - 1])
+        bend = floats([0.75 * end[0] + 0.25 * start[0], 0.45 * start[1] + 0.55 * end[1]])
+        t = np.linspace(0, 1, 24)[:, None]
+        curve = (1 - t) ** 2 * start + 2 * t * (1 - t) * bend + t**2 * end
+        thick = max(round(STRING_PX * tall), 1)
+        points = [np.round(curve * 16).astype(np.int32)]
+        cv2.polylines(lines, points, False, 1.0, thick, cv2.LINE_AA, 4)
+    light += lines[..., None] * own
+    np.maximum(share, 0.85 * lines, out=share)
