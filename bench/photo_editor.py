@@ -40,7 +40,7 @@ VALUES = {
     "context": repertoire.PLACES,
     "recolour": repertoire.COLOURS,
 }
-FIRST = {"surface": 2, "material": 2, "recolour": 6}
+FIRST = {"recolour": 6}
 """How many of the values that fit best take turns; of other kinds all do."""
 FREE = frozenset({"Attribution License", "No known copyright restrictions"})
 """Licences of COCO's photographs that allow edited copies under any terms."""

@@ -68,12 +68,14 @@ IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others of its kind, and is recognised there."""
 MOST_PATTERN_OF_FUR = 0.36
 """Stripes, curls and patches that are stronger show through."""
-MOST_PATTERN_CAST = 0.5
+MOST_MOTLEY = 0.6
+"""How much of a thing that a surface covers may have another hue than most of it."""
+MOST_PATTERN_CAST = 0.6
 """Stronger ones of what a network cut out become ridges that nobody would cast."""
 MOST_TOUCHED_VEHICLE = 0.13
 """Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
 3 of 12 of the others."""
-MOST_BEFORE = {"surface": 0.3, "material": 0.2, "recolour": 0.25}
+MOST_BEFORE = {"surface": 0.4, "material": 0.35, "recolour": 0.5}
 """How much of the outline of what a network cut out things may have that stand before it: they are
 painted with it, or bitten out, which is seen in a large picture and seldom at the size of a
 sheet."""
@@ -87,7 +89,7 @@ HARDER = {
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -1.5, "material": -1.2, "recolour": -2.1, "context": 0.0}
+LEAST_CLEAR = {"surface": -2.0, "material": -2.5, "recolour": -3.0, "context": -0.5}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, how much
 of the outline separates nothing, and the IoU of both masks; and what is harder on vehicles and
@@ -347,7 +349,7 @@ def _to_cover(thing: Thing) -> str:
         return "occluded"
     if category != "bench" and found.pattern > (0.75 if windowed else 0.5):
         return "patterned already"
-    if not windowed and skin.motley > (0.6 if category == "parking meter" else 0.35):
+    if not windowed and skin.motley > MOST_MOTLEY:
         return "many colours"
     if found.through > (0.35 if windowed else 0.27):
         return "outline unclear"

@@ -45,6 +45,7 @@ from groundfault.editors.procedural.fills import (
     MOST_DOUBT_OF_DRAWINGS,
     MOST_DOUBT_OF_PATCHES,
     MOST_FOREIGN,
+    NOT_PATCHED,
     doubt,
     doubt_of_drawing,
     doubt_of_patches,
@@ -389,7 +390,8 @@ class ProceduralEditor:
             return True
         share = float(hole.mean())
         if not self.migan:
-            return doubt_of_patches(found, share) > MOST_DOUBT_OF_PATCHES
+            doubted = doubt_of_patches(found, share)
+            return request.category in NOT_PATCHED or doubted > MOST_DOUBT_OF_PATCHES
         if request.kind != "replace":  # what was drawn was looked at before
             return False
         return doubt(found, share, _troubles(request, company)) > MOST_DOUBT

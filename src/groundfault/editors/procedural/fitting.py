@@ -69,8 +69,8 @@ PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
 """The main colours of surfaces and substances, in Lab."""
 LIGHTNESS = 0.5
 """What lightness weighs beside hue: light and shade change it anyhow."""
-LIT = 0.2
-LEAST_LIT = {"strawberry": 0.05, "ladybug": 0.05, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
+LIT = 0.15
+LEAST_LIT = {"strawberry": 0.12, "ladybug": 0.12, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
 LEAST_LIT |= dict.fromkeys(GROWN, 0.0)
 """How brightly the brighter third of a thing is lit at least, and under what hides how dark it
 was."""

@@ -184,9 +184,8 @@ def _unsightly(
         thing = covers.seen(request, photo, region, drawn, found, touched)
         return covers.objection_to_cutout(request.kind, request.value, thing, cut, care)
     if request.kind == "context":
-        same = sum(other.category == request.category for other in request.others)
         problem = looks.objection_to_place(
-            request.category, found, touched, same=same, cut_out=cut is not None
+            request.category, found, touched, cut_out=cut is not None
         )
         if problem or cut is None:
             return problem
