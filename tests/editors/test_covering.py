@@ -132,7 +132,7 @@ def test_more_care_wants_better_odds_and_nothing_in_front() -> None:
     enough = odds - LEAST_CLEAR["surface"]
     assert enough > 0 and why(0.0) == why(enough - 0.01) == ""
     assert why(enough + 0.01) == "outline unclear"
-    assert why(0.0, front=0.35) == "occluded"
+    assert why(0.0, front=0.45) == "occluded"
     assert clarity("surface", "oven", cut._replace(agreed=0.9), skin) < odds
     assert clarity("surface", "oven", cut._replace(agreed=1.0), skin) == clarity(
         "surface", "oven", cut._replace(agreed=0.97), skin

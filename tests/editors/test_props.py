@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from groundfault.editors.procedural import ProceduralEditor, repertoire
+from groundfault.editors.procedural.bunches import MAKES, Balloon, inflated
 from groundfault.editors.procedural.edges import box_of, core, floats, grown
 from groundfault.editors.procedural.grounds import footing
 from groundfault.editors.procedural.neighbours import company_of
@@ -41,7 +42,7 @@ def asked(kind: str, value: str = "", category: str = "dog", **fields: Any) -> E
 
 def test_whatever_is_computed_has_a_body_and_a_skin() -> None:
     assert set(PROPS) | {"flower pot"} == set(SKINS)
-    assert {*PROPS, *PLANTS, repertoire.BALLOONS} == set(repertoire.COMPUTED)
+    assert {*PROPS, *PLANTS, *MAKES} == set(repertoire.COMPUTED)
 
 
 def test_a_box_is_a_rectangle_from_its_sides_and_from_above() -> None:
@@ -159,7 +160,7 @@ def test_where_only_the_air_is_free_balloons_float_there() -> None:
         assert found.mask.sum() > 500
 
 
-def test_what_stands_takes_turns_with_balloons() -> None:
+def test_what_stands_takes_turns_with_what_floats() -> None:
     image, mask = meadow()
     for kind in ("add", "replace"):
         names = []
@@ -168,12 +169,15 @@ def test_what_stands_takes_turns_with_balloons() -> None:
             found = ProceduralEditor().perform(image, mask, wanted)
             assert isinstance(found, Edited), found
             names.append(found.details["category"])
-        assert 0 < sum(name != repertoire.BALLOONS for name in names) <= 4, (kind, names)
+        assert 0 < sum(name not in repertoire.FLOATING for name in names) <= 4, (kind, names)
+        if kind == "replace":
+            assert set(repertoire.FLOATING) < set(names)
 
 
-def test_balloons_cover_an_object_and_hardly_more() -> None:
+@pytest.mark.parametrize("name", repertoire.FLOATING)
+def test_what_floats_covers_an_object_and_hardly_more(name: str) -> None:
     image, mask = meadow()
-    found = ProceduralEditor().perform(image, mask, asked("replace", repertoire.BALLOONS))
+    found = ProceduralEditor().perform(image, mask, asked("replace", name))
     assert isinstance(found, Edited) and found.mask is not None, found
     assert not (mask & ~found.mask).any()
     assert (found.mask & mask).sum() > 0.6 * found.mask.sum()
@@ -182,16 +186,30 @@ def test_balloons_cover_an_object_and_hardly_more() -> None:
     assert (apart[mask] > 6).mean() > 0.97
 
 
-def test_balloons_have_the_light_of_the_photograph() -> None:
+@pytest.mark.parametrize("name", repertoire.FLOATING)
+def test_what_floats_has_the_light_of_the_photograph(name: str) -> None:
     image, mask = meadow()
 
     def light_of(photograph: Any) -> float:
-        wanted = asked("replace", repertoire.BALLOONS)
-        found = ProceduralEditor(filters=False).perform(photograph, mask, wanted)
+        found = ProceduralEditor(filters=False).perform(photograph, mask, asked("replace", name))
         assert isinstance(found, Edited) and found.mask is not None
         return float(found.image[core(found.mask, 3)].mean())
 
     assert light_of(image // 2) < 0.7 * light_of(image)
+
+
+def test_lanterns_have_rings_and_balloons_have_none() -> None:
+    image, mask = meadow(smooth=True)
+    lamp = lamp_of(floats(image / 255), mask)
+
+    def unrest(name: str) -> float:
+        """The steps of light down the middle of one of a bunch."""
+        made = inflated(name, [Balloon(80, 80, 60, 0.0)], (160, 160), lamp, 3)
+        down = made.fore[50:110, 80].mean(-1)
+        return float(np.abs(np.diff(down, 2)).mean())
+
+    balloons, lanterns = map(unrest, repertoire.FLOATING)
+    assert lanterns > 3 * balloons
 
 
 def test_what_is_proposed_can_be_computed_and_nothing_that_is_seldom_kept_is() -> None:
@@ -201,7 +219,7 @@ def test_what_is_proposed_can_be_computed_and_nothing_that_is_seldom_kept_is() -
         assert not names & {"pumpkin", "wooden crate", "boulder", "cardboard box", "tin can"}
     assert set(repertoire.BESIDE) == set(repertoire.INSTEAD)
     assert "potted plant" in repertoire.INSTEAD["cup"]
-    assert repertoire.BESIDE["cup"] == (repertoire.BALLOONS,)  # beside it plants float
+    assert repertoire.BESIDE["cup"] == (repertoire.BALLOONS,)  # beside it plants would float
 
 
 def test_a_prop_stands_beside_an_object_or_before_it() -> None:

@@ -89,7 +89,7 @@ HARDER = {
     ("surface", "vehicles"): -0.6,
     **dict.fromkeys((("material", "animals"), ("surface", "animals")), -0.2),
 }
-LEAST_CLEAR = {"surface": -2.0, "material": -2.5, "recolour": -3.0, "context": -0.5}
+LEAST_CLEAR = {"surface": -3.0, "material": -2.5, "recolour": -3.0, "context": -0.5}
 """The odds that a careful eye keeps an edit of a cut-out, as a logarithm, and what they have to be:
 by how sure the network is, the roots of how much it and who drew the mask disagree about, how much
 of the outline separates nothing, and the IoU of both masks; and what is harder on vehicles and

@@ -76,8 +76,8 @@ from groundfault.editors.procedural.relief import (
 )
 from groundfault.editors.procedural.repertoire import (
     AIRBORNE,
-    BALLOONS,
     FLAT,
+    FLOATING,
     GROWN,
     KINDS,
     LEAVING_TRACES,
@@ -425,7 +425,7 @@ class ProceduralEditor:
     ) -> Change | NotEdited:
         bare = float((region & ~there).sum() / region.sum())
         clean, hole = photo, np.zeros_like(region)
-        if bare or found.details["category"] != BALLOONS:  # which cover the outline, too
+        if bare or found.details["category"] not in FLOATING:  # which covers the outline, too
             filled = self._filled(photo, region, request, company, cut)
             if filled is None:
                 return refused("fill does not fit")
@@ -549,7 +549,7 @@ def _objection_to_newcomer(
         return "not covered"
     if _hides(there & ~region, region, company):
         return "hides others"
-    if name == BALLOONS:  # they float
+    if name in FLOATING:
         return ""
     if footing(photo, region, there, company) < LEAST_FOOTING:
         return "no footing"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from groundfault.editors.procedural.balloons import (
+from groundfault.editors.procedural.bunches import (
     bunch_alone,
     bunch_over,
     inflated,
@@ -24,7 +24,12 @@ from groundfault.editors.procedural.grounds import USUAL_M, Place, eyes_above, f
 from groundfault.editors.procedural.neighbours import Company
 from groundfault.editors.procedural.plants import PLANTS, POT, alone, outline_over, planted
 from groundfault.editors.procedural.rendering import IN_GRASS, Lamp, lamp_of, rendered
-from groundfault.editors.procedural.repertoire import BALLOONS, BESIDE, HEIGHTS_M, INSTEAD
+from groundfault.editors.procedural.repertoire import (
+    BESIDE,
+    FLOATING,
+    HEIGHTS_M,
+    INSTEAD,
+)
 from groundfault.editors.procedural.skins import SKINS
 from groundfault.editors.procedural.solids import (
     Body,
@@ -175,10 +180,11 @@ def props_over(
 
 
 def _rank(one: _Tried, seed: int) -> float:
-    """How late a prop is tried: balloons last where it is the turn of others."""
-    if one.name == BALLOONS:
-        return STANDING_FITS if seed % STANDING_TURN == 0 else -1.0
-    return one.unlike
+    """How late a prop is tried: what floats in turn, and last where it is the turn of others."""
+    if one.name not in FLOATING:
+        return one.unlike
+    turn = (FLOATING.index(one.name) + seed // STANDING_TURN) % len(FLOATING)
+    return turn + (STANDING_FITS if seed % STANDING_TURN == 0 else -len(FLOATING))
 
 
 def _has_room(photo: Floats, mask: Mask, one: _Tried) -> bool:
@@ -206,10 +212,11 @@ def prop_beside(
     names = (wanted,) if wanted else BESIDE.get(category, ())
     found = None
     if wanted or seed % STANDING_TURN == 0:
-        standing = [name for name in names if name != BALLOONS]
+        standing = [name for name in names if name not in FLOATING]
         found = _standing_beside(photo, mask, category, standing, seed, company)
-    if found is None and BALLOONS in names:
-        found = _balloons_beside(photo, mask, seed, company)
+    floating = [name for name in names if name in FLOATING]
+    if found is None and floating:
+        found = _floating_beside(photo, mask, floating[0], seed, company)
     return found
 
 
@@ -239,10 +246,10 @@ def _standing_beside(
     return None
 
 
-def _balloons_beside(
-    photo: Floats, mask: Mask, seed: int, company: Company
+def _floating_beside(
+    photo: Floats, mask: Mask, name: str, seed: int, company: Company
 ) -> tuple[str, Cutting, Place] | None:
-    """Balloons on strings that float beside an object, before all that is there."""
+    """What floats on strings beside an object, before all that is there."""
     taken = grown(mask if company.blocked is None else mask | company.blocked, CLEARANCE_PX)
     rows, _ = box_of(mask)
     low, high = (share * min(mask.shape) for share in IN_AIR)
@@ -251,8 +258,8 @@ def _balloons_beside(
         balloons, size = bunch_alone(round(tall * smaller), seed)
         place = place_in_air(size, taken, mask, seed)
         if place is not None:
-            made = inflated(balloons, size, lamp_of(photo, mask), seed)
-            return BALLOONS, made, place
+            made = inflated(name, balloons, size, lamp_of(photo, mask), seed)
+            return name, made, place
     return None
 
 
@@ -266,8 +273,8 @@ def _suited(
     found = []
     for name in names:
         scale_m = HEIGHTS_M.get(category, USUAL_M) / target.tall_px
-        if name == BALLOONS:
-            found.append(_balloons(mask, scale_m, seed))
+        if name in FLOATING:
+            found.append(_bunch(name, mask, scale_m, seed))
             continue
         if name in PLANTS:
             found.append(_plant(name, mask, View(pitch, 0.0, away / POT), scale_m, seed, beside))
@@ -278,8 +285,8 @@ def _suited(
     return found
 
 
-def _balloons(mask: Mask, scale_m: float, seed: int) -> _Tried:
-    """Balloons over an object; a pixel there is `scale_m` long."""
+def _bunch(name: str, mask: Mask, scale_m: float, seed: int) -> _Tried:
+    """Balloons or lanterns over an object; a pixel there is `scale_m` long."""
     balloons = bunch_over(mask, scale_m, seed)
     seen = silhouette(balloons, mask.shape) | mask
 
@@ -289,10 +296,10 @@ def _balloons(mask: Mask, scale_m: float, seed: int) -> _Tried:
         corner = columns.start - margin, rows.start - margin
         moved = [one._replace(x=one.x - corner[0], y=one.y - corner[1]) for one in balloons]
         behind = np.pad(mask[rows, columns], margin)
-        return inflated(moved, behind.shape, lamp, seed, behind=behind)
+        return inflated(name, moved, behind.shape, lamp, seed, behind=behind)
 
     unlike = 1 - float((seen & mask).sum() / seen.sum())
-    return _Tried(unlike, BALLOONS, seen, over, None)
+    return _Tried(unlike, name, seen, over, None)
 
 
 def _plant(name: str, mask: Mask, view: View, scale_m: float, seed: int, beside: bool) -> _Tried:

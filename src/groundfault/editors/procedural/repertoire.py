@@ -13,11 +13,13 @@ __all__ = [
     "FEET_HIDDEN",
     "FIXED",
     "FLAT",
+    "FLOATING",
     "GROWN",
     "HEIGHTS_M",
     "INSTEAD",
     "KINDS",
     "KNOWN_BY_PIECES",
+    "LANTERNS",
     "LEAVING_TRACES",
     "LENGTHS_M",
     "LIVING",
@@ -364,7 +366,9 @@ FEET_HIDDEN = frozenset(
 """What stands in grass or is let into something that hides a part of it: on other ground leaves and
 twigs are left on it."""
 BALLOONS = "bunch of balloons"
-"""What floats: it needs no ground and no view, and covers whatever was there."""
+LANTERNS = "bunch of paper lanterns"
+FLOATING = (BALLOONS, LANTERNS)
+"""What floats or hangs: it needs no ground and no view, and covers whatever was there."""
 _UPHELD = (
     *("airplane", "apple", "banana", "bed", "bird", "boat", "book", "broccoli", "carrot", "clock"),
     *("donut", "frisbee", "hot dog", "keyboard", "kite", "microwave", "mouse", "orange", "oven"),
@@ -397,8 +401,8 @@ _STANDING: dict[str, tuple[str, ...]] = {
     "sports ball": ("potted plant", "beach ball"),
 }
 INSTEAD: dict[str, tuple[str, ...]] = {
-    **{category: (BALLOONS, *names) for category, names in _STANDING.items()},
-    **dict.fromkeys(_UPHELD, (BALLOONS,)),
+    **{category: (*FLOATING, *names) for category, names in _STANDING.items()},
+    **dict.fromkeys(_UPHELD, FLOATING),
 }
 """What may be computed in the place of a thing of a category, where nobody says what is wanted.
 Reviewers kept none of 6 pumpkins and 2 of 10 crates lately, 7 of 19 cardboard boxes, 2 of 8
@@ -413,11 +417,17 @@ _ANYWHERE = frozenset(
 )
 """Categories that are furniture or sit, hang or stand on it: beside them plants float."""
 BESIDE: dict[str, tuple[str, ...]] = {
-    category: (BALLOONS,) if category in _ANYWHERE else names for category, names in INSTEAD.items()
-} | {"bed": (BALLOONS, "potted plant")}
+    **dict.fromkeys(INSTEAD, (BALLOONS,)),
+    **{
+        category: (BALLOONS, *names)
+        for category, names in _STANDING.items()
+        if category not in _ANYWHERE
+    },
+    "bed": (BALLOONS, "potted plant"),
+}
 """What may be computed beside a thing of a category."""
 COMPUTED = (
-    BALLOONS,
+    *FLOATING,
     *("barrel", "beach ball", "boulder", "bush", "cardboard box", "dustbin", "haystack"),
     *("leaf pile", "potted plant", "pumpkin", "rose bush", "tin can", "traffic cone", "vase"),
     *("watermelon", "wooden crate"),

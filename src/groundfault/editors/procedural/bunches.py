@@ -1,5 +1,6 @@
-"""A bunch of balloons, computed one by one. Balloons float: they need no ground and no view, are of
-any size, and have no outline as a bunch, so that they cover whatever was there, and only that."""
+"""Bunches of balloons and of paper lanterns, computed one by one. They float or hang: they need no
+ground and no view, are of any size, and have no outline as a bunch, so that they cover whatever was
+there, and only that."""
 
 from __future__ import annotations
 
@@ -12,9 +13,18 @@ from groundfault.editors.procedural.edges import Floats, Mask, box_of, depth_ins
 from groundfault.editors.procedural.grounds import Place
 from groundfault.editors.procedural.relief import extent_px, film, linear
 from groundfault.editors.procedural.rendering import Lamp
+from groundfault.editors.procedural.repertoire import BALLOONS, LANTERNS
 from groundfault.editors.procedural.transplants import Cutting
 
-__all__ = ["Balloon", "bunch_alone", "bunch_over", "inflated", "place_in_air", "silhouette"]
+__all__ = [
+    "MAKES",
+    "Balloon",
+    "bunch_alone",
+    "bunch_over",
+    "inflated",
+    "place_in_air",
+    "silhouette",
+]
 
 WIDER = 0.025
 """How far beyond an object's outline balloons cover, as a share of its extent: outlines are drawn
@@ -39,8 +49,6 @@ BLURS = (0.3, 1.2)
 """Of what has few edges more blur is measured than there is."""
 OTHER_SIDE = 0.75
 """How much farther away a bunch may be to be on the other side of an object, in widths."""
-TALL, TIP = 1.12, 1.32
-"""How far a balloon goes above and below its widest place, in half widths."""
 ROOM_PX = 6
 FINER = 2
 """How many times finer than the photograph balloons are drawn."""
@@ -49,10 +57,6 @@ AMBIENT, KEY, WRAPPED = 0.52, 0.72, 0.25
 the balloon."""
 DEEPER = 0.35
 """How much stronger a balloon's colour is where one looks through it aslant."""
-SHINES = ((90.0, 0.85), (9.0, 0.1))
-"""How narrow the lamp's image is on a balloon, and how bright."""
-BACK = (30.0, 0.10)
-"""The same of the lamp's image on its far side, inside."""
 MIRROR = 0.35
 """How much of its surroundings the rim of a balloon mirrors."""
 OF_KNOT = 0.7
@@ -61,13 +65,57 @@ SHADES, DARKER = ((0.12, 0.30), (0.45, 0.30)), 0.6
 """How far a balloon shades those behind it, in radii, and how much."""
 STRING, STRING_PX = (0.80, 0.79, 0.76), 0.011
 """The colour of a string, and how thick it is, as a share of the height of balloons on strings."""
-PALETTES: tuple[tuple[tuple[float, float, float], ...], ...] = (
-    ((0.80, 0.10, 0.12), (0.93, 0.72, 0.08), (0.10, 0.36, 0.75), (0.16, 0.56, 0.24)),
-    ((0.85, 0.22, 0.46), (0.92, 0.62, 0.70), (0.55, 0.24, 0.60), (0.93, 0.91, 0.90)),
-    ((0.90, 0.44, 0.08), (0.93, 0.76, 0.14), (0.80, 0.16, 0.12), (0.93, 0.91, 0.88)),
-    ((0.10, 0.36, 0.72), (0.45, 0.70, 0.88), (0.92, 0.92, 0.93), (0.10, 0.55, 0.58)),
-)
-"""Colours that go together."""
+Colour = tuple[float, float, float]
+
+
+class Make(NamedTuple):
+    """What a bunch is of."""
+
+    tall: float
+    """How far one goes above its widest place, in half widths."""
+    tip: float
+    """How far it goes below that."""
+    palettes: tuple[tuple[Colour, ...], ...]
+    """Colours that go together."""
+    shines: tuple[tuple[float, float], ...] = ()
+    """How narrow the lamp's image is on it, and how bright."""
+    shine_inside: tuple[float, float] = (1.0, 0.0)
+    """The same of the lamp's image on its far side, inside."""
+    ribs: int = 0
+    """How many rings of wire hold paper apart; what has none is rubber, and knotted."""
+
+
+MAKES = {
+    BALLOONS: Make(
+        tall=1.12,
+        tip=1.32,
+        shines=((90.0, 0.85), (9.0, 0.1)),
+        shine_inside=(30.0, 0.10),
+        palettes=(
+            ((0.80, 0.10, 0.12), (0.93, 0.72, 0.08), (0.10, 0.36, 0.75), (0.16, 0.56, 0.24)),
+            ((0.85, 0.22, 0.46), (0.92, 0.62, 0.70), (0.55, 0.24, 0.60), (0.93, 0.91, 0.90)),
+            ((0.90, 0.44, 0.08), (0.93, 0.76, 0.14), (0.80, 0.16, 0.12), (0.93, 0.91, 0.88)),
+            ((0.10, 0.36, 0.72), (0.45, 0.70, 0.88), (0.92, 0.92, 0.93), (0.10, 0.55, 0.58)),
+        ),
+    ),
+    LANTERNS: Make(
+        tall=0.92,
+        tip=0.92,
+        ribs=9,
+        palettes=(
+            ((0.86, 0.16, 0.10), (0.93, 0.34, 0.10), (0.95, 0.62, 0.16)),
+            ((0.95, 0.91, 0.82), (0.95, 0.78, 0.50), (0.93, 0.58, 0.40)),
+            ((0.88, 0.30, 0.46), (0.95, 0.66, 0.56), (0.95, 0.90, 0.84)),
+        ),
+    ),
+}
+"""Bunches, by name."""
+MOUTH = 0.93
+"""How far up and down a lantern is closed, as a share of its height: above and below is its
+frame."""
+FRAME: Colour = (0.16, 0.11, 0.07)
+CREASED, GLOW = 0.34, 0.22
+"""How much paper sags between rings, as a slope, and how much light comes through it."""
 
 
 class Balloon(NamedTuple):
@@ -130,6 +178,7 @@ def bunch_alone(tall_px: int, seed: int) -> tuple[list[Balloon], tuple[int, int]
 
 
 def inflated(
+    name: str,
     balloons: list[Balloon],
     size: tuple[int, int],
     lamp: Lamp,
@@ -137,13 +186,14 @@ def inflated(
     *,
     behind: Mask | None = None,
 ) -> Cutting:
-    """Balloons in a photograph's light. Between them what is `behind` is dark; without, strings go
-    down to where they are held together."""
+    """A bunch in a photograph's light, of what it is called. Between them what is `behind` is
+    dark; without, strings go down to where they are held together."""
     shape = size[0] * FINER, size[1] * FINER
     light, share = np.zeros((*shape, 3), np.float32), np.zeros(shape, np.float32)
-    palette = PALETTES[seed % len(PALETTES)]
+    make = MAKES[name]
+    palette = make.palettes[seed % len(make.palettes)]
     if behind is None:
-        _draw_strings(light, share, balloons, lamp)
+        _draw_strings(light, share, balloons, make.tip, lamp)
     else:
         dark = cv2.resize(behind.astype(np.uint8), shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
         light[dark] = BETWEEN * linear(floats(palette)).mean(0) * lamp.white
@@ -153,7 +203,7 @@ def inflated(
     for one in balloons:
         turn += int(rng.integers(1, len(palette)))  # never the colour of the one before
         finer = Balloon(one.x * FINER, one.y * FINER, one.radius * FINER, one.tilt)
-        _draw(light, share, finer, palette[turn % len(palette)], lamp)
+        _draw(light, share, finer, make, palette[turn % len(palette)], lamp)
     blur = float(np.clip(0.5 * lamp.blur_px, *BLURS)) * FINER
     share = cv2.GaussianBlur(share, (0, 0), 0.6 * blur)
     colours = cv2.GaussianBlur(film(light), (0, 0), 0.7 * blur)
@@ -188,14 +238,10 @@ def place_in_air(size: tuple[int, int], taken: Mask, mask: Mask, seed: int) -> P
 
 
 def _draw(
-    light: Floats,
-    share: Floats,
-    one: Balloon,
-    colour: tuple[float, float, float],
-    lamp: Lamp,
+    light: Floats, share: Floats, one: Balloon, make: Make, colour: Colour, lamp: Lamp
 ) -> None:
-    """One balloon over those that are there, which it shades."""
-    reach = round((TIP + 0.5) * one.radius) + ROOM_PX
+    """One of a bunch over those that are there, which it shades."""
+    reach = round((make.tip + 0.5) * one.radius) + ROOM_PX
     rows = slice(max(round(one.y) - reach, 0), max(round(one.y) + reach, 0))
     columns = slice(max(round(one.x) - reach, 0), max(round(one.x) + reach, 0))
     part, own = light[rows, columns], share[rows, columns]
@@ -205,60 +251,91 @@ def _draw(
     x, y = (x - one.x) / one.radius, (y - one.y) / one.radius
     sine, cosine = np.sin(one.tilt), np.cos(one.tilt)
     across, down = cosine * x + sine * y, cosine * y - sine * x
-    half = _half_width(down)
+    half = _half_width(down, make)
     edge = (half - np.abs(across)) * one.radius
-    knot = _knot(across, down, one.radius)
+    knot = _knot(across, down, one.radius, make)
     inside = np.clip(np.maximum(edge, knot) + 0.5, 0, 1)
     dark = np.zeros(part.shape[:2], np.float32)
     for far, depth in SHADES:
         dark += depth * cv2.GaussianBlur(floats(inside), (0, 0), max(far * one.radius, 0.8))
     part *= (1 - np.minimum(DARKER, dark))[..., None]
-    front = np.sqrt(np.maximum(half**2 - across**2, 1e-4))
-    slope = np.gradient(_half_width(np.linspace(-TALL, TIP, 257, dtype=np.float32)))
-    lean = np.interp(down, np.linspace(-TALL, TIP, 257), slope / ((TALL + TIP) / 256))
-    n = np.stack([across, -half * np.clip(lean, -4, 4), front], -1)
-    n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-4)
-    n = np.stack(
-        [cosine * n[..., 0] - sine * n[..., 1], sine * n[..., 0] + cosine * n[..., 1], n[..., 2]],
-        -1,
-    )
-    new = _rubber(floats(n), colour, lamp)
-    new[knot > edge] *= OF_KNOT
+    n = _facing(across, down, half, make)
+    turned = [cosine * n[..., 0] - sine * n[..., 1], sine * n[..., 0] + cosine * n[..., 1]]
+    normals = floats(np.stack([*turned, n[..., 2]], -1))
+    if make.ribs:
+        new = _paper(normals, colour, lamp)
+        new[np.abs(down) > MOUTH * make.tall] = linear(floats(FRAME)) * lamp.white
+    else:
+        new = _rubber(normals, make, colour, lamp)
+        new[knot > edge] *= OF_KNOT
     covered = inside[..., None]
     part[:] = new * covered + part * (1 - covered)
     own[:] = np.maximum(own, inside)
 
 
-def _half_width(down: Floats) -> Floats:
-    """How far a balloon goes to either side, by how far below its widest place: an egg."""
-    above = 1 - np.clip(-down / TALL, 0, 1) ** 2
-    below = 1 - np.clip(down / TIP, 0, 1) ** 2.1
+def _half_width(down: Floats, make: Make) -> Floats:
+    """How far one of a bunch goes to either side, by how far below its widest place: a balloon is
+    an egg, a lantern a ball that is open above and below."""
+    if make.ribs:
+        found = np.sqrt(np.maximum(1 - down**2, 0))
+        return floats(np.where(np.abs(down) <= make.tall, found, 0))
+    above = 1 - np.clip(-down / make.tall, 0, 1) ** 2
+    below = 1 - np.clip(down / make.tip, 0, 1) ** 2.1
     return floats(np.sqrt(np.maximum(above * below, 0)) * np.where(down > 0, below**0.18, 1))
 
 
-def _knot(across: Floats, down: Floats, radius: float) -> Floats:
-    """The knot at a balloon's tip: how far inside it pixels are."""
-    half = 0.03 + 0.09 * np.clip((down - TIP + 0.04) / 0.16, 0, 1)
-    inside = (down > TIP - 0.06) & (down < TIP + 0.12)
+def _facing(across: Floats, down: Floats, half: Floats, make: Make) -> Floats:
+    """Where the surface of one of a bunch faces: to its right, down and to the camera."""
+    front = np.sqrt(np.maximum(half**2 - across**2, 1e-4))
+    heights = np.linspace(-make.tall, make.tip, 257, dtype=np.float32)
+    slope = np.gradient(_half_width(heights, make)) / ((make.tall + make.tip) / 256)
+    lean = np.interp(down, heights, slope)
+    n = np.stack([across, -half * np.clip(lean, -4, 4), front], -1)
+    n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-4)
+    if make.ribs:  # paper sags between its rings
+        between = (down / make.tall + 1) / 2 * (make.ribs + 1)
+        n[..., 1] += CREASED * np.cos(2 * np.pi * between)
+        n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-4)
+    return floats(n)
+
+
+def _knot(across: Floats, down: Floats, radius: float, make: Make) -> Floats:
+    """The knot at a balloon's tip: how far inside it pixels are. Lanterns have none."""
+    half = 0.03 + 0.09 * np.clip((down - make.tip + 0.04) / 0.16, 0, 1)
+    inside = (down > make.tip - 0.06) & (down < make.tip + 0.12) & (make.ribs == 0)
     return floats(np.where(inside, (half - np.abs(across)) * radius, -9))
 
 
-def _rubber(n: Floats, colour: tuple[float, float, float], lamp: Lamp) -> Floats:
-    """The light that comes from rubber that faces to the right, down and towards the camera."""
-    front = n[..., 2:]
-    own = linear(floats(colour)) ** (1 + DEEPER * (1 - front))
+def _lit(n: Floats, lamp: Lamp) -> tuple[Floats, Floats]:
+    """How much light falls on what faces to the right, down and towards the camera, and where the
+    lamp is."""
     to_lamp = floats([0.75 * lamp.side, -0.85, 0.6])
     to_lamp /= np.linalg.norm(to_lamp)
     facing = (n @ to_lamp + WRAPPED) / (1 + WRAPPED)
+    shade = AMBIENT * (0.7 - 0.3 * n[..., 1]) + KEY * np.maximum(facing, 0)
+    return floats(shade[..., None]), to_lamp
+
+
+def _paper(n: Floats, colour: Colour, lamp: Lamp) -> Floats:
+    """The light that comes from paper: no lamp is seen in it, and some comes through."""
+    shade, _ = _lit(n, lamp)
+    own = linear(floats(colour))
+    return floats(own * (shade + GLOW) * lamp.tint * lamp.white)
+
+
+def _rubber(n: Floats, make: Make, colour: Colour, lamp: Lamp) -> Floats:
+    """The light that comes from rubber."""
+    front = n[..., 2:]
+    own = linear(floats(colour)) ** (1 + DEEPER * (1 - front))
+    shade, to_lamp = _lit(n, lamp)
     up = -n[..., 1]
-    shade = AMBIENT * (0.7 + 0.3 * up) + KEY * np.maximum(facing, 0)
     tint = lamp.tint * lamp.white
-    found = own * (shade[..., None] * tint + 0.25 * np.clip(-up, 0, 1)[..., None] * lamp.ground)
+    found = own * (shade * tint + 0.25 * np.clip(-up, 0, 1)[..., None] * lamp.ground)
     between = to_lamp + floats([0, 0, 1])
     between /= np.linalg.norm(between)
-    for narrow, bright in SHINES:
+    for narrow, bright in make.shines:
         found += (bright * np.maximum(n @ between, 0) ** narrow)[..., None] * tint
-    narrow, bright = BACK
+    narrow, bright = make.shine_inside
     far = floats([-between[0], -between[1], between[2]])
     found += (bright * np.maximum(n @ far, 0) ** narrow)[..., None] * tint * own / own.max()
     rim = MIRROR * np.clip(1 - front, 0, 1) ** 4
@@ -266,13 +343,15 @@ def _rubber(n: Floats, colour: tuple[float, float, float], lamp: Lamp) -> Floats
     return floats(found + rim * (around - found))
 
 
-def _draw_strings(light: Floats, share: Floats, balloons: list[Balloon], lamp: Lamp) -> None:
+def _draw_strings(
+    light: Floats, share: Floats, balloons: list[Balloon], tip: float, lamp: Lamp
+) -> None:
     """Strings from the tips of balloons to the middle of the lower border."""
     tall, wide = share.shape
     own = linear(floats(STRING)) * (0.8 * lamp.tint * lamp.white)
     lines = np.zeros_like(share)
     for one in balloons:
-        down = floats([-np.sin(one.tilt), np.cos(one.tilt)]) * (TIP + 0.1) * one.radius
+        down = floats([-np.sin(one.tilt), np.cos(one.tilt)]) * (tip + 0.1) * one.radius
         start = (floats([one.x, one.y]) + down) * FINER
         end = floats([wide / 2, tall - 1])
         bend = floats([0.75 * end[0] + 0.25 * start[0], 0.45 * start[1] + 0.55 * end[1]])
