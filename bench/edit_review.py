@@ -1,10 +1,15 @@
 """Edits for careful eyes: sheets with before, after and what was asked, a rubric, and the count.
 
     python bench/edit_review.py SHEETS VERDICTS.csv [VERDICTS.csv …]
+    python bench/edit_review.py --known KNOWN.csv VERDICTS.csv [VERDICTS.csv …]
 
 `bench/photo_editor.py` writes the sheets. A reviewer reads RUBRIC.txt, looks at every sheet and
 writes a line per tile: kind,tile,verdict,reason. Some tiles show the untouched photograph twice;
 who calls one of them an edit did not look. The keys say which; reviewers don't open them.
+
+How strict an eye is matters more than what it looks at. Reviewers can learn it from sheets whose
+verdicts are shown to them, and judge others blind whose verdicts are known; `--known` counts how
+many of those they accept, beside how many were accepted, and how often they agree.
 """
 
 from __future__ import annotations
@@ -210,12 +215,31 @@ def count(sheets: Path, given: dict[str, dict[tuple[str, int], str]]) -> None:
             print(f"  refused, {reason}: {', '.join(map(str, kept))} of {len(tiles)}")
 
 
+def compare_with_known(
+    known: dict[tuple[str, int], str], given: dict[str, dict[tuple[str, int], str]]
+) -> None:
+    """How strict reviewers are beside verdicts on the same tiles that are known."""
+    accepted = {tile for tile, verdict in known.items() if verdict == "accept"}
+    for name, found in given.items():
+        missing = known.keys() - found.keys()
+        if missing:
+            raise SystemExit(f"{name}: no verdict on {min(missing)}")
+        own = {tile for tile in known if found[tile] == "accept"}
+        agreed = len(known) - len(own ^ accepted)
+        print(f"{name}: accepts {len(own)}, known {len(accepted)}; agree {agreed} of {len(known)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("sheets", type=Path)
-    parser.add_argument("verdicts", type=Path, nargs="+")
+    parser.add_argument("--known", type=Path, help="known verdicts on tiles that were judged blind")
+    parser.add_argument("files", type=Path, nargs="+", help="[SHEETS] VERDICTS.csv …")
     given = parser.parse_args()
-    count(given.sheets, {path.stem: read_verdicts(path) for path in given.verdicts})
+    sheets, files = (None, given.files) if given.known else (given.files[0], given.files[1:])
+    verdicts = {path.stem: read_verdicts(path) for path in files}
+    if sheets is None:
+        compare_with_known(read_verdicts(given.known), verdicts)
+    else:
+        count(sheets, verdicts)
 
 
 if __name__ == "__main__":

@@ -66,20 +66,19 @@ SHORT_HAIRED = ("cow", "elephant", "horse")
 """Animals on whose dark fur light and shade can be seen."""
 IN_BOWLS = ("apple", "banana", "donut", "orange")
 """What lies among others of its kind, and is recognised there."""
-MOST_PATTERN_OF_FUR = 0.36
+MOST_PATTERN_OF_FUR = 0.42
 """Stripes, curls and patches that are stronger show through."""
 MOST_MOTLEY = 0.6
 """How much of a thing that a surface covers may have another hue than most of it."""
 MOST_PATTERN_CAST = 0.6
 """Stronger ones of what a network cut out become ridges that nobody would cast."""
-MOST_TOUCHED_VEHICLE = 0.13
-"""Of vehicles that touch others more, people and other vehicles hide a part: 6 of 6 were rejected,
-3 of 12 of the others."""
+MOST_TOUCHED_VEHICLE = 0.3
+"""Of vehicles that touch others more, people and other vehicles hide a part."""
 MOST_BEFORE = {"surface": 0.4, "material": 0.35, "recolour": 0.5}
 """How much of the outline of what a network cut out things may have that stand before it: they are
 painted with it, or bitten out, which is seen in a large picture and seldom at the size of a
 sheet."""
-MOST_DOUBT = {"surface": 0.5, "material": 0.8, "recolour": 0.7}
+MOST_DOUBT = {"surface": 0.9, "material": 0.8, "recolour": 0.7}
 """The largest `doubt` that is let through."""
 CLEAR = {"sure": 12.5, "added": -5.4, "missed": -1.4, "more": -6.0, "weak": -0.7, "agreed": 12.0}
 USUALLY_CLEAR = -21.7
@@ -303,7 +302,7 @@ def _most_pattern(kind: str, category: str) -> float:
     if kind == "material":
         return MOST_PATTERN_CAST
     if category not in LIVING:
-        return 0.6 if kind == "recolour" or category in WINDOWED else 0.42
+        return 0.6 if kind == "recolour" or category in WINDOWED else 0.5
     return MOST_PATTERN_OF_FUR
 
 
@@ -353,7 +352,11 @@ def _to_cover(thing: Thing) -> str:
         return "many colours"
     if found.through > (0.35 if windowed else 0.27):
         return "outline unclear"
-    if found.contrast < 0.53 or skin.fit < (0.65 if category == "oven" else 0.5) or skin.weak > 0.3:
+    if (
+        found.contrast < 0.5
+        or skin.fit < (0.65 if category == "oven" else 0.47)
+        or skin.weak > 0.35
+    ):
         return "outline unclear"
     return ""
 

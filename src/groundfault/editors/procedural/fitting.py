@@ -12,7 +12,7 @@ from groundfault.editors.procedural.colours import PAINTS, distinct_colours
 from groundfault.editors.procedural.edges import Floats, Mask, around, floats
 from groundfault.editors.procedural.fitness import lit_of
 from groundfault.editors.procedural.relief import extent_px, greyness, is_toned, luma
-from groundfault.editors.procedural.repertoire import GROWN
+from groundfault.editors.procedural.repertoire import GROWN, SURFACES
 from groundfault.editors.procedural.suited import suited_values
 
 __all__ = [
@@ -70,10 +70,10 @@ PALETTES: dict[str, tuple[tuple[float, float, float], ...]] = {
 LIGHTNESS = 0.5
 """What lightness weighs beside hue: light and shade change it anyhow."""
 LIT = 0.15
-LEAST_LIT = {"strawberry": 0.12, "ladybug": 0.12, "chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
-LEAST_LIT |= dict.fromkeys(GROWN, 0.0)
-"""How brightly the brighter third of a thing is lit at least, and under what hides how dark it
-was."""
+LEAST_LIT = dict.fromkeys(SURFACES, 0.2) | dict.fromkeys(GROWN, 0.0)
+LEAST_LIT |= {"chocolate": 0.08, "bronze": 0.12, "gold": 0.22}
+"""How brightly the brighter third of a thing is lit at least: under a surface it would glow; and
+under what hides how dark it was."""
 LEAST_OUT = 15.0
 """Values that stand out less from what is around an object come last."""
 NEAR_PX = 4

@@ -31,7 +31,8 @@ bodies with a leopard's, giraffe's or dalmatian's, and 12 of 32 of things with a
 cow's or of brick."""
 _RED = ("ladybug", "strawberry")
 _SURFACES_OF = {
-    **dict.fromkeys(_FURRED, ("ladybug", "bee")),
+    **dict.fromkeys(_FURRED, ("ladybug",)),
+    **dict.fromkeys(("cow", "elephant", "horse", "sheep"), ("ladybug", "bee")),
     **dict.fromkeys(("bed", "bench", "couch"), (*_RED, "dalmatian")),
     **dict.fromkeys(_VEHICLES, (*_RED, "watermelon")),
     **dict.fromkeys(("banana", "laptop", "microwave", "oven"), _RED),
@@ -39,8 +40,8 @@ _SURFACES_OF = {
     "orange": ("ladybug", "giraffe", "leopard", "dalmatian"),
 }
 """Categories that have a body which can carry a surface, and the surfaces that suit them; others
-get `_BOLD`. Of animals reviewers kept 28 of 32 as a ladybug or a bee, 12 of 25 as a strawberry and
-6 of 21 others."""
+get `_BOLD`. Of animals reviewers kept 21 of 24 as a ladybug, 12 of 25 as a strawberry and 6 of 21
+others; as a bee 8 of 10 from herds, and of cats and dogs, whose face is lost, none of 6."""
 
 _WITHOUT_BODY = frozenset(
     (
