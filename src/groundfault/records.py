@@ -168,14 +168,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One counterfactual intervention: the unit of resampling."""
+    """One counterfactual intervention: the unit of resampling, with those of the same cluster."""
 
     id: str
     """Unique in the benchmark."""
     intervention: str = ""
     """"SM", "CC", "OC", "replacement", …; empty for plain queries."""
     tags: dict[str, str] = msgspec.field(default_factory=dict)
-    """Ways to slice, e.g. {"task": "referring"}."""
+    """Ways to slice, e.g. {"task": "referring"}. Those with the same `cluster`, such as all of one
+    photograph, are resampled together."""
     facts: dict[str, str] = msgspec.field(default_factory=dict)
     """What is known about the change, for judges: {"erased": "lamp", …}."""
 

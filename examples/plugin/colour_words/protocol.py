@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from groundfault.metrics import Family, Metric
-from groundfault.protocols import Protocol, Scored
+from groundfault.protocols import Protocol, Scored, clusters
 from groundfault.records import Benchmark, Outcome, Prediction
 
 FAMILY = Family(
@@ -49,7 +49,7 @@ def contribute(
         columns=lambda: {"case_id": list(place), "image": list(place)},
         contributions=sums,
         contribution_names=tuple(f"presence.{name}" for name in FAMILY.columns),
-        case=np.arange(len(place)),
+        case=clusters(benchmark.cases),
         rows={"Overall": np.ones(len(place), bool)},
         outcomes=outcomes,
     )

@@ -30,7 +30,7 @@ from groundfault.errors import UnknownName, UsageError
 from groundfault.io.store import is_there, note_of
 from groundfault.metrics import compose, count, shares, undefined
 from groundfault.protocols import Protocol, of_summary
-from groundfault.protocols.scored import by_case
+from groundfault.protocols.scored import by_case, together
 from groundfault.records import Estimate, Summary
 from groundfault.registry import BASELINES
 from groundfault.runs.run import RUN, read_run
@@ -94,7 +94,7 @@ class McNemar(msgspec.Struct, frozen=True, kw_only=True):
     only_b_right: int
     """Cases that B alone got right."""
     p: float
-    """Exact, two-sided."""
+    """Exact, two-sided; it takes entries of one case, or of one photograph, for independent."""
     p_holm: float
     """The same, corrected for the number of tests."""
 
@@ -153,9 +153,11 @@ class Runs:
     """Score outputs of the same benchmark, read once, with the cases that all of them have."""
 
     runs: Sequence[_Run]
+    case: NDArray[np.int64]
+    """(entries,) those with the same number are resampled together, of every run alike."""
     notes: Sequence[str]
-    is_part: bool
-    """Whether some run has more cases than these."""
+    is_as_stored: bool
+    """Whether every run was summarised over these cases, resampled together like this."""
 
     @classmethod
     def read(cls, folders: Sequence[str | PathLike[str]]) -> Runs:
@@ -165,7 +167,9 @@ class Runs:
         runs = _named([_load(folder) for folder in folders])
         notes = _check_comparable(runs)
         common, of_common = _common_cases(runs)
-        return cls(common, (*of_common, *notes), is_part=bool(of_common))
+        case, of_clusters = _common_clusters(common)
+        apart = (*of_common, *of_clusters)
+        return cls(common, case, (*apart, *notes), is_as_stored=not apart)
 
     def member(self, row: str) -> NDArray[np.bool_]:
         """(entries,) which of them count in a row."""
@@ -177,9 +181,9 @@ class Runs:
         return [row for row in self.runs[0].summary.rows if row in there]
 
     def sums(self, run: _Run, row: str) -> Floats:
-        """(cases, k) contributions of a run in a row. All runs have the first one's clusters."""
+        """(cases, k) contributions of a run in a row."""
         member = self.member(row)
-        return by_case(run.contributions[member], self.runs[0].case[member])
+        return by_case(run.contributions[member], self.case[member])
 
 
 def compare_runs(
@@ -254,8 +258,8 @@ def _pair_tests(
 def _estimates(
     runs: Runs, run: _Run, row: str, resamples: int, seed: int
 ) -> Mapping[str, Estimate]:
-    """As they are stored; of a part of the cases, made again from them."""
-    if not runs.is_part:
+    """As they are stored; of a part of the cases, or of others together, made again from them."""
+    if runs.is_as_stored:
         return run.summary.rows[row].metrics
     sums, settings = runs.sums(run, row), run.summary.settings
     total, n_entries = sums.sum(axis=0), int(runs.member(row).sum())
@@ -400,6 +404,24 @@ def _only(run: _Run, case_ids: Sequence[str], kept: Collection[str]) -> _Run:
         case=run.case[member],
         rows=[listed for listed, keep in zip(run.rows, member.tolist(), strict=True) if keep],
     )
+
+
+def _common_clusters(runs: Sequence[_Run]) -> tuple[NDArray[np.int64], list[str]]:
+    """What is resampled together: entries that any run has together, as all are of one set."""
+    if all(np.array_equal(run.case, runs[0].case) for run in runs):
+        return runs[0].case, []
+    numbered = ([(k, number) for number in run.case.tolist()] for k, run in enumerate(runs))
+    joined = together(zip(*numbered, strict=True))
+    whole = len(np.unique(joined))
+    apart = [run.name for run in runs if len(np.unique(run.case)) > whole]
+    if not apart:
+        return runs[0].case, []
+    names = ", ".join(apart)
+    note = (
+        f"Cases of one photograph are resampled together here, and were not when {names} was "
+        "scored; score it again, and its own summary says the same."
+    )
+    return joined, [note]
 
 
 def _words(value: object) -> str:

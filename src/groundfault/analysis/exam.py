@@ -9,10 +9,11 @@ import msgspec
 import numpy as np
 
 from groundfault.analysis.statistics import holm, mcnemar, paired_difference
-from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_twin
+from groundfault.benchmarks.reactbench import LAYOUT, LETTERS, is_twin, twin_of
 from groundfault.metrics import Share
 from groundfault.metrics import exam as metric
 from groundfault.protocols.exam import Slot, slots_of
+from groundfault.protocols.scored import clusters
 from groundfault.records import Benchmark, Estimate, Prediction
 
 __all__ = [
@@ -30,9 +31,10 @@ class CotEffect(msgspec.Struct, frozen=True, kw_only=True):
     std: float | None
     cot: float | None
     difference: Estimate
-    """Its interval is a paired bootstrap over samples, or Tango's where few differ."""
+    """Its interval is a paired bootstrap over samples, those of one photograph together, or
+    Tango's where few differ."""
     p_bootstrap: float | None
-    """Over samples: the bootstrap's, or Student's t beyond its reach."""
+    """Of the same resamples: the bootstrap's, or Student's t beyond its reach."""
     only_std_right: int
     only_cot_right: int
     p_mcnemar: float
@@ -54,11 +56,12 @@ def cot_effects(
         if not slot.unscored and not is_twin(slot.case):
             pairs.setdefault(slot.item.id, {})[slot.mode] = slot
     both = [(pair["std"], pair["cot"]) for pair in pairs.values() if len(pair) == 2]
+    cluster = clusters(benchmark.cases, twin_of).tolist()
     effects: dict[str, CotEffect] = {}
     for name in ("Overall", *metric.TASKS):
         member = [pair for pair in both if name in ("Overall", pair[0].case.intervention)]
         if member:
-            effects[name] = _effect(member, resamples, seed)
+            effects[name] = _effect(member, cluster, resamples, seed)
     adjusted = holm({n: e.p_bootstrap for n, e in effects.items() if e.p_bootstrap is not None})
     return {
         name: msgspec.structs.replace(effect, p_holm=adjusted.get(name))
@@ -66,12 +69,14 @@ def cot_effects(
     }
 
 
-def _effect(pairs: Sequence[tuple[Slot, Slot]], resamples: int, seed: int) -> CotEffect:
-    cases = {case: k for k, case in enumerate(dict.fromkeys(std.number for std, _ in pairs))}
-    sums = np.zeros((2, len(cases), 2))
+def _effect(
+    pairs: Sequence[tuple[Slot, Slot]], cluster: Sequence[int], resamples: int, seed: int
+) -> CotEffect:
+    places = {each: k for k, each in enumerate(dict.fromkeys(cluster[s.number] for s, _ in pairs))}
+    sums = np.zeros((2, len(places), 2))
     for std, cot in pairs:
         for k, slot in enumerate((cot, std)):
-            sums[k, cases[std.number]] += (slot.right * slot.weight, slot.weight)
+            sums[k, places[cluster[std.number]]] += (slot.right * slot.weight, slot.weight)
     found = paired_difference(
         sums[0],
         sums[1],

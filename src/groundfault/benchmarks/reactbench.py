@@ -20,6 +20,8 @@ Such a folder is read too: pictures are in its `images`, or where they are said 
 Erasure's Q1 has two wordings in the paper, a and b, that count as one question. A sample may be
 asked one of them or both: then it has two questions of number 1, Q1a first, and each counts half.
 
+Samples with the same fact `photograph` are of one photograph: they are resampled together.
+
 A sample may have a twin, asked in the same words with the same options about a picture with other
 answers: its fact `twin_of` is the id of the sample that it goes with.
 
@@ -434,14 +436,24 @@ def benchmark_of(
     known = {sample.id: sample for sample in samples}
     return Benchmark(
         card=msgspec.structs.replace(CARD, content_hash=content_hash),
-        cases=tuple(
-            Case(id=sample.id, intervention=sample.task, facts=sample.facts) for sample in samples
-        ),
+        cases=tuple(_case(sample, known) for sample in samples),
         items=tuple(_item(question, known[question.sample_id]) for question in questions),
         notes=notes,
         images="" if folder is None else str(folder / IMAGES),
         folder="" if folder is None else str(folder.resolve()),
         hashes={"benchmark": content_hash},
+    )
+
+
+def _case(sample: Sample, known: Mapping[str, Sample]) -> Case:
+    """A twin is of its sample's cluster: of counting, it shows another photograph, and linking
+    both would link sample after sample until all are one."""
+    photograph = known.get(sample.facts.get("twin_of", ""), sample).facts.get("photograph")
+    return Case(
+        id=sample.id,
+        intervention=sample.task,
+        tags={} if photograph is None else {"cluster": photograph},
+        facts=sample.facts,
     )
 
 

@@ -7,11 +7,20 @@ from collections.abc import Iterable
 
 from groundfault.errors import GroundfaultError, UnknownName
 from groundfault.protocols.protocol import Protocol, SideBySide
-from groundfault.protocols.scored import Scored
+from groundfault.protocols.scored import Scored, clusters
 from groundfault.records import Benchmark, Role, Summary
 from groundfault.registry import KINDS, load, names
 
-__all__ = ["Protocol", "Scored", "SideBySide", "find", "named", "of_benchmark", "of_summary"]
+__all__ = [
+    "Protocol",
+    "Scored",
+    "SideBySide",
+    "clusters",
+    "find",
+    "named",
+    "of_benchmark",
+    "of_summary",
+]
 
 
 def find(name: str) -> Protocol:

@@ -19,7 +19,7 @@ from groundfault.matching.intake import FAILED, OUTCOME_NAMES, failure_notes
 from groundfault.matching.overlaps import Overlaps, compare_predictions
 from groundfault.metrics import columns_of, pcs, target_aware
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Ragged, Scored, by_split
+from groundfault.protocols.scored import Ragged, Scored, by_split, clusters
 from groundfault.records import Benchmark, Case, Prediction, Role
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def score(
         columns=lambda: _case_table(benchmark, overlaps, layout, counts, pair_scores),
         contributions=contributions(counts, pair_scores),
         contribution_names=names,
-        case=_clusters(benchmark.cases, layout.case_of_entry) if tagged else layout.case_of_entry,
+        case=clusters(benchmark.cases)[layout.case_of_entry],
         rows=rows,
         outcomes=outcomes,
         imputed=imputed,
@@ -165,16 +165,6 @@ def _rows(
         rows[CONTROL] = control
         rows |= by_split({CONTROL: control}, splits)
     return rows
-
-
-def _clusters(cases: Sequence[Case], case_of_entry: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(entries,) what is resampled together: a case, or all cases with the same `cluster` tag, such
-    as the doses of one edit and its control."""
-    # A cluster is never taken for a case that happens to have its name.
-    keys = [(case.tags.get("cluster"), "cluster" in case.tags or case.id) for case in cases]
-    numbers: dict[tuple[str | None, str | bool], int] = {}
-    number = [numbers.setdefault(key, len(numbers)) for key in keys]
-    return np.array(number)[case_of_entry]
 
 
 def _check_annotators(benchmark: Benchmark, overlaps: Overlaps, variant: str) -> list[str]:

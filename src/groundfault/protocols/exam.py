@@ -13,7 +13,7 @@ from groundfault.errors import DataError
 from groundfault.metrics import columns_of, twins
 from groundfault.metrics import exam as metric
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Scored
+from groundfault.protocols.scored import Scored, clusters
 from groundfault.protocols.words import expected
 from groundfault.records import (
     MODES,
@@ -119,7 +119,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
             *columns_of(metric.FAMILY),
             *(columns_of(twins.FAMILY) if paired is not None else ()),
         ),
-        case=_clusters(benchmark.cases),
+        case=clusters(benchmark.cases, twin_of),
         rows=names,
         outcomes=outcomes,
         imputed=tuple(_contributions(benchmark, slots, paired, how) for how in _IMPUTED)
@@ -286,12 +286,6 @@ def _imputed(slot: Slot, how: str) -> tuple[bool, bool, bool]:
 
 def _direction(case: Case) -> str:
     return case.facts.get("direction", "") if case.intervention == "attribute" else ""
-
-
-def _clusters(cases: Sequence[Case]) -> NDArray[np.int64]:
-    numbers: dict[str, int] = {}
-    ids = [twin_of(case) or case.id for case in cases]
-    return np.array([numbers.setdefault(name, len(numbers)) for name in ids], np.int64)
 
 
 def _judges(slots: Sequence[Slot]) -> list[str]:

@@ -19,7 +19,7 @@ from groundfault.matching.intake import FAILED, OUTCOME_NAMES, UNPARSED, failure
 from groundfault.matching.judgements import EDITED, Judgements, compare_answers
 from groundfault.metrics import columns_of, consistency
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Scored
+from groundfault.protocols.scored import Scored, clusters
 from groundfault.records import Benchmark, Prediction
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def score(benchmark: Benchmark, found: Judgements, *, t: float = 0.5, tau: float
         columns=lambda: _table(benchmark, found, compared, verdicts),
         contributions=consistency.contributions(verdicts),
         contribution_names=columns_of(consistency.FAMILY),
-        case=_cases(found),
+        case=clusters(benchmark.cases)[_cases(found)],
         rows=_rows(found),
         outcomes=outcomes,
         imputed=imputed,

@@ -35,7 +35,7 @@ from groundfault.matching.intake import (
 from groundfault.metrics import columns_of, false_premise
 from groundfault.parsing.corrections import Correction, read_correction
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Scored, by_split
+from groundfault.protocols.scored import Scored, by_split, clusters
 from groundfault.records import Benchmark, Item, Prediction, Region, Verdict
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction], *, t: float =
         columns=lambda: _query_table(benchmark, items, answers, outcome, areas, scores),
         contributions=false_premise.contributions(scores),
         contribution_names=columns_of(false_premise.FAMILY),
-        case=np.array([case_number[item.case_id] for item in items], np.int64),
+        case=clusters(benchmark.cases)[[case_number[item.case_id] for item in items]],
         rows=_rows(benchmark, items, areas.present),
         outcomes=outcomes,
         imputed=imputed,

@@ -35,7 +35,7 @@ from groundfault.matching.quads import ROLES, Quad, Quads, compare_quads
 from groundfault.metrics import absence, bounded, columns_of, replacement
 from groundfault.metrics.replacement import Corners, Judgement
 from groundfault.protocols.protocol import Protocol, SideBySide
-from groundfault.protocols.scored import Scored, by_split
+from groundfault.protocols.scored import Scored, by_split, clusters
 from groundfault.records import Benchmark, Case, Item, Outcome, Prediction, Region, Role
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _scored(benchmark: Benchmark, matched: _Matched, settings: dict[str, object]
             *columns_of(bounded.FAMILY),
             *columns_of(absence.FAMILY),
         ),
-        case=np.arange(len(entries)),
+        case=clusters([entry.case for entry in entries]),
         rows=rows,
         outcomes=_outcomes(matched, variant),
         imputed=tuple(_imputed(matched, corners, settings)),

@@ -6,7 +6,7 @@ models is a sum away, and the case table on disk is enough to make it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +14,7 @@ import numpy as np
 
 from groundfault.io.store import arrow_table
 from groundfault.metrics.family import Share, compose, count, shares, undefined
+from groundfault.records import Case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Metrics = Callable[[Floats], Mapping[str, Floats]]
 
-__all__ = ["Ragged", "Scored", "by_case", "by_split"]
+__all__ = ["CLUSTER", "Ragged", "Scored", "by_case", "by_split", "clusters", "together"]
+
+CLUSTER = "cluster"
+"""The tag of cases that are not independent, such as those of one photograph."""
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -47,7 +51,7 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     contribution_names: tuple[str, ...]
     """Of each column: its metric family, a dot, and its name there."""
     case: NDArray[np.int64]
-    """(cases,) entries with the same number are resampled together."""
+    """(cases,) entries with the same number are resampled together: `clusters` says which."""
     rows: dict[str, NDArray[np.bool_]]
     """Which cases each line of the table is about."""
     outcomes: dict[str, int] = msgspec.field(default_factory=dict)
@@ -110,6 +114,54 @@ class Ragged(msgspec.Struct, frozen=True, eq=False):
         buffers = [None, pa.py_buffer(offsets)]
         kind = pa.list_(flat.type)
         return pa.Array.from_buffers(kind, len(lengths), buffers, children=[flat])
+
+
+def clusters(
+    cases: Sequence[Case], goes_with: Callable[[Case], str] | None = None
+) -> NDArray[np.int64]:
+    """(cases,) what is resampled together: a case, or all cases with the same `cluster` tag, such
+    as those of one photograph. `goes_with` names the case that another always goes with, as a twin
+    does; "" for none.
+
+    >>> photograph = {"cluster": "7"}
+    >>> cases = Case(id="a", tags=photograph), Case(id="7"), Case(id="c", tags=photograph)
+    >>> clusters(cases).tolist()  # a cluster is no case that happens to have its name
+    [0, 1, 0]
+    """
+    if goes_with is None and not any(CLUSTER in case.tags for case in cases):
+        return np.arange(len(cases))
+
+    def keys(case: Case) -> Iterable[tuple[str, str]]:
+        yield "case", case.id
+        if CLUSTER in case.tags:
+            yield CLUSTER, case.tags[CLUSTER]
+        if goes_with is not None and (other := goes_with(case)):
+            yield "case", other
+
+    return together(map(keys, cases))
+
+
+def together(keys: Iterable[Iterable[Hashable]]) -> NDArray[np.int64]:
+    """(things,) numbers, in the order in which they come: things with a key in common have the
+    same, and so have those that others link.
+
+    >>> together(["a", "b", "ac", "cd", "d"]).tolist()
+    [0, 1, 0, 0, 0]
+    """
+    above: dict[Hashable, Hashable] = {}
+
+    def top(key: Hashable) -> Hashable:
+        while above.setdefault(key, key) != key:
+            above[key] = key = above[above[key]]
+        return key
+
+    first = []
+    for one, *others in keys:
+        first.append(one)
+        for other in others:
+            above[top(other)] = top(one)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(top(key), len(numbers)) for key in first], np.int64)
 
 
 def by_case(contributions: Floats, case: NDArray[np.int64]) -> Floats:

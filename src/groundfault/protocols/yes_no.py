@@ -12,7 +12,7 @@ from groundfault.metrics import columns_of
 from groundfault.metrics import yes_no as metric
 from groundfault.parsing.yes_no import parse_yes_no_as_pope
 from groundfault.protocols.protocol import Protocol
-from groundfault.protocols.scored import Scored
+from groundfault.protocols.scored import CLUSTER, Scored, together
 from groundfault.protocols.words import expected
 from groundfault.records import Benchmark, Outcome, Prediction
 
@@ -42,7 +42,7 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         )
     keys = sorted({(item.image, expected(item).dimension) for item in benchmark.items})
     place = {key: k for k, key in enumerate(keys)}
-    images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in keys))}
+    images = _clusters(benchmark, list(dict.fromkeys(image for image, _ in keys)))
     ends = [
         (place[item.image, wanted.dimension], wanted.reference, answers.get(item.id))
         for item in benchmark.items
@@ -87,6 +87,16 @@ def score(benchmark: Benchmark, predictions: Iterable[Prediction]) -> Scored:
         imputed=tuple(map(contributions, _IMPUTED)) if failed else (),
         notes=(f"{failed} of {len(ends)} questions have no answer.",) if failed else (),
     )
+
+
+def _clusters(benchmark: Benchmark, images: Sequence[str]) -> dict[str, int]:
+    """What is resampled together: an image, or all images whose cases have the same `cluster`."""
+    tags = {case.id: case.tags for case in benchmark.cases}
+    shared: dict[str, list[tuple[str, str]]] = {image: [("image", image)] for image in images}
+    for item in benchmark.items:
+        if CLUSTER in tags[item.case_id]:
+            shared[item.image].append((CLUSTER, tags[item.case_id][CLUSTER]))
+    return dict(zip(images, together(shared.values()).tolist(), strict=True))
 
 
 def _dimensions(benchmark: Benchmark) -> list[str]:
