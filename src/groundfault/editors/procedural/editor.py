@@ -57,16 +57,18 @@ from groundfault.editors.procedural.grounds import (
     MOST_BEHIND,
     MOST_OVERLAP,
     Place,
-    eyes_above,
-    footing,
     free_place,
     in_front,
     is_collage,
 )
 from groundfault.editors.procedural.neighbours import Company, company_of
-from groundfault.editors.procedural.newcomers import Newcomer, newcomers, prop_among
+from groundfault.editors.procedural.newcomers import (
+    Newcomer,
+    newcomers,
+    objection_to_newcomer,
+    prop_among,
+)
 from groundfault.editors.procedural.overgrown import overgrown
-from groundfault.editors.procedural.plants import PLANTS
 from groundfault.editors.procedural.refusals import SMALL_HOLE, is_computed
 from groundfault.editors.procedural.relief import (
     blur_px,
@@ -103,26 +105,14 @@ __all__ = ["ProceduralEditor"]
 
 EDGE_PX = 8
 """Farther outside of the mask no edit of the object itself changes anything."""
-LEAST_OVERLAP = 0.38
-"""The least intersection over union of a thing and what replaces it: what covers an animal with
-legs is twice as large."""
-MOST_PITCH = 0.75
-"""The steepest view, in radians, of a plant in the place of a thing: they are seen from the
-side."""
 FORGOTTEN = 0.12
 """How far from its drawn mask parts of an object are looked for that go with it, as a share of its
 extent."""
 LEAST_CHANGE = 20.0
 """The mean colour distance that a new colour must make, in Lab."""
-COVERED, MOST_BARE = 0.02, 0.06
+COVERED = 0.02
 """The share of an object that may be seen beside what replaces it without a look at how the rest
-was filled, and with one."""
-LEAST_FOOTING = 0.6
-"""How much of what is around a computed thing's foot must be the ground that the object stood
-on."""
-MOST_HIDDEN, MOST_BEHIND_ONE = 0.5, 0.15
-"""How much of another thing a computed one may hide that its predecessor did not, and how much of
-that one another may have had."""
+was filled."""
 DARK_PAINT = 38.0
 """A vehicle whose body is darker, in Lab, can't be told from its glass and tyres."""
 
@@ -407,7 +397,7 @@ class ProceduralEditor:
             there = mask_at(photo.shape, found.cutting, found.place)
             problem = ""
             if self.filters:
-                problem = _objection_to_newcomer(photo, region, request, found, there, company)
+                problem = objection_to_newcomer(photo, region, request, found, there, company)
             if not problem:
                 return self._replaced(photo, region, request, company, cut, found, there)
             problems.append(problem)
@@ -527,41 +517,6 @@ class ProceduralEditor:
         if self._is_badly_filled(request, company, region, clean, hole, mask):
             return refused("fill does not fit")
         return Change(picture, touched | hole, mask, {"category": request.category})
-
-
-def _objection_to_newcomer(
-    photo: Floats,
-    region: Mask,
-    request: EditRequest,
-    found: Newcomer,
-    there: Mask,
-    company: Company,
-) -> str:
-    """Why a thing does not go in an object's place, where it would be `there`; "" where it may."""
-    name = found.details["category"]
-    if (there & region).sum() < LEAST_OVERLAP * (there | region).sum():
-        return "no donor"
-    if name in PLANTS and eyes_above(region, request.category)[0] > MOST_PITCH:
-        return "seen from above"
-    if not is_computed(request):
-        return ""
-    if (region & ~there).sum() > MOST_BARE * region.sum():
-        return "not covered"
-    if _hides(there & ~region, region, company):
-        return "hides others"
-    if name in FLOATING:
-        return ""
-    if footing(photo, region, there, company) < LEAST_FOOTING:
-        return "no footing"
-    return "" if has_soil(photo, there, name) else "no soil"
-
-
-def _hides(new: Mask, region: Mask, company: Company) -> bool:
-    """Whether what is `new` beside an object in whose place it stands hides others, or the object
-    was mostly behind one."""
-    shares = ((new & other).sum() / other.sum() for other in company.obstacles)
-    behind = ((region & other).sum() / region.sum() for other in company.obstacles)
-    return max(shares, default=0) > MOST_HIDDEN or max(behind, default=0) > MOST_BEHIND_ONE
 
 
 def _overgrown(photo: Floats, region: Mask, request: EditRequest) -> Change:
