@@ -144,7 +144,7 @@ def test_measures_of_a_thing_are_those_that_doubts_were_learnt_from() -> None:
 
 
 def test_vehicles_that_others_hide_are_left_alone() -> None:
-    beside = Contact(any=0.2, front=0.0, low=0.0, people=0.0)
+    beside = Contact(any=0.35, front=0.0, low=0.0, people=0.0)
     for kind in ("surface", "material"):
         assert objection(kind, "gold", thing("bus", touched=beside)) == "touches others"
         assert objection(kind, "gold", thing("bus")) != "touches others"
