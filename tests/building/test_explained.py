@@ -37,6 +37,7 @@ def life(folder: Path, **stages: Candidate) -> None:
 def told(run: Run, folder: Path) -> dict[str, list[str]]:
     """What is told of each stage."""
     found: dict[str, list[str]] = {}
+    stage = ""
     for line in run("build", "explain", folder, "7-0-tracing").out.splitlines():
         if line.startswith("    "):
             found[stage].append(line.strip())
