@@ -28,6 +28,7 @@ from groundfault.building.editing import EditStage
 from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
 from groundfault.building.mined import mined_into
+from groundfault.building.mining.spread import Spread
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
 from groundfault.building.proposals.linter import check_ids
@@ -353,9 +354,12 @@ class _Pipeline:
                 name = f"{photograph.source}-{photograph.id}"
                 mined.drop(name, Dropped(reason=NO_PICTURE, details=why))
 
-            photographs = self._photographs(None if refuse else missing)
+            limit = settings.limit
+            spread = None if limit is None else Spread(limit, settings.seed)
+            photographs = self._photographs(None if refuse else missing, spread)
             with write_donors(self._donors, photographs) as passing:
-                for candidate in mine(passing, settings, mined.drop):
+                found = mine(passing, settings, mined.drop)
+                for candidate in found if spread is None else spread.taken(found, mined.drop):
                     mined.keep(candidate)
             count = mined.count()
         write_json(noted, _Mined(key=key, count=count))
@@ -371,8 +375,10 @@ class _Pipeline:
         given |= self.recipe.mine
         return module.mine, convert_settings(given, module.SETTINGS)
 
-    def _photographs(self, on_missing: OnMissing | None) -> Iterator[Photograph]:
-        """Every photograph of the source; parts of a set may have a folder each."""
+    def _photographs(
+        self, on_missing: OnMissing | None, spread: Spread | None
+    ) -> Iterator[Photograph]:
+        """Every photograph of the source that is wanted; parts of a set may have a folder each."""
         source = self.recipe.source
         if source.name == "folder" and not source.options.get("segmenter"):
             raise UsageError(
@@ -395,6 +401,7 @@ class _Pipeline:
                 annotations=part,
                 images=folder or None,
                 on_missing=on_missing,
+                spread=spread,
                 **source.options,
             )
 
@@ -492,7 +499,7 @@ class _Pipeline:
         )
 
 
-MINING = 3
+MINING = 4
 """The version of what mining does under the same settings; another one makes earlier candidates
 stale."""
 

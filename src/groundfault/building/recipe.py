@@ -74,7 +74,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     seed: int = 0
     """What every draw depends on."""
     limit: int | None = None
-    """Candidates at most; None for all."""
+    """Candidates at most, before anything is dropped of them; photographs take turns, in an order
+    drawn by the seed. None for all."""
     source: SourceSettings = SourceSettings()
     """Where photographs come from."""
     mine: dict[str, Any] = {}

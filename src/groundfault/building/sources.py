@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from groundfault.building.folder_masks import MIN_SCORE, masked
+from groundfault.building.mining.spread import Spread
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import (
     coco_photographs,
@@ -199,6 +200,7 @@ def photographs(
     split: str | None = None,
     licence: str = "",
     on_missing: Callable[[Photograph, str], None] | None = None,
+    spread: Spread | None = None,
     segmenter: str = "",
     phrases: Sequence[str] = (),
     min_score: float = MIN_SCORE,
@@ -209,8 +211,10 @@ def photographs(
     `annotations` are its files or folder, as `SOURCES[source].annotations` says; `images` the
     folder of pictures: with it, each picture has to be there and of the size that its annotations
     say. One that is not ends the reading with a DataError or, where `on_missing` is given, is left
-    out, after `on_missing(photograph, why)` was told. `split` keeps one split. `licence` is said of
-    pictures for which the files say none; without it, what is known of the whole set is.
+    out, after `on_missing(photograph, why)` was told. With `spread`, photographs are passed over
+    that it does not want, and a segmenter sees them in its order. `split` keeps one split.
+    `licence` is said of pictures for which the files say none; without it, what is known of the
+    whole set is.
     In a plain folder, `segmenter` (a model's name) finds the things that `phrases` name, with at
     least `min_score`; without it, photographs have no things. `options` are the source's own:
     `split_by` of RefCOCO ("unc", "google", "umd"), `names` of Visual Genome ("synset").
@@ -233,6 +237,9 @@ def photographs(
     licensed = (
         each if each.licence else msgspec.structs.replace(each, licence=words) for each in found
     )
+    if spread is not None:
+        in_turn = sorted(licensed, key=spread.turn) if segmenter else licensed
+        licensed = (each for each in in_turn if spread.wants(each))
     beside = files[0] if files and source in ("folder", "reasonseg") else None
     place = beside if images is None else images
     if place is None:

@@ -114,7 +114,12 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         str, typer.Option("--segmenter", help="Who finds the things of a plain folder: sam3, …")
     ] = ""
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Candidates at most. [all]")
+        int | None,
+        typer.Option(
+            "--limit",
+            min=1,
+            help="Candidates at most, spread over all photographs by the seed. [all]",
+        ),
     ] = None
 
 
