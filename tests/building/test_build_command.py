@@ -11,6 +11,10 @@ from PIL import Image
 from tests.building.photographs import write_set
 from tests.conftest import Ran
 
+import groundfault as gf
+from groundfault.building.cautions import cautions
+from groundfault.building.recipe import read_recipe
+
 Run = Callable[..., Ran]
 
 
@@ -48,6 +52,34 @@ def test_a_folder_of_photographs_needs_who_finds_things(run: Run, tmp_path: Path
     assert alone.code == 2 and "--segmenter" in alone.err
     found = run(*command, "--segmenter", "nano-base", "--out", tmp_path / "b")
     assert found.code == 0 and "mine" in found.out
+    assert "warning: nano-base finds and names what is edited" in found.err
+
+
+@pytest.mark.parametrize(
+    ("table", "warned"),
+    [
+        ('[source]\nname = "folder"\noptions = {segmenter = "nano:mine/one"}', "finds and names"),
+        ('[source]\nname = "folder"\noptions = {segmenter = "sam3"}', ""),
+        ('[verify]\nresegment = "nano-cft"', "[verify] resegment"),
+        ('[edit]\nmasker = "nano-base"', "[edit] masker"),
+        ('[edit]\nby = "world:scenes"\n[verify]\nresegment = "nano-cft"', ""),
+        ('[verify]\nresegment = "agent:nano-base+scripted:accept"', "nano-base checks"),
+    ],
+)
+def test_segmenters_that_never_saw_a_photograph_are_warned_of(
+    tmp_path: Path, table: str, warned: str
+) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text(f'benchmark = "cafe"\n{table}\n')
+    found = cautions(read_recipe(file))
+    assert len(found) == bool(warned) and warned in " ".join(found)
+
+
+def test_a_datasheet_keeps_what_its_build_warned_of(recipe: Path, tmp_path: Path) -> None:
+    recipe.write_text(recipe.read_text() + '[verify]\nresegment = "nano-base"\n')
+    built = gf.build(recipe, tmp_path / "out", workers=1)
+    assert built.released and "drawn scenes" in built.cautions[0]
+    assert f"**Warning**: {built.cautions[0]}." in (tmp_path / "out" / "datasheet.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault import registry
+from groundfault.building.cautions import cautions
 from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
 from groundfault.building.donors import write_donors
@@ -96,6 +97,8 @@ class Built(NamedTuple):
     """Cases of the release."""
     benchmark: Benchmark | None = None
     """The release as it was written; None where there is none."""
+    cautions: tuple[str, ...] = ()
+    """What to be careful about, of what the recipe asks for."""
 
 
 class Services(NamedTuple):
@@ -228,7 +231,7 @@ class _Pipeline:
             if stopped:
                 break
         funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
-        return Built(self.folder, funnel, stopped, released, made)
+        return Built(self.folder, funnel, stopped, released, made, cautions(self.recipe))
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,11 +27,13 @@ COCO_LIMITS = (32**2, 96**2)
 TOP = 12
 
 
-def write_datasheet(folder: Path, released: Benchmark) -> Path:
+def write_datasheet(folder: Path, released: Benchmark, *, cautions: Sequence[str] = ()) -> Path:
     """Write DIR/datasheet.md about a release, which may have been left without its pictures, and a
-    figure beside it where the set has pairs of prompts."""
+    figure beside it where the set has pairs of prompts. `cautions` are what its build warned of."""
     candidates = list(kept_candidates(folder, "review"))
-    lines = [*_opening(released, candidates), *_made(folder), *_agreed(folder)]
+    lines = [*_opening(released, candidates)]
+    lines += [line for caution in cautions for line in ("", f"**Warning**: {caution}.")]
+    lines += [*_made(folder), *_agreed(folder)]
     lines += [*_contents(released, candidates)]
     if released.card.protocol == "concept-pairs":
         found = composition(released)
