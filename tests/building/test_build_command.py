@@ -75,6 +75,37 @@ def test_segmenters_that_never_saw_a_photograph_are_warned_of(
     assert len(found) == bool(warned) and warned in " ".join(found)
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('[source]\nsegmenter = "sam3"', "'segmenter' in [source]: it belongs in [source.options]; "
+         "[source] has: annotations, images, missing, name, options"),
+        ("[source]\nphrases = []", "it belongs in [source.options]"),
+        ("[source]\nlimit = 3", "it belongs at the top, before the first [table] or in [mine]"),
+        ("[source]\nimage = 3", "'image' in [source]. Did you mean 'images'"),
+        ('segmenter = "sam3"', "'segmenter': it belongs in [source.options]; at the top are: "),
+        ("[source.options]\nmissing = 3", "in [source.options]: it belongs in [source]; "),
+        ("[source.options]\nimages = 3", "in [source.options]: it belongs in [source] or in "),
+        ("[source.options]\nsegmentr = 3", "Did you mean 'segmenter'"),
+        ('[source.options]\nphrases = "cat"', "source.options.phrases: expected `array`"),
+        ("[edit]\nsam2 = 3", "'sam2' in [edit]: it belongs in [edit.options]"),
+        ("[mine]\nsplit = 3", "'split' in [mine]: it belongs in [source.options]"),
+        ("[mine]\nper_picture = 3", "'per_picture' in [mine]. Did you mean 'per_image'"),
+        ("[mine.exclusions]\nlimit = 3", "'limit' in [mine.exclusions]: it belongs "),
+        ("[verify]\nqqq = 3", "'qqq' in [verify]. Known: "),
+    ],
+)  # fmt: skip
+def test_a_setting_in_the_wrong_table_is_told_where_it_belongs(
+    tmp_path: Path, run: Run, table: str, told: str
+) -> None:
+    write_set(tmp_path / "set", 2)
+    file = tmp_path / "recipe.toml"
+    file.write_text(f'benchmark = "cafe"\n{table}\n')
+    given = ("--annotations", tmp_path / "set/instances.json", "--images", tmp_path / "set/images")
+    ran = run("build", file, *given, "--stage", "mine", "--out", tmp_path / "out")
+    assert ran.code == 2 and told in " ".join(ran.err.split())
+
+
 def test_a_datasheet_keeps_what_its_build_warned_of(recipe: Path, tmp_path: Path) -> None:
     recipe.write_text(recipe.read_text() + '[verify]\nresegment = "nano-base"\n')
     built = gf.build(recipe, tmp_path / "out", workers=1)

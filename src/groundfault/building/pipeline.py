@@ -44,12 +44,12 @@ from groundfault.building.proposals.scripted import ScriptedProposer
 from groundfault.building.proposing import ProposeStage
 from groundfault.building.provenance import without_folders
 from groundfault.building.questions.stage import QuestionStage
-from groundfault.building.recipe import Recipe
+from groundfault.building.recipe import Recipe, SourceSettings, open_tables
 from groundfault.building.records import Candidate, Dropped
 from groundfault.building.releasing import release
 from groundfault.building.reviewing import ReviewStage
 from groundfault.building.sheet import MOSAIC, SHEET, write_mosaic, write_sheet
-from groundfault.building.sources import photographs
+from groundfault.building.sources import SourceOptions, photographs
 from groundfault.building.stages import (
     Agree,
     Count,
@@ -158,6 +158,7 @@ def build(
 
 def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
     """Refuse what the last stages would stumble over before the first ones have asked and paid."""
+    _source_options(recipe.source)
     proposer, _, file = recipe.propose.by.partition(":")
     if proposer == "scripted" and not file:
         raise UsageError("scripted: name the file of proposals, as scripted:proposals.jsonl")
@@ -167,6 +168,14 @@ def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
     decisions = recipe.review.decisions
     if "review" in stages and decisions != "none" and not Path(decisions).is_file():
         raise UsageError(f"{decisions}: no such file; give what the desk exported, or none")
+
+
+def _source_options(source: SourceSettings) -> dict[str, Any]:
+    """What a recipe says of its source besides, checked."""
+    found = convert_settings(
+        source.options, SourceOptions, table="source.options", elsewhere=open_tables
+    )
+    return {name: getattr(found, name) for name in source.options}
 
 
 FULL = "the disk is full; make room, and the same command goes on"
@@ -317,7 +326,9 @@ class _Pipeline:
             "unchecked": settings.unchecked,
             **settings.options,
         }
-        shown = convert_settings(given, ChatSettings)
+        shown = convert_settings(
+            given, ChatSettings, table="propose.options", elsewhere=open_tables
+        )
         return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
 
     def _repertoire(self) -> Repertoire:
@@ -376,7 +387,8 @@ class _Pipeline:
         if self.recipe.propose.by == "rules" and name != "reactbench":  # nobody is paid
             given["edits_per_target"] = 2
         given |= self.recipe.mine
-        return module.mine, convert_settings(given, module.SETTINGS)
+        made = convert_settings(given, module.SETTINGS, table="mine", elsewhere=open_tables)
+        return module.mine, made
 
     def _photographs(
         self, on_missing: OnMissing | None, spread: Spread | None
@@ -405,7 +417,7 @@ class _Pipeline:
                 images=folder or None,
                 on_missing=on_missing,
                 spread=spread,
-                **source.options,
+                **_source_options(source),
             )
 
     def _mining_key(self) -> str:

@@ -29,7 +29,14 @@ from groundfault.io.foreign import within
 from groundfault.io.photographs import Photograph
 from groundfault.io.pictures import picture_size
 
-__all__ = ["SOURCES", "Source", "photographs", "picture_path", "with_pictures"]
+__all__ = [
+    "SOURCES",
+    "Source",
+    "SourceOptions",
+    "photographs",
+    "picture_path",
+    "with_pictures",
+]
 
 AnyPath = str | PathLike[str]
 Files = AnyPath | Sequence[AnyPath]
@@ -50,6 +57,27 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Of pictures whose own licence the files do not say."""
     splits: bool = False
     """A split can be chosen."""
+
+
+class SourceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be said of a source besides its files: `[source.options]` of a recipe."""
+
+    split: str | None = None
+    """One split alone: REFER's, ReasonSeg's, FSC147's; of COCO and LVIS, how it is called."""
+    licence: str = ""
+    """Of pictures for which the files say none."""
+    segmenter: str = ""
+    """Of a plain folder: the model that finds things in it."""
+    phrases: tuple[str, ...] = ()
+    """What it looks for; without any, things of COCO's categories, no people."""
+    min_score: float = MIN_SCORE
+    """Of the masks that it gives, which are taken."""
+    split_by: str = ""
+    """Of RefCOCO: whose splits, "unc", "google" or "umd"."""
+    names: str = "name"
+    """Of Visual Genome: what things are called, "name" or "synset"."""
+    partial: bool = False
+    """Of Visual Genome: the folder may lack some files."""
 
 
 def _one(files: Sequence[AnyPath], source: str) -> AnyPath:
