@@ -14,6 +14,8 @@ from tests.conftest import Ran
 import groundfault as gf
 from groundfault.building.cautions import cautions
 from groundfault.building.recipe import read_recipe
+from groundfault.building.records import Proposal
+from groundfault.reports.datasheets import _change
 
 Run = Callable[..., Ran]
 
@@ -104,6 +106,34 @@ def test_a_setting_in_the_wrong_table_is_told_where_it_belongs(
     given = ("--annotations", tmp_path / "set/instances.json", "--images", tmp_path / "set/images")
     ran = run("build", file, *given, "--stage", "mine", "--out", tmp_path / "out")
     assert ran.code == 2 and told in " ".join(ran.err.split())
+
+
+def test_the_end_of_a_build_says_what_is_counted(recipe: Path, run: Run, tmp_path: Path) -> None:
+    ran = run("build", recipe, "--out", tmp_path / "out", "--workers", 1)
+    released = gf.load(tmp_path / "out" / "release")
+    pictures = {case.tags["cluster"] for case in released.cases}
+    assert f"{len(released.cases)} cases from {len(pictures)} photographs; results count" in ran.out
+    said = f"{len(released.cases)} edits of {len(pictures)} photographs: tables count those of one"
+    assert said in released.card.about
+    rows = gf.evaluate(released, "oracle", out=tmp_path / "runs").summary.rows
+    assert rows["Overall"].n_cases == len(pictures) < len(released.cases)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("surface", "zebra", "car → zebra"),
+        ("erase", "", "car → erased"),
+        ("none", "", "car → left as it is"),
+        ("move", "left", "car → moved left"),
+        ("move", "", "car → moved"),
+        ("add", "bush", "car + bush"),
+        ("add", "", "car + another one"),
+        ("recolour", "", "car → recolour"),
+    ],
+)
+def test_every_change_of_a_datasheet_has_two_sides(kind: str, value: str, told: str) -> None:
+    assert _change("car", Proposal(kind=kind, value=value, instruction="x")) == told
 
 
 def test_a_datasheet_keeps_what_its_build_warned_of(recipe: Path, tmp_path: Path) -> None:

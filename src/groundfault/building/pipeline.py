@@ -94,7 +94,9 @@ class Built(NamedTuple):
     stopped: str = ""
     """Why it ended before its release; "" if it did not."""
     released: int = 0
-    """Cases of the release."""
+    """Cases of the release: edits, of which a photograph may have several."""
+    photographs: int = 0
+    """Photographs that they are of; results count these, as cases that are resampled together."""
     benchmark: Benchmark | None = None
     """The release as it was written; None where there is none."""
     cautions: tuple[str, ...] = ()
@@ -223,6 +225,8 @@ class _Pipeline:
         self.identities: dict[str, Mapping[str, str]] = {}
         """Of each stage, what its results depend on."""
         self.images = [Path(path) for path in _several(recipe.source.images)]
+        self.photographs = 0
+        """Of the release."""
 
     def run(self, names: Sequence[str]) -> Built:
         """Run stages in order; one that could not finish is the last."""
@@ -240,7 +244,15 @@ class _Pipeline:
             if stopped:
                 break
         funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
-        return Built(self.folder, funnel, stopped, released, made, cautions(self.recipe))
+        return Built(
+            self.folder,
+            funnel,
+            stopped,
+            released,
+            photographs=self.photographs,
+            benchmark=made,
+            cautions=cautions(self.recipe),
+        )
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)
@@ -449,12 +461,13 @@ class _Pipeline:
         count = Count.of("release", len(candidates), len(candidates), {})
         if not candidates:
             return count, None
+        self.photographs = len({(c.photograph.source, c.photograph.id) for c in candidates})
         made = release(
             candidates,
             self.folder,
             self.recipe.benchmark,
             self.recipe.release,
-            about=self._about(),
+            about=self._about(len(candidates)),
             source=f"photographs of {self.recipe.source.name}, edited by "
             f"{without_folders(self.recipe.edit.by)}, proposed by "
             f"{without_folders(self.recipe.propose.by)}, seed {self.recipe.seed}; "
@@ -505,12 +518,18 @@ class _Pipeline:
         passed = kept_candidates(self.folder, "verify")
         return {candidate.id: candidate for candidate in passed if candidate.id in wanted}
 
-    def _about(self) -> str:
+    def _about(self, count: int) -> str:
         reviewed = self.recipe.review.decisions != "none"
+        apart = self.recipe.benchmark == "reactbench" or count == self.photographs
+        together = (
+            f" {count:,} edits of {self.photographs:,} photographs: tables count those of one "
+            "photograph as one case."
+        )
         return (
             "Photographs that were edited on purpose"
             + (" and reviewed by people. " if reviewed else "; nobody has reviewed them. ")
             + "Numbers on them do not compare with those on the published set."
+            + ("" if apart else together)
         )
 
 

@@ -213,8 +213,15 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
     if made.stopped:
         print(f"\nstopped: {printable(made.stopped)}; the same command goes on", file=sys.stderr)
     elif made.released:
+        told = f"{made.released:,} cases from {made.photographs:,} photographs"
+        counted = (
+            ""
+            if made.benchmark is None or recipe.benchmark == "reactbench"
+            else ("; results count those of one photograph as one case")
+        )
+        print(f"\n{told}{counted if made.released > made.photographs else ''}")
         places = [out / "release", out / "native", out / "sheet.jpg"]
-        print(f"\nwritten: {', '.join(str(place) for place in places if place.exists())}")
+        print(f"written: {', '.join(str(place) for place in places if place.exists())}")
         print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
     elif work.stage is Stages.release:
         raise UsageError(
