@@ -95,10 +95,10 @@ class Built(NamedTuple):
     """Why it ended before its release; "" if it did not."""
     released: int = 0
     """Cases of the release: edits, of which a photograph may have several."""
-    photographs: int = 0
-    """Photographs that they are of; results count these, as cases that are resampled together."""
     benchmark: Benchmark | None = None
     """The release as it was written; None where there is none."""
+    photographs: int = 0
+    """Photographs of the release; results count these, as cases that are resampled together."""
     cautions: tuple[str, ...] = ()
     """What to be careful about, of what the recipe asks for."""
 
@@ -249,8 +249,8 @@ class _Pipeline:
             funnel,
             stopped,
             released,
-            photographs=self.photographs,
             benchmark=made,
+            photographs=self.photographs,
             cautions=cautions(self.recipe),
         )
 
