@@ -104,6 +104,7 @@ FORMATS: dict[str, tuple[str, list[Format]]] = {
                "scoring"),
         Format("Building", "`groundfault build RECIPE.toml`; a table per stage.",
                ("building.recipe:Recipe", "building.recipe:SourceSettings",
+                "building.sources:SourceOptions",
                 "building.mining.selection:Common", "building.proposing:ProposeSettings",
                 "building.proposals.chat:ChatSettings", "building.editing:EditSettings",
                 "building.checks.settings:VerifySettings",

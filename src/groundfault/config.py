@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+import msgspec.inspect
 
 from groundfault.errors import DataError, UnknownName, UsageError
 
@@ -16,12 +17,14 @@ __all__ = [
     "OPERATING_POINTS",
     "OWN_POINTS",
     "ScoreSettings",
+    "Tables",
     "check",
     "check_threshold",
     "convert_settings",
     "load_layered_toml",
     "load_toml",
     "number",
+    "tables_of",
 ]
 
 T = TypeVar("T")
@@ -57,8 +60,13 @@ class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Of the resamples."""
 
 
-def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
-    """Read a TOML file as a settings type."""
+Tables = Callable[[], Mapping[str, Collection[str]]]
+"""Tells which settings the tables of a file have, by their dotted names; "" is the top."""
+
+
+def load_toml(path: str | PathLike[str], type_: type[T], *, elsewhere: Tables | None = None) -> T:
+    """Read a TOML file as a settings type. `elsewhere` tells the settings of those tables that the
+    type leaves open: one in the wrong table is told where it belongs."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -69,15 +77,45 @@ def load_toml(path: str | PathLike[str], type_: type[T]) -> T:
             raise msgspec.DecodeError("the file is empty")
         return msgspec.toml.decode(content, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise DataError(path, _explain(problem, type_), remedy="correct the setting") from None
+        told = _explain(problem, type_, elsewhere=elsewhere)
+        raise DataError(path, told, remedy="correct the setting") from None
 
 
-def convert_settings(given: Mapping[str, Any], type_: type[T]) -> T:
-    """Settings by name as a settings type; unknown names and values out of bounds are refused."""
+def convert_settings(
+    given: Mapping[str, Any], type_: type[T], *, table: str = "", elsewhere: Tables | None = None
+) -> T:
+    """Settings by name as a settings type; unknown names and values out of bounds are refused.
+    `table` is the one that they are from, `elsewhere` what the others of its file have."""
     try:
         return msgspec.convert(given, type_)
     except msgspec.ValidationError as problem:
-        raise UsageError(_explain(problem, type_)) from None
+        told = _explain(problem, type_, table=table, elsewhere=elsewhere)
+        raise UsageError(told) from None
+
+
+def tables_of(type_: type, table: str = "") -> dict[str, tuple[str, ...]]:
+    """The settings of a type and of the tables in it, by their dotted names.
+
+    >>> tables_of(ScoreSettings)[""][:2]
+    ('t', 'tau')
+    """
+    found: dict[str, tuple[str, ...]] = {}
+
+    def walk(node: msgspec.inspect.Type, place: str) -> None:
+        if isinstance(node, msgspec.inspect.StructType):
+            if place in found:
+                return
+            found[place] = tuple(field.encode_name for field in node.fields)
+            for field in node.fields:
+                walk(field.type, f"{place}.{field.encode_name}".lstrip("."))
+        elif isinstance(node, msgspec.inspect.UnionType):
+            for each in node.types:
+                walk(each, place)
+        elif isinstance(node, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
+            walk(node.item_type, place)
+
+    walk(msgspec.inspect.type_info(type_), table)
+    return found
 
 
 def load_layered_toml(path: str | PathLike[str], type_: type[T]) -> T:
@@ -143,10 +181,37 @@ def check_threshold(t: float) -> None:
     raise UsageError(f"t: scores go from 0 to 1, so {t:g} decides nothing{meant}")
 
 
-def _explain(problem: Exception, type_: type) -> str:
+def _explain(
+    problem: Exception, type_: type, *, table: str = "", elsewhere: Tables | None = None
+) -> str:
     """msgspec's message in a user's words, with the nearest key for an unknown one."""
-    unknown = re.search(r"unknown field `(\w+)`", str(problem))
+    unknown = re.search(r"unknown field `([^`]+)`(?: - at `\$\.?([^`]*)`)?", str(problem))
     if unknown:
-        return str(UnknownName("setting", unknown[1], type_.__struct_fields__)).rstrip(".")  # type: ignore[attr-defined]
+        inside = re.sub(r"\[[^\]]*\]", "", unknown[2] or "")
+        return _misplaced(unknown[1], _dotted(table, inside), tables_of(type_, table), elsewhere)
     place = re.search(r"^(.*) - at `\$\.([\w.]+)`$", str(problem))
-    return f"{place[2]}: {place[1][0].lower()}{place[1][1:]}" if place else str(problem)
+    if not place:
+        return str(problem)
+    return f"{_dotted(table, place[2])}: {place[1][0].lower()}{place[1][1:]}"
+
+
+def _misplaced(
+    name: str, place: str, own: Mapping[str, Collection[str]], elsewhere: Tables | None
+) -> str:
+    """What is said of a setting that its table does not have: which ones it has, and in which table
+    there is one of that name."""
+    told = f"unknown setting '{name}'"
+    known = own.get(place, ())
+    others = {**(elsewhere() if elsewhere else {}), **own}
+    homes = [table for table, names in others.items() if name in names and table != place]
+    where = f" in [{place}]" if place else ""
+    if not homes:
+        hint = str(UnknownName("setting", name, known)).removeprefix(told)
+        return f"{told}{where}{hint}".rstrip(".")
+    named = [f"in [{home}]" if home else "at the top, before the first [table]" for home in homes]
+    has = f"[{place}] has" if place else "at the top are"
+    return f"{told}{where}: it belongs {' or '.join(named)}; {has}: {', '.join(sorted(known))}"
+
+
+def _dotted(*names: str) -> str:
+    return ".".join(filter(None, names))

@@ -11,6 +11,12 @@ from PIL import Image
 from tests.building.photographs import write_set
 from tests.conftest import Ran
 
+import groundfault as gf
+from groundfault.building.cautions import cautions
+from groundfault.building.recipe import read_recipe
+from groundfault.building.records import Proposal
+from groundfault.reports.datasheets import _change
+
 Run = Callable[..., Ran]
 
 
@@ -48,6 +54,93 @@ def test_a_folder_of_photographs_needs_who_finds_things(run: Run, tmp_path: Path
     assert alone.code == 2 and "--segmenter" in alone.err
     found = run(*command, "--segmenter", "nano-base", "--out", tmp_path / "b")
     assert found.code == 0 and "mine" in found.out
+    assert "warning: nano-base finds and names what is edited" in found.err
+
+
+@pytest.mark.parametrize(
+    ("table", "warned"),
+    [
+        ('[source]\nname = "folder"\noptions = {segmenter = "nano:mine/one"}', "finds and names"),
+        ('[source]\nname = "folder"\noptions = {segmenter = "sam3"}', ""),
+        ('[verify]\nresegment = "nano-cft"', "[verify] resegment"),
+        ('[edit]\nmasker = "nano-base"', "[edit] masker"),
+        ('[edit]\nby = "world:scenes"\n[verify]\nresegment = "nano-cft"', ""),
+        ('[verify]\nresegment = "agent:nano-base+scripted:accept"', "nano-base checks"),
+    ],
+)
+def test_segmenters_that_never_saw_a_photograph_are_warned_of(
+    tmp_path: Path, table: str, warned: str
+) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text(f'benchmark = "cafe"\n{table}\n')
+    found = cautions(read_recipe(file))
+    assert len(found) == bool(warned) and warned in " ".join(found)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('[source]\nsegmenter = "sam3"', "'segmenter' in [source]: it belongs in [source.options]; "
+         "[source] has: annotations, images, missing, name, options"),
+        ("[source]\nphrases = []", "it belongs in [source.options]"),
+        ("[source]\nlimit = 3", "it belongs at the top, before the first [table] or in [mine]"),
+        ("[source]\nimage = 3", "'image' in [source]. Did you mean 'images'"),
+        ('segmenter = "sam3"', "'segmenter': it belongs in [source.options]; at the top are: "),
+        ("[source.options]\nmissing = 3", "in [source.options]: it belongs in [source]; "),
+        ("[source.options]\nimages = 3", "in [source.options]: it belongs in [source] or in "),
+        ("[source.options]\nsegmentr = 3", "Did you mean 'segmenter'"),
+        ('[source.options]\nphrases = "cat"', "source.options.phrases: expected `array`"),
+        ("[edit]\nsam2 = 3", "'sam2' in [edit]: it belongs in [edit.options]"),
+        ("[mine]\nsplit = 3", "'split' in [mine]: it belongs in [source.options]"),
+        ("[mine]\nper_picture = 3", "'per_picture' in [mine]. Did you mean 'per_image'"),
+        ("[mine.exclusions]\nlimit = 3", "'limit' in [mine.exclusions]: it belongs "),
+        ("[verify]\nqqq = 3", "'qqq' in [verify]. Known: "),
+    ],
+)  # fmt: skip
+def test_a_setting_in_the_wrong_table_is_told_where_it_belongs(
+    tmp_path: Path, run: Run, table: str, told: str
+) -> None:
+    write_set(tmp_path / "set", 2)
+    file = tmp_path / "recipe.toml"
+    file.write_text(f'benchmark = "cafe"\n{table}\n')
+    given = ("--annotations", tmp_path / "set/instances.json", "--images", tmp_path / "set/images")
+    ran = run("build", file, *given, "--stage", "mine", "--out", tmp_path / "out")
+    assert ran.code == 2 and told in " ".join(ran.err.split())
+
+
+def test_the_end_of_a_build_says_what_is_counted(recipe: Path, run: Run, tmp_path: Path) -> None:
+    ran = run("build", recipe, "--out", tmp_path / "out", "--workers", 1)
+    released = gf.load(tmp_path / "out" / "release")
+    pictures = {case.tags["cluster"] for case in released.cases}
+    assert f"{len(released.cases)} cases from {len(pictures)} photographs; results count" in ran.out
+    said = f"{len(released.cases)} edits of {len(pictures)} photographs: tables count those of one"
+    assert said in released.card.about
+    rows = gf.evaluate(released, "oracle", out=tmp_path / "runs").summary.rows
+    assert rows["Overall"].n_cases == len(pictures) < len(released.cases)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("surface", "zebra", "car → zebra"),
+        ("erase", "", "car → erased"),
+        ("none", "", "car → left as it is"),
+        ("move", "left", "car → moved left"),
+        ("move", "", "car → moved"),
+        ("add", "bush", "car + bush"),
+        ("add", "", "car + another one"),
+        ("recolour", "", "car → recolour"),
+    ],
+)
+def test_every_change_of_a_datasheet_has_two_sides(kind: str, value: str, told: str) -> None:
+    assert _change("car", Proposal(kind=kind, value=value, instruction="x")) == told
+
+
+def test_a_datasheet_keeps_what_its_build_warned_of(recipe: Path, tmp_path: Path) -> None:
+    recipe.write_text(recipe.read_text() + '[verify]\nresegment = "nano-base"\n')
+    built = gf.build(recipe, tmp_path / "out", workers=1)
+    assert built.released and "drawn scenes" in built.cautions[0]
+    assert f"**Warning**: {built.cautions[0]}." in (tmp_path / "out" / "datasheet.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ from PIL import Image
 from groundfault.benchmarks import reactbench
 from groundfault.building.exams import exam_rows
 from groundfault.building.proposals.rules import propose
+from groundfault.building.questions.erasure import _material
 from groundfault.building.questions.looks import look_of
 from groundfault.building.questions.stage import QuestionSettings, QuestionStage
+from groundfault.building.questions.validators import NotAsked
 from groundfault.building.records import Candidate, Dropped, EditedPicture, Proposal
 from groundfault.building.review import Decision, write_decisions
 from groundfault.building.reviewing import ReviewStage
@@ -96,6 +98,17 @@ def test_a_colour_is_that_of_the_pixels(name: str) -> None:
     region[:, :12] = False
     assert look_of(image, region).colour == name
     assert not look_of(image, region).lacks(name)
+
+
+def test_the_material_is_asked_of_what_has_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for category in ("potted plant", "houseplant"):
+        plant = made(tmp_path, "erasure")
+        plant = msgspec.structs.replace(plant, target=thing("1", category, (30, 90, 60, 70)))
+        with pytest.raises(NotAsked, match="more than one material"):
+            _material(rng, plant)
+    kind, made_of, others = _material(rng, made(tmp_path, "erasure"))
+    assert (kind, made_of) == ("material", "fur") and made_of not in others
 
 
 @pytest.mark.parametrize("task", ["erasure", "attribute"])

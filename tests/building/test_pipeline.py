@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from tests.building.painting import ASKED
 from tests.building.photographs import write_set
@@ -400,6 +401,34 @@ def test_stages_say_what_became_of_whom(recipe: Recipe, tmp_path: Path) -> None:
     assert run(["build", "status", str(tmp_path / "out"), "--json"]) == 0
     funnel = json.loads((tmp_path / "out" / "funnel.json").read_text())
     assert {"name", "in", "out", "dropped"} <= set(funnel["stages"][0])
+
+
+HOSTILE = "CC BY <script>x</script> | ![](http://e.org/a.png) \n# me\x1b[2J"
+
+
+@pytest.mark.parametrize("licence", ["CC BY-NC 4.0 (example.org/nc)", HOSTILE])
+def test_a_licence_in_words_and_any_address_come_to_the_end_as_words(
+    recipe: Recipe, tmp_path: Path, licence: str
+) -> None:
+    file = tmp_path / "set" / "instances.json"
+    said = json.loads(file.read_text())
+    for image in said["images"]:
+        image |= {"license": licence, "url": f"https://example.org/{image['id']}"}
+    file.write_text(json.dumps(said))
+    out = tmp_path / "out"
+    gf.build(recipe, out)
+    for place in ("release", "native", "hub"):
+        rows = pq.read_table(out / place / "provenance.parquet").to_pylist()
+        assert {row["licence"] for row in rows} == {licence.strip()}
+        assert {row["url"] for row in rows} == {
+            f"https://example.org/{row['source_image_id']}" for row in rows
+        }
+    sheet, card = (out / "datasheet.md").read_text(), (out / "hub" / "README.md").read_text()
+    assert "not stated" not in sheet
+    for text in (sheet, card):
+        assert "CC BY" in text and "\x1b" not in text and "\n# me" not in text
+        assert not re.search(r"(?<!\\)<script|!\[\]\(http", text)
+    assert gf.load(out / "release").card.licence.startswith("CC BY")
 
 
 def test_a_release_without_pictures_is_made_whole_from_the_photographs(

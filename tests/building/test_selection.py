@@ -129,17 +129,6 @@ def test_one_target_is_edited_twice_with_different_values() -> None:
         mined(photo(FITTING), edits_per_target=0)
 
 
-def test_the_limit_ends_the_reading() -> None:
-    def endless() -> Any:
-        number = 0
-        while True:
-            number += 1
-            yield photo(FITTING, number=str(number))
-
-    found = list(mine(endless(), CafeSettings(limit=7), lambda *_: None))
-    assert len(found) == 7
-
-
 def test_a_share_is_drawn_by_ids_and_seed() -> None:
     photographs = [photo(FITTING, number=str(k)) for k in range(200)]
     found, dropped = mined(*photographs, share=0.3)

@@ -51,6 +51,32 @@ def test_coco_photographs_have_their_things_in_file_order(tmp_path: Path) -> Non
     assert three.things[0].box_xywh == (20, 20, 25, 25)
 
 
+@pytest.mark.parametrize(
+    ("said", "licence", "url"),
+    [
+        ({}, "Attribution (http://example.org/by)", "http://e.org/1"),
+        ({"license": "4"}, "Attribution (http://example.org/by)", "http://e.org/1"),
+        ({"license": " CC0 1.0 "}, "CC0 1.0", "http://e.org/1"),
+        ({"license": "http://e.org/nc"}, "http://e.org/nc", "http://e.org/1"),
+        ({"license": 9}, "", "http://e.org/1"),
+        ({"license": "9"}, "", "http://e.org/1"),
+        ({"license": None, "coco_url": "", "url": "http://e.org/u"}, "", "http://e.org/u"),
+        ({"url": "http://e.org/u"}, "Attribution (http://example.org/by)", "http://e.org/1"),
+        ({"coco_url": "", "url": None}, "Attribution (http://example.org/by)", ""),
+        ({"coco_url": "", "url": ["x"]}, "Attribution (http://example.org/by)", ""),
+        ({"coco_url": "", "flickr_url": "http://e.org/f", "url": "http://e.org/u"},
+         "Attribution (http://example.org/by)", "http://e.org/f"),
+    ],
+)  # fmt: skip
+def test_licence_and_address_are_read_however_tools_write_them(
+    tmp_path: Path, said: dict[str, Any], licence: str, url: str
+) -> None:
+    content = coco()
+    content["images"][0] |= said
+    photograph = next(read(write(tmp_path / "coco.json", content)))
+    assert (photograph.licence, photograph.url) == (licence, url)
+
+
 def test_lvis_knows_what_is_absent_and_what_is_partial(tmp_path: Path) -> None:
     one, two, _ = photographs("lvis", annotations=write(tmp_path / "lvis.json", lvis()))
     assert one.absent == ("person",)  # the dog is annotated: the annotation decides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Unpack
 from groundfault import registry
 from groundfault.api.grading import Agree, is_local, names_thinking
 from groundfault.api.options import EvaluateOptions, Options
+from groundfault.building.cautions import cautions
 from groundfault.building.pairs import PairSettings, make_pairs
 from groundfault.building.pipeline import Built, Services
 from groundfault.building.pipeline import build as run_build
@@ -59,10 +61,13 @@ def build(
     what failed is asked again. `options` are those of `evaluate` that say how models and services
     are reached and paid (base_url, budget, price, concurrency, workers, engine …); `edit_price` is
     money for one picture of an editing service, `editor_base_url` its address if it is another.
-    The result names the folder and its funnel; `gf.load(OUT/release)` is the benchmark.
+    The result names the folder and its funnel, and what to be careful about (`cautions`);
+    `gf.load(OUT/release)` is the benchmark.
     """
     made = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
     settings = Options.of(options).with_shared_budget()
+    for caution in () if quiet else cautions(made):
+        print(f"warning: {caution}", file=sys.stderr)
     watcher = _BuildDisplay(quiet)
     try:
         with draining():
@@ -76,7 +81,7 @@ def build(
                 services=_services(made, settings, agree, edit_price, editor_base_url),
             )
         if built.benchmark is not None:
-            write_datasheet(built.folder, built.benchmark)
+            write_datasheet(built.folder, built.benchmark, cautions=built.cautions)
         return built
     finally:
         watcher.close()

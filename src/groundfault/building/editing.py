@@ -90,7 +90,8 @@ class EditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     background may: masks are not exact to the pixel."""
     reach: float = 0.25
     """How far around the target an erased or replaced thing may take its shadow along, as a share
-    of the target's longer side."""
+    of the target's longer side, and as far around what replaced it, where its editor says where it
+    put that; at least `edge_px`."""
     masker: str = ""
     """The segmenter that finds a new thing in the reply of an editor that does not say where it
     put it, as HalluSegBench has it; "" takes what changed."""
@@ -431,7 +432,9 @@ def _others(candidate: Candidate) -> tuple[Neighbour, ...]:
 def touchable(
     region: BinaryMask, kind: str, settings: EditSettings, new: BinaryMask | None = None
 ) -> BinaryMask:
-    """The pixels that an edit of this kind may change; `new` is where a new thing is."""
+    """The pixels that an edit of this kind may change; `new` is where its editor put a new thing.
+    Editors that say what they touched are held to that besides; what is added or moved may be
+    anywhere."""
     if kind in TARGET:
         return grown(region, settings.edge_px)
     if kind == "context":

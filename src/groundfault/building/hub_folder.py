@@ -5,7 +5,8 @@ Croissant description.
     DIR/hub/README.md                          the card, with the settings that the hub reads
     DIR/hub/croissant.json                     what the columns are, for every loader that knows it
 
-Neither `datasets` nor `mlcroissant` is needed to write it.
+`provenance.parquet`, which the card names, is put beside them (`releasing`). Neither `datasets` nor
+`mlcroissant` is needed to write it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 
 from groundfault.building.records import Candidate
 from groundfault.io.store import write_bytes, write_json
+from groundfault.io.wording import printable, worded
 from groundfault.records import Benchmark, Rle
 
 __all__ = ["HUB", "write_hub_folder"]
@@ -164,13 +166,18 @@ configs:
 
 {card.about}
 
-{card.source}. {count} cases; licences: {card.licence}.
+{card.source}. {count} cases; licences: {_said(card.licence)}.
 
 ```python
 import datasets
 cases = datasets.load_dataset("PATH OF THIS FOLDER", split="test")
 ```
 """
+
+
+def _said(words: str) -> str:
+    """Words of a source's files in the card."""
+    return worded(printable(words))
 
 
 SIZES = (

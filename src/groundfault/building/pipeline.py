@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from groundfault import registry
+from groundfault.building.cautions import cautions
 from groundfault.building.checking import VerifyStage
 from groundfault.building.checks.summary import SUMMARY, summary
 from groundfault.building.donors import write_donors
@@ -28,6 +29,7 @@ from groundfault.building.editing import EditStage
 from groundfault.building.exams import twin_candidates
 from groundfault.building.funnel import Funnel, FunnelWriter
 from groundfault.building.mined import mined_into
+from groundfault.building.mining.spread import Spread
 from groundfault.building.proposals.chat import ChatProposer, ChatSettings
 from groundfault.building.proposals.critic import CriticisedProposer
 from groundfault.building.proposals.linter import check_ids
@@ -42,12 +44,12 @@ from groundfault.building.proposals.scripted import ScriptedProposer
 from groundfault.building.proposing import ProposeStage
 from groundfault.building.provenance import without_folders
 from groundfault.building.questions.stage import QuestionStage
-from groundfault.building.recipe import Recipe
+from groundfault.building.recipe import Recipe, SourceSettings, open_tables
 from groundfault.building.records import Candidate, Dropped
 from groundfault.building.releasing import release
 from groundfault.building.reviewing import ReviewStage
 from groundfault.building.sheet import MOSAIC, SHEET, write_mosaic, write_sheet
-from groundfault.building.sources import photographs
+from groundfault.building.sources import SourceOptions, photographs
 from groundfault.building.stages import (
     Agree,
     Count,
@@ -92,9 +94,13 @@ class Built(NamedTuple):
     stopped: str = ""
     """Why it ended before its release; "" if it did not."""
     released: int = 0
-    """Cases of the release."""
+    """Cases of the release: edits, of which a photograph may have several."""
     benchmark: Benchmark | None = None
     """The release as it was written; None where there is none."""
+    photographs: int = 0
+    """Photographs of the release; results count these, as cases that are resampled together."""
+    cautions: tuple[str, ...] = ()
+    """What to be careful about, of what the recipe asks for."""
 
 
 class Services(NamedTuple):
@@ -154,6 +160,7 @@ def build(
 
 def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
     """Refuse what the last stages would stumble over before the first ones have asked and paid."""
+    _source_options(recipe.source)
     proposer, _, file = recipe.propose.by.partition(":")
     if proposer == "scripted" and not file:
         raise UsageError("scripted: name the file of proposals, as scripted:proposals.jsonl")
@@ -163,6 +170,14 @@ def _check_makers(recipe: Recipe, stages: Collection[str]) -> None:
     decisions = recipe.review.decisions
     if "review" in stages and decisions != "none" and not Path(decisions).is_file():
         raise UsageError(f"{decisions}: no such file; give what the desk exported, or none")
+
+
+def _source_options(source: SourceSettings) -> dict[str, Any]:
+    """What a recipe says of its source besides, checked."""
+    found = convert_settings(
+        source.options, SourceOptions, table="source.options", elsewhere=open_tables
+    )
+    return {name: getattr(found, name) for name in source.options}
 
 
 FULL = "the disk is full; make room, and the same command goes on"
@@ -210,6 +225,8 @@ class _Pipeline:
         self.identities: dict[str, Mapping[str, str]] = {}
         """Of each stage, what its results depend on."""
         self.images = [Path(path) for path in _several(recipe.source.images)]
+        self.photographs = 0
+        """Of the release."""
 
     def run(self, names: Sequence[str]) -> Built:
         """Run stages in order; one that could not finish is the last."""
@@ -227,7 +244,15 @@ class _Pipeline:
             if stopped:
                 break
         funnel = Funnel(benchmark=self.recipe.benchmark, stages=tuple(self.writer.stages.values()))
-        return Built(self.folder, funnel, stopped, released, made)
+        return Built(
+            self.folder,
+            funnel,
+            stopped,
+            released,
+            benchmark=made,
+            photographs=self.photographs,
+            cautions=cautions(self.recipe),
+        )
 
     def _stage(self, name: str, before: str) -> tuple[Count, str]:
         stage = self._made(name, before)
@@ -313,7 +338,9 @@ class _Pipeline:
             "unchecked": settings.unchecked,
             **settings.options,
         }
-        shown = convert_settings(given, ChatSettings)
+        shown = convert_settings(
+            given, ChatSettings, table="propose.options", elsewhere=open_tables
+        )
         return ChatProposer(model, self.images, shown, model=spec, folder=self.folder)
 
     def _repertoire(self) -> Repertoire:
@@ -353,9 +380,12 @@ class _Pipeline:
                 name = f"{photograph.source}-{photograph.id}"
                 mined.drop(name, Dropped(reason=NO_PICTURE, details=why))
 
-            photographs = self._photographs(None if refuse else missing)
+            limit = settings.limit
+            spread = None if limit is None else Spread(limit, settings.seed)
+            photographs = self._photographs(None if refuse else missing, spread)
             with write_donors(self._donors, photographs) as passing:
-                for candidate in mine(passing, settings, mined.drop):
+                found = mine(passing, settings, mined.drop)
+                for candidate in found if spread is None else spread.taken(found, mined.drop):
                     mined.keep(candidate)
             count = mined.count()
         write_json(noted, _Mined(key=key, count=count))
@@ -369,10 +399,13 @@ class _Pipeline:
         if self.recipe.propose.by == "rules" and name != "reactbench":  # nobody is paid
             given["edits_per_target"] = 2
         given |= self.recipe.mine
-        return module.mine, convert_settings(given, module.SETTINGS)
+        made = convert_settings(given, module.SETTINGS, table="mine", elsewhere=open_tables)
+        return module.mine, made
 
-    def _photographs(self, on_missing: OnMissing | None) -> Iterator[Photograph]:
-        """Every photograph of the source; parts of a set may have a folder each."""
+    def _photographs(
+        self, on_missing: OnMissing | None, spread: Spread | None
+    ) -> Iterator[Photograph]:
+        """Every photograph of the source that is wanted; parts of a set may have a folder each."""
         source = self.recipe.source
         if source.name == "folder" and not source.options.get("segmenter"):
             raise UsageError(
@@ -395,7 +428,8 @@ class _Pipeline:
                 annotations=part,
                 images=folder or None,
                 on_missing=on_missing,
-                **source.options,
+                spread=spread,
+                **_source_options(source),
             )
 
     def _mining_key(self) -> str:
@@ -427,12 +461,13 @@ class _Pipeline:
         count = Count.of("release", len(candidates), len(candidates), {})
         if not candidates:
             return count, None
+        self.photographs = len({(c.photograph.source, c.photograph.id) for c in candidates})
         made = release(
             candidates,
             self.folder,
             self.recipe.benchmark,
             self.recipe.release,
-            about=self._about(),
+            about=self._about(len(candidates)),
             source=f"photographs of {self.recipe.source.name}, edited by "
             f"{without_folders(self.recipe.edit.by)}, proposed by "
             f"{without_folders(self.recipe.propose.by)}, seed {self.recipe.seed}; "
@@ -483,16 +518,22 @@ class _Pipeline:
         passed = kept_candidates(self.folder, "verify")
         return {candidate.id: candidate for candidate in passed if candidate.id in wanted}
 
-    def _about(self) -> str:
+    def _about(self, count: int) -> str:
         reviewed = self.recipe.review.decisions != "none"
+        apart = self.recipe.benchmark == "reactbench" or count == self.photographs
+        together = (
+            f" {count:,} edits of {self.photographs:,} photographs: tables count those of one "
+            "photograph as one case."
+        )
         return (
             "Photographs that were edited on purpose"
             + (" and reviewed by people. " if reviewed else "; nobody has reviewed them. ")
             + "Numbers on them do not compare with those on the published set."
+            + ("" if apart else together)
         )
 
 
-MINING = 3
+MINING = 4
 """The version of what mining does under the same settings; another one makes earlier candidates
 stale."""
 

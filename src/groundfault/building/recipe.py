@@ -21,6 +21,7 @@ Paths are as seen from the recipe's folder. Unknown names are refused.
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -32,10 +33,10 @@ from groundfault.building.editing import EditSettings
 from groundfault.building.proposing import ProposeSettings
 from groundfault.building.questions.stage import QuestionSettings
 from groundfault.building.releasing import ReleaseSettings
-from groundfault.config import load_toml
+from groundfault.config import load_toml, tables_of
 from groundfault.errors import UnknownName
 
-__all__ = ["BENCHMARKS", "Recipe", "ReviewSettings", "SourceSettings", "read_recipe"]
+__all__ = ["BENCHMARKS", "Recipe", "ReviewSettings", "SourceSettings", "open_tables", "read_recipe"]
 
 BENCHMARKS = ("cafe", "halluseg", "reactbench")
 Paths = str | tuple[str, ...]
@@ -54,7 +55,7 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """What becomes of pictures that are not there, cannot be read or have another size than their
     annotations say: they end the build, or are dropped and counted."""
     options: dict[str, Any] = {}
-    """What the source takes besides: splits, refs, a segmenter for a plain folder."""
+    """What the source takes besides (below): splits, a licence, a segmenter for a plain folder."""
 
 
 class ReviewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,7 +75,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     seed: int = 0
     """What every draw depends on."""
     limit: int | None = None
-    """Candidates at most; None for all."""
+    """Candidates at most, before anything is dropped of them; photographs take turns, in an order
+    drawn by the seed. None for all."""
     source: SourceSettings = SourceSettings()
     """Where photographs come from."""
     mine: dict[str, Any] = {}
@@ -96,7 +98,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def read_recipe(path: str | PathLike[str]) -> Recipe:
     """Read a recipe; its paths become those seen from here."""
     place = Path(path)
-    found = load_toml(place, Recipe)
+    found = load_toml(place, Recipe, elsewhere=open_tables)
     change = msgspec.structs.replace
     source = change(
         found.source,
@@ -118,6 +120,23 @@ def read_recipe(path: str | PathLike[str]) -> Recipe:
     if isinstance(mine.get("exclusions"), dict):
         mine["exclusions"] = _exclusions_from(place, mine["exclusions"])
     return change(found, source=source, mine=mine, propose=propose, edit=edit, review=review)
+
+
+def open_tables() -> dict[str, tuple[str, ...]]:
+    """The settings of every table of a recipe, also of those whose content depends on a benchmark,
+    a source, a proposer or an editor."""
+    from groundfault.building.proposals.chat import ChatSettings
+    from groundfault.building.sources import SourceOptions
+    from groundfault.editors.procedural import SETTINGS
+
+    found = tables_of(Recipe)
+    for name in BENCHMARKS:
+        mining = import_module(f"groundfault.building.mining.{name}").SETTINGS
+        for table, names in tables_of(mining, "mine").items():
+            found[table] = tuple(dict.fromkeys((*found.get(table, ()), *names)))
+    found |= tables_of(SourceOptions, "source.options")
+    found |= tables_of(ChatSettings, "propose.options")
+    return found | {"edit.options": tuple(SETTINGS)}
 
 
 OF_FILES = ("scripted", "worker", "comfyui", "world")

@@ -99,6 +99,7 @@ def release(
                 together / HUB,
                 settings,
             )
+            write_provenance(together / HUB / "provenance.parquet", shown)
         else:
             write_patches(together / RELEASE, shown, pictures, build, comment)
             shutil.rmtree(together / RELEASE / "images")
@@ -235,9 +236,15 @@ def benchmark_of(
 
 
 def _licences(candidates: Iterable[Candidate]) -> str:
-    """Every licence that a photograph has."""
-    named = {candidate.photograph.licence or "not stated" for candidate in candidates}
-    return "; ".join(sorted(named)) + " (by photograph, see provenance.parquet)"
+    """The licences that photographs have; of more than a dozen, how many others there are."""
+    named = sorted({candidate.photograph.licence or "not stated" for candidate in candidates})
+    others = len(named) - MOST_LICENCES
+    told = [*named[:MOST_LICENCES], *([f"{others} others"] if others > 0 else [])]
+    return "; ".join(told) + " (by photograph, see provenance.parquet)"
+
+
+MOST_LICENCES = 12
+"""Named in a card: where each photograph has words of its own, provenance.parquet has them."""
 
 
 def _tags(candidate: Candidate) -> dict[str, str]:

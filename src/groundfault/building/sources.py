@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from groundfault.building.folder_masks import MIN_SCORE, masked
+from groundfault.building.mining.spread import Spread
 from groundfault.errors import DataError, UnknownName, UsageError
 from groundfault.io import (
     coco_photographs,
@@ -28,7 +29,14 @@ from groundfault.io.foreign import within
 from groundfault.io.photographs import Photograph
 from groundfault.io.pictures import picture_size
 
-__all__ = ["SOURCES", "Source", "photographs", "picture_path", "with_pictures"]
+__all__ = [
+    "SOURCES",
+    "Source",
+    "SourceOptions",
+    "photographs",
+    "picture_path",
+    "with_pictures",
+]
 
 AnyPath = str | PathLike[str]
 Files = AnyPath | Sequence[AnyPath]
@@ -49,6 +57,27 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Of pictures whose own licence the files do not say."""
     splits: bool = False
     """A split can be chosen."""
+
+
+class SourceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be said of a source besides its files: `[source.options]` of a recipe."""
+
+    split: str | None = None
+    """One split alone: REFER's, ReasonSeg's, FSC147's; of COCO and LVIS, how it is called."""
+    licence: str = ""
+    """Of pictures for which the files say none."""
+    segmenter: str = ""
+    """Of a plain folder: the model that finds things in it."""
+    phrases: tuple[str, ...] = ()
+    """What it looks for; without any, things of COCO's categories, no people."""
+    min_score: float = MIN_SCORE
+    """Of the masks that it gives, which are taken."""
+    split_by: str = ""
+    """Of RefCOCO: whose splits, "unc", "google" or "umd"."""
+    names: str = "name"
+    """Of Visual Genome: what things are called, "name" or "synset"."""
+    partial: bool = False
+    """Of Visual Genome: the folder may lack some files."""
 
 
 def _one(files: Sequence[AnyPath], source: str) -> AnyPath:
@@ -199,6 +228,7 @@ def photographs(
     split: str | None = None,
     licence: str = "",
     on_missing: Callable[[Photograph, str], None] | None = None,
+    spread: Spread | None = None,
     segmenter: str = "",
     phrases: Sequence[str] = (),
     min_score: float = MIN_SCORE,
@@ -209,8 +239,10 @@ def photographs(
     `annotations` are its files or folder, as `SOURCES[source].annotations` says; `images` the
     folder of pictures: with it, each picture has to be there and of the size that its annotations
     say. One that is not ends the reading with a DataError or, where `on_missing` is given, is left
-    out, after `on_missing(photograph, why)` was told. `split` keeps one split. `licence` is said of
-    pictures for which the files say none; without it, what is known of the whole set is.
+    out, after `on_missing(photograph, why)` was told. With `spread`, photographs are passed over
+    that it does not want, and a segmenter sees them in its order. `split` keeps one split.
+    `licence` is said of pictures for which the files say none; without it, what is known of the
+    whole set is.
     In a plain folder, `segmenter` (a model's name) finds the things that `phrases` name, with at
     least `min_score`; without it, photographs have no things. `options` are the source's own:
     `split_by` of RefCOCO ("unc", "google", "umd"), `names` of Visual Genome ("synset").
@@ -233,6 +265,9 @@ def photographs(
     licensed = (
         each if each.licence else msgspec.structs.replace(each, licence=words) for each in found
     )
+    if spread is not None:
+        in_turn = sorted(licensed, key=spread.turn) if segmenter else licensed
+        licensed = (each for each in in_turn if spread.wants(each))
     beside = files[0] if files and source in ("folder", "reasonseg") else None
     place = beside if images is None else images
     if place is None:

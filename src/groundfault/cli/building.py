@@ -114,7 +114,12 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         str, typer.Option("--segmenter", help="Who finds the things of a plain folder: sam3, …")
     ] = ""
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Candidates at most. [all]")
+        int | None,
+        typer.Option(
+            "--limit",
+            min=1,
+            help="Candidates at most, spread over all photographs by the seed. [all]",
+        ),
     ] = None
 
 
@@ -208,8 +213,15 @@ def _build(recipe: Recipe, out: Path, asked: Asked, work: Work) -> None:
     if made.stopped:
         print(f"\nstopped: {printable(made.stopped)}; the same command goes on", file=sys.stderr)
     elif made.released:
+        told = f"{made.released:,} cases from {made.photographs:,} photographs"
+        counted = (
+            ""
+            if made.benchmark is None or recipe.benchmark == "reactbench"
+            else ("; results count those of one photograph as one case")
+        )
+        print(f"\n{told}{counted if made.released > made.photographs else ''}")
         places = [out / "release", out / "native", out / "sheet.jpg"]
-        print(f"\nwritten: {', '.join(str(place) for place in places if place.exists())}")
+        print(f"written: {', '.join(str(place) for place in places if place.exists())}")
         print(f"ask it with: groundfault eval {out / 'release'} --model NAME --out RUNS")
     elif work.stage is Stages.release:
         raise UsageError(

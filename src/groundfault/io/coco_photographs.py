@@ -44,7 +44,16 @@ class Entry(Image, gc=False):
     """One entry of `images`, with where its picture comes from."""
 
     license: Id | None = None
+    """The id of an entry of `licenses` or, where tools write it so, its name or address itself."""
     flickr_url: str = ""
+    url: Any = None
+    """Where other tools name their pictures; what is no text is passed over."""
+
+    @property
+    def address(self) -> str:
+        """Where its picture comes from; "" where the file does not say."""
+        other = self.url.strip() if isinstance(self.url, str) else ""
+        return self.coco_url or self.flickr_url or other
 
 
 class _Licence(msgspec.Struct):
@@ -123,8 +132,13 @@ class CocoFile:
         return name
 
     def licence(self, image: Entry) -> str:
-        """The words for an image's licence; "" where the file has none."""
-        return self.licences.get(str(image.license), "")
+        """The words for an image's licence; "" where the file has none. A text that is no id of
+        the file's licences is the licence itself; a number says nothing then."""
+        words = self.licences.get(str(image.license), "")
+        if words or not isinstance(image.license, str):
+            return words
+        said = image.license.strip()
+        return "" if said.isdecimal() else said
 
     def _annotation(self, number: int, offset: int, length: int) -> Annotation:
         content = os.pread(self._file.fileno(), length, offset)
@@ -279,7 +293,7 @@ def photograph_of(
         partial=partial,
         split=split,
         licence=file.licence(image),
-        url=image.coco_url or image.flickr_url,
+        url=image.address,
         coco_id=coco_id(image.file_name) or coco_id(image.coco_url),
     )
 

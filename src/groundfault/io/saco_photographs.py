@@ -94,7 +94,7 @@ def _photograph(
         exhaustive=not partial,
         partial=tuple(dict.fromkeys(partial)),
         licence=files[0].licence(first),
-        url=first.coco_url or first.flickr_url,
+        url=first.address,
     )
 
 

@@ -124,6 +124,10 @@ CARDS: dict[str, ModelCard] = {
 """The models by name; scripts of `worker:` have theirs in `workers.SCRIPTS`."""
 
 
+OF_THE_WORLD = ("nano-base", "nano-cft", "nano")
+"""Models that have learnt from the rendered world alone: they know its words and its looks."""
+
+
 def card_of(name: str) -> ModelCard:
     """The card of a model, or of `worker:SCRIPT`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from groundfault.analysis.composition import composition
 from groundfault.building.agreement import AGREEMENT, Agreement
 from groundfault.building.funnel import read_funnel
-from groundfault.building.records import Candidate
+from groundfault.building.records import Candidate, Proposal
 from groundfault.building.stages import kept_candidates, stage_file
 from groundfault.io.masks import RLEMask
 from groundfault.io.store import read_json, write_bytes
@@ -27,11 +27,13 @@ COCO_LIMITS = (32**2, 96**2)
 TOP = 12
 
 
-def write_datasheet(folder: Path, released: Benchmark) -> Path:
+def write_datasheet(folder: Path, released: Benchmark, *, cautions: Sequence[str] = ()) -> Path:
     """Write DIR/datasheet.md about a release, which may have been left without its pictures, and a
-    figure beside it where the set has pairs of prompts."""
+    figure beside it where the set has pairs of prompts. `cautions` are what its build warned of."""
     candidates = list(kept_candidates(folder, "review"))
-    lines = [*_opening(released, candidates), *_made(folder), *_agreed(folder)]
+    lines = [*_opening(released, candidates)]
+    lines += [line for caution in cautions for line in ("", f"**Warning**: {caution}.")]
+    lines += [*_made(folder), *_agreed(folder)]
     lines += [*_contents(released, candidates)]
     if released.card.protocol == "concept-pairs":
         found = composition(released)
@@ -98,14 +100,22 @@ def _contents(released: Benchmark, candidates: list[Candidate]) -> Iterator[str]
     yield from _counted("source", (c.photograph.source for c in candidates))
     yield from _counted("task × source", (f"{c.task} × {c.photograph.source}" for c in candidates))
     yield from _counted("category", (c.target.category for c in candidates))
-    pairs = (f"{c.target.category} → {c.proposal.value}" for c in candidates if c.proposal)
-    yield from _counted("change", pairs)
+    yield from _counted("change", (_change(c.target.category, c.proposal) for c in candidates))
     yield from _counted("size of the target (COCO's limits)", map(_size, candidates))
     yield from _counted("editor", (c.edited.editor for c in candidates if c.edited))
     yield from _counted("proposer", (c.proposal.by for c in candidates if c.proposal))
     warned = Counter(rule for c in candidates for rule in c.violations)
     if warned:
         yield from _counted("warning of the linter", warned.elements())
+
+
+def _change(category: str, proposal: Proposal | None) -> str:
+    """What became of a thing: its new value or, where there is none, what was done."""
+    kind, value = ("", "") if proposal is None else (proposal.kind, proposal.value)
+    if kind == "add":
+        return f"{category} + {value or 'another one'}"
+    done = {"erase": "erased", "none": "left as it is", "move": f"moved {value}".rstrip()}
+    return f"{category} → {done.get(kind) or value or kind}"
 
 
 def _counted(name: str, values: Iterable[str]) -> Iterator[str]:

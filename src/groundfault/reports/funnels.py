@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groundfault.building.funnel import Funnel, read_funnel
 from groundfault.building.mined import read_dropped
-from groundfault.building.records import Candidate
+from groundfault.building.records import Candidate, Proposal
 from groundfault.building.sheet import sheet
 from groundfault.building.stages import Count, kept_candidates, read_records, stage_file
 from groundfault.errors import UsageError
@@ -75,6 +75,7 @@ def told_life(folder: Path, name: str) -> Iterator[str]:
     """What became of one candidate, stage by stage."""
     funnel = read_funnel(folder)
     known = False
+    proposal: Proposal | None = None
     for count in funnel.stages:
         if not stage_file(folder, count.name).is_file():
             continue
@@ -87,7 +88,8 @@ def told_life(folder: Path, name: str) -> Iterator[str]:
                 yield f"{count.name}: dropped, {record.reason}{details}"
             else:
                 yield f"{count.name}: kept"
-                yield from (f"    {line}" for line in _told(record.candidate, count.name))
+                yield from (f"    {line}" for line in _told(record.candidate, count.name, proposal))
+                proposal = record.candidate.proposal
     for record in () if known else read_dropped(folder):
         if record.id == name:
             known = True
@@ -112,24 +114,43 @@ def draw_life(folder: Path, name: str, out: Path) -> None:
     raise UsageError(f"{folder}: candidate '{name}' was not edited; there is no picture of it")
 
 
-def _told(candidate: Candidate, stage: str) -> Iterator[str]:
-    """What a stage added."""
+def _told(candidate: Candidate, stage: str, before: Proposal | None) -> Iterator[str]:
+    """What a stage added; `before` is the proposal as it came in. Where an editor refuses what was
+    proposed it may carry out an alternative, and reviewers may correct phrases."""
     photograph, proposal, edited = candidate.photograph, candidate.proposal, candidate.edited
     if stage == "mine":
         yield f"{candidate.task}: {candidate.target.category} {candidate.target.id}"
         yield f"photograph {photograph.file} of {photograph.source}"
         yield from (f"{name}: {fact}" for name, fact in candidate.facts.items())
     elif stage == "propose" and proposal is not None:
-        yield proposal.instruction
-        if proposal.positive:
-            yield f"+ {proposal.positive}   − {proposal.negative}"
+        yield from _intended("proposed", proposal)
+        yield from (f"or else: {other.instruction}" for other in proposal.alternatives)
         yield from (f"warning: {rule}" for rule in candidate.violations)
-    elif stage == "edit" and edited is not None:
+    elif stage == "edit" and edited is not None and proposal is not None:
+        same = before is not None and proposal.instruction == before.instruction
+        yield from _intended("done" if same else "done instead", proposal)
         yield f"before {edited.before}, after {edited.after}"
         yield from (f"{name}: {detail}" for name, detail in edited.details.items())
     elif stage == "verify":
         yield ", ".join(f"{name} {value}" for name, value in candidate.checks.items())
     elif stage == "questions":
         yield from (f"Q{q.number} {q.query} → {q.reference}" for q in candidate.questions)
-    elif stage == "review" and candidate.votes:
-        yield ", ".join(f"{verdict} {n}" for verdict, n in candidate.votes.items())
+    elif stage == "review":
+        if proposal is not None and before is not None and _phrases(proposal) != _phrases(before):
+            yield f"corrected: {_phrases(proposal)}"
+        if candidate.votes:
+            yield ", ".join(f"{verdict} {n}" for verdict, n in candidate.votes.items())
+
+
+def _intended(how: str, proposal: Proposal) -> Iterator[str]:
+    """An instruction, and the phrases that go with it."""
+    if proposal.instruction:
+        yield f"{how}: {proposal.instruction}"
+    if proposal.positive:
+        yield _phrases(proposal)
+
+
+def _phrases(proposal: Proposal) -> str:
+    """p⁺ and, where there is one, p⁻."""
+    negative = f"   − {proposal.negative}" if proposal.negative else ""
+    return f"+ {proposal.positive}{negative}"

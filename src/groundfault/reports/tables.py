@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from groundfault.errors import UnknownName
+from groundfault.io.wording import printable, worded
 
 __all__ = ["FORMATS", "Cell", "Table", "as_html", "printable", "printable_json", "render", "show"]
 
@@ -87,18 +88,6 @@ def show(table: Table, format_: str = "terminal") -> None:
         print(render(table, format_))
 
 
-def printable(text: str) -> str:
-    """Text with its control characters spelled out: from a foreign file, they could clear the
-    screen or break a row.
-
-    >>> print(printable("one\\x1b[2J\\ntwo"))
-    one\\x1b[2J\\ntwo
-    """
-    if text.isprintable():
-        return text
-    return "".join(repr(char)[1:-1] if _is_control(char) else char for char in text)
-
-
 def printable_json(content: bytes) -> str:
     """JSON that says the same, with the control characters spelled out that JSON leaves as they
     are.
@@ -113,10 +102,6 @@ def printable_json(content: bytes) -> str:
 
 
 _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-
-
-def _is_control(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _cleaned(table: Table) -> Table:
@@ -164,7 +149,7 @@ def _pad(text: str, width: int, *, left: bool) -> str:
 
 def _markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(_worded(cell) for cell in cells) + " |"
+        return "| " + " | ".join(worded(str(cell)) for cell in cells) + " |"
 
     marks = [":--" if k < table.left_columns else "--:" for k in range(len(table.columns))]
     body = [
@@ -174,14 +159,6 @@ def _markdown(table: Table) -> str:
     head = [f"**{table.title}**", ""] if table.title else []
     notes = ["", *(f"*{note}*" for note in table.notes)] if table.notes else []
     return "\n".join([*head, line(table.columns), line(marks), *body, *notes])
-
-
-_MARKUP = re.compile(r"\||\\(?=[|<\[])|<(?=[A-Za-z/!?])|\[(?=[^\]]*\]\()")
-
-
-def _worded(cell: str) -> str:
-    """A cell in which names of others are words: no tag, no link, no picture."""
-    return _MARKUP.sub(lambda mark: f"\\{mark[0]}", cell)
 
 
 def _latex(table: Table) -> str:

@@ -65,8 +65,6 @@ def mine(
         )
     targets = Targets(settings, on_drop)
     for photograph in photographs:
-        if targets.complete:
-            return
         yield from _of_photograph(photograph, targets)
 
 

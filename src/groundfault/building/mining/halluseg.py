@@ -66,8 +66,6 @@ def mine(
         raise UsageError(f"edits_per_target {settings.edits_per_target}: give 1 or more")
     targets = Targets(settings, on_drop)
     for photograph in photographs:
-        if targets.complete:
-            return
         yield from _of_photograph(photograph, targets)
 
 

@@ -198,8 +198,6 @@ def _mined(
 ) -> Iterator[Candidate]:
     miner = _Miner(Targets(settings, on_drop), statistics)
     for photograph in photographs:
-        if miner.targets.complete:
-            return
         yield from miner.candidates(photograph)
 
 
@@ -252,7 +250,7 @@ class _Miner:
                     continue
                 taken.add(found.target.id)
                 facts = self._assigned(photograph, found) if task == "tracing" else found.facts
-                yield from self.targets.give(photograph, found.target, task, facts, found.part)
+                yield self.targets.give(photograph, found.target, task, facts, found.part)
 
     def _capped(self, found: _Found) -> Dropped | None:
         most = self.settings.per_pair

@@ -53,7 +53,8 @@ class Common(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     seed: int = 0
     """Which of several are drawn."""
     limit: int | None = None
-    """Candidates in all; reading stops with the last."""
+    """Candidates in all, spread over photographs: a build takes them from what mining gives
+    (`spread`)."""
     share: float = 1.0
     """Of photographs, drawn by their ids and the seed: a sample of a large set, in its order."""
     min_area_share: float = 0.02
@@ -201,12 +202,6 @@ class Targets(Generic[S]):
         self.settings, self._on_drop = settings, on_drop
         self._exclusions = settings.exclusions.opened()
         self._of_class: Counter[str] = Counter()
-        self._given = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether the limit is reached."""
-        return self.settings.limit is not None and self._given >= self.settings.limit
 
     def drop(self, ids: Iterable[str], why: Dropped) -> None:
         """Tell that candidates go no further."""
@@ -250,7 +245,7 @@ class Targets(Generic[S]):
         for number in range(1, times + 1):
             part = target.id if number == 1 else f"{target.id}.{number}"
             told = {"edit": str(number), "edits": str(times), "draw": shared} if times > 1 else {}
-            yield from self.give(photograph, target, task, {**facts, **told}, part)
+            yield self.give(photograph, target, task, {**facts, **told}, part)
 
     def give(
         self,
@@ -259,14 +254,10 @@ class Targets(Generic[S]):
         task: Task,
         facts: dict[str, str],
         part: str = "",
-    ) -> Iterator[Candidate]:
-        """The candidate, unless the limit is reached; `part` is what its id names, where that is
-        not the target alone."""
-        if self.complete:
-            return
-        self._given += 1
+    ) -> Candidate:
+        """The candidate; `part` is what its id names, where that is not the target alone."""
         name = candidate_id(photograph, part or target.id, task)
-        yield Candidate(
+        return Candidate(
             id=name,
             task=task,
             photograph=photograph,

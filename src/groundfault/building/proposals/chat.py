@@ -40,7 +40,7 @@ USUAL_TOKENS = 250
 LONGEST_QUOTE = 300
 
 
-class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):
+class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a model is asked; all of it is part of a proposal's identity."""
 
     show: Showing = "outline"

@@ -29,6 +29,8 @@ __all__ = ["erased", "erasure_facts"]
 NEEDED = ("B_name", "A_location", "common_knowledge", "attribute_type", "attribute_value",
           "absurd_object_1", "absurd_object_2")  # fmt: skip
 _MANY = frozenset({"some", "several", "many", "two", "three", "four", "five", "six"})
+OF_MORE = frozenset({"potted plant"})
+"""Things of which the table names the material of one part: the pot is not of leaves."""
 _STATES = ("upside down", "cut in half", "wrapped in foil", "hanging from a string")
 
 
@@ -101,6 +103,8 @@ def _value(rng: Rng, candidate: Candidate, build: Path) -> tuple[str, str, tuple
 def _material(rng: Rng, candidate: Candidate) -> tuple[str, str, tuple[str, str, str]]:
     """What a thing of no single colour is made of, where its kind has one material (Q-colour)."""
     of = usual(candidate.target.category)
+    if of is not None and of.name in OF_MORE:
+        raise NotAsked("Q-colour", f"a {of.name} is of more than one material")
     if of is None or len(of.materials) != 1 or "any" in of.materials:
         raise NotAsked("Q-colour", "neither a colour nor a material is sure")
     made = of.materials[0]

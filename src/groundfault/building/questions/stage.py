@@ -36,7 +36,7 @@ from groundfault.llm.cost import CostEstimate
 
 __all__ = ["QuestionSettings", "QuestionStage"]
 
-VERSION = "2"
+VERSION = "3"
 MOST_TOKENS = 1024
 """Of a reply, for the estimate."""
 
