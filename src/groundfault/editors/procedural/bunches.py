@@ -49,6 +49,8 @@ BLURS = (0.3, 1.2)
 """Of what has few edges more blur is measured than there is."""
 OTHER_SIDE = 0.75
 """How much farther away a bunch may be to be on the other side of an object, in widths."""
+FREE = 0.02
+"""How far what floats stays away from the picture's border, as a share of its shorter side."""
 ROOM_PX = 6
 FINER = 2
 """How many times finer than the photograph balloons are drawn."""
@@ -218,23 +220,26 @@ def inflated(
 
 def place_in_air(size: tuple[int, int], taken: Mask, mask: Mask, seed: int) -> Place | None:
     """Where something of a height and width floats beside an object and hides nothing that is
-    `taken`: as near to its upper half as there is room."""
+    `taken`: as near to its upper half as there is room, and no lower than its middle."""
     tall, wide = size
-    room = np.pad(taken, 1, constant_values=True).astype(np.uint8)  # beyond the border is none
+    rows, columns = box_of(mask)
+    free = max(round(FREE * min(mask.shape)), 1)
+    room = np.ones_like(taken, np.uint8)  # along the border is none
+    room[free:-free, free:-free] = taken[free:-free, free:-free]
+    room[max((rows.start + rows.stop + tall) // 2, free) :] = 1
     if tall + 2 >= room.shape[0] or wide + 2 >= room.shape[1]:
         return None
     sums = cv2.integral(room)
-    free = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
-    top, left = np.nonzero(free == 0)
+    full = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
+    top, left = np.nonzero(full == 0)
     if not len(top):
         return None
-    rows, columns = box_of(mask)
     side = -1 if seed % 2 else 1
-    across = (left - 1 + wide / 2) - (columns.start + columns.stop) / 2
-    down = (top - 1 + tall / 2) - (0.7 * rows.start + 0.3 * rows.stop)
+    across = (left + wide / 2) - (columns.start + columns.stop) / 2
+    down = (top + tall / 2) - (0.7 * rows.start + 0.3 * rows.stop)
     away = np.hypot(across, down) + OTHER_SIDE * wide * (across * side < 0)
     best = int(away.argmin())
-    return Place(float(left[best] - 1 + wide / 2), float(top[best] - 1 + tall), float(tall), False)
+    return Place(float(left[best] + wide / 2), float(top[best] + tall), float(tall), False)
 
 
 def _draw(

@@ -61,10 +61,14 @@ LOWER = 0.03
 line below the object, too."""
 SMALLER = 0.75
 """How large a prop is beside an object, as a share of the object."""
-IN_AIR, SMALLER_IN_AIR, CLEARANCE_PX = (0.25, 0.5), (1.0, 0.8, 0.65), 4
+IN_AIR, SMALLER_IN_AIR, CLEARANCE_PX = (0.25, 0.5), (1.0, 0.8), 4
 """How tall balloons on strings are beside the shorter side of the picture, at least and at most,
-how much smaller ones are tried, and how far away from other things they stay: what floats is as far
-away as its size says."""
+how much smaller ones are tried, and how far away from other things they stay."""
+IN_AIR_M = (0.4, 3.0)
+"""How tall they seem to be beside an object: what floats is as far away as its size says, but above
+a plate, or beside an airliner, none has the right size."""
+MOST_BLURRED_PX = 2.2
+"""Where a photograph is more blurred, nobody knows how far away it is sharp."""
 SIZES_M = {
     **{"barrel": 0.9, "beach ball": 0.4, "cardboard box": 0.5, "dustbin": 0.9, "pumpkin": 0.35},
     **{"bush": 1.0, "haystack": 1.6, "leaf pile": 0.4, "potted plant": 0.8, "rose bush": 0.9},
@@ -216,7 +220,7 @@ def prop_beside(
         found = _standing_beside(photo, mask, category, standing, seed, company)
     floating = [name for name in names if name in FLOATING]
     if found is None and floating:
-        found = _floating_beside(photo, mask, floating[0], seed, company)
+        found = _floating_beside(photo, mask, category, floating[0], seed, company)
     return found
 
 
@@ -247,19 +251,26 @@ def _standing_beside(
 
 
 def _floating_beside(
-    photo: Floats, mask: Mask, name: str, seed: int, company: Company
+    photo: Floats, mask: Mask, category: str, name: str, seed: int, company: Company
 ) -> tuple[str, Cutting, Place] | None:
     """What floats on strings beside an object, before all that is there."""
+    lamp = lamp_of(photo, mask)
+    if lamp.blur_px > MOST_BLURRED_PX:
+        return None
     taken = grown(mask if company.blocked is None else mask | company.blocked, CLEARANCE_PX)
     rows, _ = box_of(mask)
-    low, high = (share * min(mask.shape) for share in IN_AIR)
-    tall = float(np.clip(rows.stop - rows.start, low, high))
+    own_px = rows.stop - rows.start
+    scale_m = HEIGHTS_M.get(category, USUAL_M) / own_px
+    low = max(IN_AIR[0] * min(mask.shape), IN_AIR_M[0] / scale_m)
+    high = min(IN_AIR[1] * min(mask.shape), IN_AIR_M[1] / scale_m)
+    tall = min(max(own_px, low), high)
     for smaller in SMALLER_IN_AIR:
+        if tall * smaller < low:
+            break
         balloons, size = bunch_alone(round(tall * smaller), seed)
         place = place_in_air(size, taken, mask, seed)
         if place is not None:
-            made = inflated(name, balloons, size, lamp_of(photo, mask), seed)
-            return name, made, place
+            return name, inflated(name, balloons, size, lamp, seed), place
     return None
 
 

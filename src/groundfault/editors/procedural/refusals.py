@@ -30,6 +30,7 @@ from groundfault.editors.procedural.repertoire import (
     NOT_STANDING,
     PLACES,
     PLUMBED,
+    RIDDEN,
     SUPPORTS,
     SURFACES,
     TABLEWARE_M,
@@ -123,6 +124,8 @@ def objection(
     problem = neighbours.objection(request.kind, company)
     if problem and not (small and company.touching < MOST_BESIDE_SMALL):
         return problem
+    if request.kind == "replace" and request.category in RIDDEN and company.held > 0:
+        return "ridden"
     copied = request.kind in ("add", "move")
     if copied and request.category in LIVING and company.alike > MOST_ALIKE_ANIMALS:
         return "touches others"
