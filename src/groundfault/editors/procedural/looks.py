@@ -32,8 +32,8 @@ REACH_PX = 8
 """How far along its normals an outline is compared with the photograph's edges."""
 LEAST_CONTRAST, MOST_TOUCHED = 0.7, 0.2
 """How much of its outline separates two colours of what is put into another place, where no network
-cuts it out, and how much of it touches others. Of edits up to there a reviewer, at the size of a
-sheet, kept 64 of 76 beside which others of the category are or not."""
+cuts it out, and how much of it touches others. Of edits with up to 0.12 a reviewer, at the size of
+a sheet, kept 64 of 76, whether or not others of the category are there, of 27 with more 18."""
 OTHER_HUE = 14.0
 """The distance in Lab from its usual hue at which a pixel of an object has another."""
 
