@@ -121,7 +121,7 @@ CREASED, GLOW = 0.34, 0.22
 
 
 class Balloon(NamedTuple):
-    """A balloon of a bunch, in pixels."""
+    """A balloon of a bunch, or a lantern, in pixels."""
 
     x: float
     y: float

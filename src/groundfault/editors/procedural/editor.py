@@ -320,11 +320,18 @@ class ProceduralEditor:
     def _erase(
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
+        if self._is_seldom_patched(request, region):
+            return refused("fill does not fit")
         company = company_of(region, request.category, request.others)
         filled = self._filled(photo, region, request, company, cut)
         if filled is None or self._is_badly_filled(request, company, region, *filled):
             return refused("fill does not fit")
         return Change(*filled)
+
+    def _is_seldom_patched(self, request: EditRequest, region: Mask) -> bool:
+        """Whether patches would have to fill the place of what they seldom do."""
+        large = region.mean() >= SMALL_HOLE
+        return bool(self.filters and not self.migan and large and request.category in NOT_PATCHED)
 
     def _filled(
         self,
@@ -375,13 +382,14 @@ class ProceduralEditor:
         """Whether what is seen of a filled hole would be noticed."""
         if not self.filters or region.mean() < SMALL_HOLE:
             return False
+        if self._is_seldom_patched(request, region):
+            return True
         found = measure_fill(filled, hole, hidden)
         if found.foreign > MOST_FOREIGN:
             return True
         share = float(hole.mean())
         if not self.migan:
-            doubted = doubt_of_patches(found, share)
-            return request.category in NOT_PATCHED or doubted > MOST_DOUBT_OF_PATCHES
+            return doubt_of_patches(found, share) > MOST_DOUBT_OF_PATCHES
         if request.kind != "replace":  # what was drawn was looked at before
             return False
         return doubt(found, share, _troubles(request, company)) > MOST_DOUBT
@@ -392,7 +400,7 @@ class ProceduralEditor:
         self, photo: Floats, region: Mask, request: EditRequest, cut: Cutout | None
     ) -> Change | NotEdited:
         company = company_of(region, request.category, request.others)
-        problems = []
+        first = ""
         for found in newcomers(photo, region, request, self.donors, self.sam2):
             there = mask_at(photo.shape, found.cutting, found.place)
             problem = ""
@@ -400,8 +408,8 @@ class ProceduralEditor:
                 problem = objection_to_newcomer(photo, region, request, found, there, company)
             if not problem:
                 return self._replaced(photo, region, request, company, cut, found, there)
-            problems.append(problem)
-        return refused(problems[0] if problems else "no donor")
+            first = first or problem
+        return refused(first or "no donor")
 
     def _replaced(
         self,

@@ -39,8 +39,8 @@ MOST_DOUBT_OF_PATCHES = 0.35
 """The largest `doubt_of_patches` that is let through. Of 82 fills up to there on photographs that
 were opened once two reviewers, at the size of a sheet, kept 43 and 41, of 17 others 4 each."""
 NOT_PATCHED = frozenset({"bed", "bench", "bus", "laptop", "oven", "train", "truck"})
-"""Categories whose place patches seldom fill: large, between walls or on rails. Of 26 such fills
-that reviewer kept 3."""
+"""Categories whose place patches seldom fill: large, between walls or on rails. Of 26 such fills a
+reviewer, at the size of a sheet, kept 3."""
 MOST_DOUBT_OF_DRAWINGS = -5.4
 """The largest `doubt_of_drawing` that is let through where a thing is erased or moved: about a
 third of things that are 3 to 35 % of a picture. Of 54 fills up to there a reviewer, at the size of
